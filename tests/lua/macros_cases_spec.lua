@@ -113,9 +113,9 @@ local CASES = {
 
 --- What goes wrong: the text with its error in Chinese, as templates of AIO Hub know them, and the English report.
 local ERRORS = {
-  { "{{getvar}}", "[错误: getvar 需要1个参数]", "getvar needs 1 argument(s)" },
-  { "{{random}}", "[错误: random 需要至少1个参数]", "random needs at least 1 argument(s)" },
-  { "{{pick}}", "[错误: pick 需要至少1个参数]", "pick needs at least 1 argument(s)" },
+  { "{{getvar}}", "[错误: getvar 需要1个参数]", "getvar needs 1 argument: getvar::name" },
+  { "{{random}}", "[错误: random 需要至少1个参数]", "random needs at least 1 argument: random::choice..." },
+  { "{{pick}}", "[错误: pick 需要至少1个参数]", "pick needs at least 1 argument: pick::choice..." },
   { "{{incvar::word}}", "[错误: 变量 word 不是数字]", "variable 'word' does not hold a number" },
   { "{{repeat::x::1001}}", "[错误: 重复次数不能超过1000]", "it repeats at most 1000 times" },
   { "{{repeat::x::-1}}", "[错误: 重复次数必须是非负整数]", "the number of repetitions must be a whole number from 0 on" },

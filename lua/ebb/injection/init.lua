@@ -46,7 +46,7 @@ local OPTIONS = {
 ---@class ebb.InjectionOptions
 ---@field model string?              id of the model that the request is for
 ---@field profile string?            name of the profile that it is reached by
----@field expand (fun(text: string): string)?    macros; called once per message, in preset order
+---@field expand (fun(text: string, title: string): string)?   macros; called once per message, in preset order
 ---@field log (fun(level: string, message: string, details: table?))?
 ---@field templates table<string, boolean>?   anchors besides chat_history and user_profile: has it a template?
 ---@field tools_if_missing boolean?   put the tools' macros before the history where no preset has one
@@ -162,7 +162,7 @@ local function contents_of(active, anchors, expand, log)
   local contents = {}
   for _, message in ipairs(active) do
     if has_content(message, anchors) then
-      local content = map_texts(message.content, expand)
+      local content = map_texts(message.content, function(text) return expand(text, message.title) end)
       if not is_blank(content) then contents[message] = content
       elseif message.type == "message" then log("info", message.title .. ": blank, so not put in") end
     end

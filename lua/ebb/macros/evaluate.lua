@@ -110,10 +110,17 @@ local function report_in(report, list, entry)
   end
 end
 
---- `position` is where the text that is expanded has it; a text within a macro has the macro's.
-local function complain(run, level, code, name, position, message)
+local SOURCE_BYTES_MAX = 200   -- of a macro's source in a report: enough to find it
+
+local function source(run, node)
+  return run.text:sub(node.first, node.last)
+end
+
+--- The position is where the text that is expanded has it; a text within a macro has the macro's.
+local function complain(run, level, code, node, message)
   report_in(run.report, "errors", {
-    level = level, code = code, name = name, position = run.at or position, message = message,
+    level = level, code = code, name = node.name, position = run.at or node.first, message = message,
+    source = node.name and texts.short(source(run, node), SOURCE_BYTES_MAX),
   })
 end
 
@@ -130,7 +137,7 @@ end
 local function add_problems(run, problems)
   for _, problem in ipairs(problems) do
     local level = problem.code == "unclosed" and "warning" or "error"
-    complain(run, level, problem.code, nil, problem.position, messages.text("en", problem.code, problem.limit))
+    complain(run, level, problem.code, { first = problem.position }, messages.text("en", problem.code, problem.limit))
   end
 end
 
@@ -210,14 +217,10 @@ local function take_arguments(run, node, macro)
   return arguments, inner.rank
 end
 
-local function source(run, node)
-  return run.text:sub(node.first, node.last)
-end
-
 --- A macro that failed: its error where the environment wants it. Else it stays as it
 --- stands, and so do those around it: they would make something of its source.
 local function fail(run, node, code, key, ...)
-  complain(run, "error", code, node.name, node.first, messages.text("en", key, ...))
+  complain(run, "error", code, node, messages.text("en", key, ...))
   local language = run.environment.error_text
   if language then return messages.wrap(language, messages.text(language, key, ...)) end
   run.failed = true
@@ -255,17 +258,22 @@ local function call_macro(run, node, macro, arguments, lifetime)
   return text, failure
 end
 
+--- How a macro is written: "setvar::name::value".
+local function form_of(name, macro)
+  return table.concat({ name, table.unpack(macro.parameters) }, "::")
+end
+
 --- Is the number of arguments right? The text of the error if not.
 local function check_count(run, node, macro, count)
   if count < macro.least then
     local key = macro.most > macro.least and "needs_some" or "needs"
-    return fail(run, node, "arguments", key, node.name, macro.least)
+    return fail(run, node, "arguments", key, node.name, macro.least, form_of(node.name, macro))
   end
   if count > parse.ARGUMENTS_MAX then
     return fail(run, node, "arguments", "too_many", node.name, parse.ARGUMENTS_MAX)
   end
   if count > macro.most then
-    complain(run, "warning", "extra", node.name, node.first, messages.text("en", "extra", node.name, macro.most))
+    complain(run, "warning", "extra", node, messages.text("en", "extra", node.name, macro.most))
   end
 end
 

@@ -15,8 +15,8 @@ messages.languages = { "en", "zh" }
 local WRAP = { en = "[error: %s]", zh = "[错误: %s]" }
 
 local TEXTS = {
-  needs = { en = "%s needs %d argument(s)", zh = "%s 需要%d个参数" },
-  needs_some = { en = "%s needs at least %d argument(s)", zh = "%s 需要至少%d个参数" },
+  needs = { en = "%s needs %d argument(s): %s", zh = "%s 需要%d个参数" },
+  needs_some = { en = "%s needs at least %d argument(s): %s", zh = "%s 需要至少%d个参数" },
   too_many = { en = "%s has more than %d arguments", zh = "%s 的参数超过%d个" },
   not_integer = { en = "its arguments must be whole numbers", zh = "参数必须是有效的整数" },
   not_count = { en = "'%s' is not a count (0, 1, 2 ...)", zh = "'%s' 不是非负整数" },
@@ -54,7 +54,8 @@ function messages.text(language, key, ...)
   for i = 1, values.n do
     if type(values[i]) == "string" then values[i] = texts.short(values[i], VALUE_BYTES_MAX) end
   end
-  return forms[language]:format(table.unpack(values, 1, values.n))
+  local text = forms[language]:format(table.unpack(values, 1, values.n))
+  return (text:gsub("(%d+) argument%(s%)", function(n) return n .. (n == "1" and " argument" or " arguments") end))
 end
 
 --- An error as it stands in an expanded text.

@@ -34,9 +34,10 @@ end
 --- Expands macros in a text of the agent or the user. Their problems are logged.
 ---@param text string
 ---@param options? { values?: table }
+---@param where? string        what the text is, for the log
 ---@return string
-function Context:expand(text, options)
-  return self.run.macros:expand(self, text, options)
+function Context:expand(text, options, where)
+  return self.run.macros:expand(self, text, options, where)
 end
 
 --- Asks the host: `transcribe`, `asset`, `retrieve`. Within a run the same request has

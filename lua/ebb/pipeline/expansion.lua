@@ -4,9 +4,9 @@
 -- environment, never in the session: the result of a run says what they have become,
 -- and the keeper of sessions stores them.
 
-local core = require "ebb.support.core"
 local macros = require "ebb.macros"
 local own_macros = require "ebb.pipeline.own_macros"
+local suggest = require "ebb.support.suggest"
 
 local expansion = {}
 
@@ -63,27 +63,38 @@ function Expansion:fork()
   return setmetatable({ environment = environment, registry = self.registry, reported = {}, volatile = {} }, Expansion)
 end
 
-local function tell(self, context, report)
+--- A problem of a macro that was found: "{{roll::x}}: not dice: expected NdM, such as 2d6; it stays".
+local function line_of(problem)
+  if not problem.source then return problem.message end
+  local stays = problem.level == "error" and "; it stays" or ""
+  return ("%s: %s%s"):format(problem.source, problem.message, stays)
+end
+
+--- Logs what a report has. `where` names the text that was expanded.
+local function tell(self, context, report, where)
+  where = where and where .. ": " or ""
   for _, each in ipairs(report.unknown) do
     if not self.reported[each.name] then
       self.reported[each.name] = true
-      context:log("warn", ("unknown macro {{%s}} stays as it is"):format(each.name))
+      local near = suggest.nearest(each.name, self.environment.registry:names())
+      context:log("warn", ("%sunknown macro {{%s}} stays as it is%s"):format(where, each.name,
+        near and (": did you mean '%s'?"):format(near) or ""))
     end
   end
   for _, problem in ipairs(report.errors) do
-    local message = type(problem) == "table" and (problem.message or core.json.encode(problem)) or problem
-    context:log("warn", tostring(message))
+    context:log("warn", where .. line_of(problem))
   end
 end
 
 ---@param context ebb.Context
 ---@param text string
 ---@param options? { values?: table }
+---@param where? string        what the text is, for the log
 ---@return string
-function Expansion:expand(context, text, options)
+function Expansion:expand(context, text, options, where)
   if not text:find("{{", 1, true) then return text end
   local expanded, report = macros.expand(text, self.environment, options)
-  tell(self, context, report)
+  tell(self, context, report, where)
   if report.volatile[1] and expanded:find "%S" then
     self.volatile[#self.volatile + 1] = { text = expanded, names = report.volatile }
   end

@@ -7,6 +7,7 @@
 -- unless it is trusted: one for each macro and run, so that nothing that a script keeps
 -- makes a run differ from its preview.
 
+local core = require "ebb.support.core"
 local loader = require "ebb.sandbox.loader"
 local macros = require "ebb.macros"
 local plugins = require "ebb.pipeline.plugins"
@@ -38,14 +39,26 @@ function own_macros.registry(spec, loading)
   return registry
 end
 
+--- Calls a macro in its sandbox. Once a limit has stopped it, it is stopped for the rest of the run.
+local function caller(run, sandboxes)
+  local is_stopped = false
+  return function(...)
+    if is_stopped then error("a limit has stopped it before, in this run", 0) end
+    local results = table.pack(pcall(sandboxed_macro.run, plugins.fresh(run, sandboxes), ...))
+    if results[1] then return table.unpack(results, 2, results.n) end
+    local problem = results[2]
+    is_stopped = core.is_error(problem) and problem.code == "limit" and problem.message:find "stopped: " ~= nil
+    error(problem, 0)
+  end
+end
+
 --- The same registry, its macros from files in new sandboxes.
 ---@param registry? ebb.MacroRegistry
 ---@return ebb.MacroRegistry?
 function own_macros.fresh(registry)
   local sandboxes = {}
   return registry and registries.wrapped(registry, function(run)
-    if not loader.holds(run) then return nil end
-    return function(...) return sandboxed_macro.run(plugins.fresh(run, sandboxes), ...) end
+    return loader.holds(run) and caller(run, sandboxes) or nil
   end)
 end
 

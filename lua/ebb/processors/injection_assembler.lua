@@ -23,7 +23,7 @@ return {
       profile = context.capabilities.profile,
       templates = agent.anchors,
       tools_if_missing = wants_tools(agent),
-      expand = function(text) return context:expand(text) end,
+      expand = function(text, title) return context:expand(text, nil, title) end,
       log = function(level, message, details) context:log(level, message, details) end,
     })
     table.move(messages, 1, #messages, 1, context.messages)   -- never fewer than there were
