@@ -18,6 +18,7 @@ local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
 local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local script_path = require "ebb.sandbox.script_path"
 local vocabularies = require "ebb.models.vocabularies"
 
@@ -269,7 +270,13 @@ end
 
 local Windows = core.methods.Windows
 --- The conversation of chat.windows; raises for a call without the colon.
-local function owner(list) return core.window.owner(list) end
+local function owner(list)
+  if core.type(list) ~= "Windows" then
+    refuse("argument", "expected a Windows, got " .. schema.describe(list),
+      "call methods with a colon: chat.windows:open { ... }")
+  end
+  return core.window.owner(list)
+end
 
 function Windows.open(list, options)
   return windows().open(owner(list), options)

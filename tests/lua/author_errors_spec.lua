@@ -181,15 +181,13 @@ describe("options of policies in a list of JSON", function()
   end
 
   it("names a file beside the workflow's", function()
-    command.folder = os.tmpname()
-    os.remove(command.folder)
-    os.execute("mkdir -p " .. command.folder)
+    command.make_folder()
     command.file("own.lua", "return { options = { keep = { type = 'integer' } }, trim = function(draft, _, options) "
       .. "draft:note('keeps ' .. options.keep) end }")
     local path = command.file("flow.json", '[{"type":"trim","budget":9,"policy":{"name":"./own.lua","keep":2}}]')
     local chat = helper.conversation "u1 a2"
     assert.is_true(ebb.workflow.run(chat, ebb.workflow.load(path)))
-    os.execute("rm -r " .. command.folder)
+    command.remove_folder()
   end)
 end)
 
@@ -227,4 +225,175 @@ describe("a wrong field of an agent's preset", function()
   it("is fine where the agent declares the anchor", function()
     assert.truthy(ebb.pipeline { agent = { presets = { { type = "memory" } }, anchors = { memory = true } } })
   end)
+end)
+
+describe("a problem of a macro in a preset", function()
+  local BIKE = [[return { name = "bike", summary = "s", stability = "stable", parameters = { "model", "size" },
+    run = function(call, model, size)
+      if size == "Q" then return nil, "no such size: Q" end
+      while size == "loop" do end
+      return model .. size
+    end }]]
+
+  local function warnings(content)
+    finally(helper.clean)
+    local result = assert(ebb.pipeline({
+      agent = { presets = { { role = "system", content = content }, { type = "chat_history" } } },
+      macros = { helper.lua_file(BIKE) }, counter = helper.tokens_of, limits = { fuel = 100000 },
+    }):run(helper.conversation "u1"))
+    local lines = {}
+    for _, entry in ipairs(result.logs) do
+      if entry.level == "warn" then lines[#lines + 1] = entry.message end
+    end
+    return lines
+  end
+
+  for _, case in ipairs {
+    { "a {{bike::x::Q}}", "preset message 1: {{bike::x::Q}}: no such size: Q; it stays" },
+    { "a {{bike::x}}", "preset message 1: {{bike::x}}: bike needs 2 arguments: bike::model::size; it stays" },
+    { "a {{upper}}", "preset message 1: {{upper}}: upper needs 1 argument: upper::text; it stays" },
+    { "a {{usr}}", "preset message 1: unknown macro {{usr}} stays as it is: did you mean 'user'?" },
+  } do
+    it("names the preset and the call: " .. case[1], function()
+      assert.same({ case[2] }, warnings(case[1]))
+    end)
+  end
+
+  it("that a limit stopped does not blame the library in the next call", function()
+    local lines = warnings "{{bike::x::loop}} {{bike::a::b}}"
+    assert.matches("^preset message 1: {{bike::x::loop}}: bike failed: .*lua:4: stopped: it used up its fuel", lines[1])
+    assert.equal("preset message 1: {{bike::a::b}}: bike failed: a limit has stopped it before, in this run; it stays",
+      lines[2])
+  end)
+end)
+
+describe("a model that nearly has a known name", function()
+  local function logs_of(name)
+    local result = assert(ebb.pipeline({ agent = { model = name }, encoding = "bytes4" }):run(
+      helper.conversation "u1"))
+    local lines = {}
+    for _, entry in ipairs(result.logs) do
+      if entry.level == "warn" then lines[#lines + 1] = entry.processor .. ": " .. entry.message end
+    end
+    return lines
+  end
+
+  it("is a warning; a known or quite different one is none", function()
+    assert.same({ "request: model 'gpt-4oo' is unknown: did you mean 'gpt-4o'?" }, logs_of "gpt-4oo")
+    assert.same({}, logs_of "gpt-4o")
+    assert.same({}, logs_of "the-model-of-my-own-house")
+  end)
+end)
+
+describe("a workflow that is wrong", function()
+  local function folder_of(files)
+    command.make_folder()
+    finally(command.remove_folder)
+    for name, text in pairs(files) do
+      command.file(name, text)
+    end
+  end
+
+  it("names a slip in the name of its list", function()
+    folder_of { ["w.json"] = '{"node":[{"type":"trim"}]}' }
+    local workflow, problem = ebb.workflow.load(command.path_of "w.json")
+    assert.is_nil(workflow)
+    assert.matches("w.json: a workflow has no field 'node'", problem.message, 1, true)
+    assert.equal("did you mean 'nodes'?", problem.hint)
+    assert.equal("a workflow has no field 'node'", refusal(ebb.workflow.check, { node = {} }).message)
+  end)
+
+  it("is refused without nodes", function()
+    folder_of { ["w.json"] = "[]" }
+    assert.matches("w.json: expected a list of nodes, the file has none",
+      select(2, ebb.workflow.load(command.path_of "w.json")).message, 1, true)
+  end)
+
+  it("is none where a node stands alone", function()
+    folder_of { ["w.json"] = '{"type":"trim","budget":400}', ["w.lua"] = "return { type = 'trim', budget = 400 }",
+      ["in.json"] = '[{"role":"user","content":"u"}]' }
+    for _, name in ipairs { "w.json", "w.lua" } do
+      command.does(("run %s --input %s"):format(command.path_of(name), command.path_of "in.json"))
+      assert.is_true(ebb.workflow.run(helper.conversation "u1", ebb.workflow.load(command.path_of(name))))
+    end
+  end)
+
+  it("is not run on nothing", function()
+    folder_of { ["w.json"] = '[{"type":"trim","budget":400}]', ["empty.json"] = "[]" }
+    local path = command.path_of "w.json"
+    local run = command.ebb("run " .. path)
+    assert.equal(command.USAGE, run.status)
+    command.contains("w.json returned nodes, but standard input is empty\nhint: --input chat.json", run.err)
+    command.does(("run %s --input %s"):format(path, command.path_of "empty.json"))
+  end)
+end)
+
+describe("hints for the user's own Lua", function()
+  it("are the library's in a script of the command", function()
+    command.make_folder()
+    finally(command.remove_folder)
+    local script = command.file("s.lua", "local chat = require 'ebb'.conversation {}\nchat:trim {}")
+    local err = command.fails(command.SCRIPT, "run " .. script)
+    command.contains("hint: chat:trim { budget = 8000 }", err)
+    local input = command.file("in.json", '[{"role":"user","content":"u"}]')
+    command.contains("hint: --budget 8000, or --model", command.fails(command.USAGE, "trim " .. input))
+  end)
+
+  for _, case in ipairs {
+    { "windows.open {}", function(chat) chat.windows.open {} end,
+      "expected a Windows, got a table", "call methods with a colon: chat.windows:open { ... }" },
+    { "pipeline.run(chat)", function(chat) ebb.pipeline({}).run(chat) end,
+      "run: expected a Pipeline, got a Conversation", "call methods with a colon: pipeline:run(chat)" },
+    { "window.hidden = true", function(chat) chat.windows:open({ id = "x" }).hidden = true end,
+      "the field 'hidden' of a window cannot be assigned", "window:update { ... }" },
+  } do
+    it("say what to write instead of " .. case[1], function()
+      local problem = refusal(case[2], helper.conversation "u1")
+      assert.equal(case[3], problem.message)
+      assert.equal(case[4], problem.hint)
+    end)
+  end
+
+  it("name a file beside the one that does not exist", function()
+    local path = helper.lua_file(POLICY)
+    finally(helper.clean)
+    local wrong = path:gsub("%.lua$", "s.lua")
+    local _, problem = helper.conversation("u1"):trim { policy = wrong, budget = 9 }
+    assert.equal("absent", problem.code)
+    assert.equal(("did you mean '%s'?"):format(path), problem.hint)
+  end)
+end)
+
+describe("a processor that is wrong", function()
+  local function run(execute, priority)
+    local _, problem = ebb.pipeline({
+      processors = { { id = "stamp", name = "S", priority = priority, execute = execute } }, counter = helper.tokens_of,
+    }):run(helper.conversation "u1 a2")
+    return problem.message
+  end
+
+  it("is named for the role that it gives a message of the history", function()
+    local message = "processor 'stamp': it left messages[2]: role is usr: expected system, user, assistant or tool"
+    for _, priority in ipairs { 150, 950 } do
+      assert.equal(message, run(function(context) context.messages[2].role = "usr" end, priority))
+    end
+  end)
+
+  it("may keep the role that a role map allows", function()
+    local chat = assert(ebb.parse('[{"role":"bot","content":"hi"},{"role":"user","content":"x"}]',
+      { role_map = { bot = "assistant" }, encoding = "bytes4" }))
+    local pipe = ebb.pipeline { role_map = { bot = "assistant" }, encoding = "bytes4",
+      processors = { { id = "stamp", name = "S", execute = function(context) context.messages[1].content = "ho" end } } }
+    assert(pipe:run(chat))
+  end)
+
+  it("hears what messages are", function()
+    assert.matches("context.messages: expected a table, got nil", run(function(context) context.messages = nil end), 1, true)
+  end)
+end)
+
+it("a content function that returns nothing fails in its window", function()
+  local chat = helper.conversation "u1"
+  chat.windows:open { id = "x", content = function() end }
+  assert.matches("content failed: its function returned nothing", chat.windows:get("x"):markup(), 1, true)
 end)

@@ -100,7 +100,7 @@ describe("a processor from a file", function()
     { "looks for the run", "context.run.logs = nil", "context has no field 'run'" },
     { "writes into the session", "context.session.id = 3", "can only be read" },
     { "writes into what it is not given", "context.own = 3", "can only be read" },
-    { "takes the messages away", "context.messages = nil", "context.messages is a table" },
+    { "takes the messages away", "context.messages = nil", "context.messages: expected a table, got nil" },
     { "logs at no level", "context:log('loud', 'x')", "the level is info, warn or error" },
     { "asks for a conversation", "context:history_chat(context.messages)", "cannot enter a sandbox" },
     { "asks for nothing", "context:call('cache')", "call takes the name of a service and a table" },

@@ -28,9 +28,9 @@ local function check(name, value)
 end
 
 --- Compiles, checks and swaps; whatever fails, the old one stays.
----@param compile fun(name: string, source: string): function
-function filters.filter_loader(with_hints, compile, name, source)
-  return with_hints(function() loaded[name] = check(name, compile(name, source)()) end)
+---@param evaluate fun(name: string, source: string): any   what the text returns
+function filters.filter_loader(with_hints, evaluate, name, source)
+  return with_hints(function() loaded[name] = check(name, evaluate(name, source)) end)
 end
 
 function filters.filter_unload(_, _, name)

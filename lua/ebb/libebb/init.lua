@@ -20,6 +20,7 @@ local script_face = require "ebb.sandbox.script_face"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
+local traceback = require "ebb.support.traceback"
 local vocabularies = require "ebb.models.vocabularies"
 
 local api = {}
@@ -157,6 +158,16 @@ local function compile(name, source)
   return chunk or refuse("syntax", problem)
 end
 
+--- What a compiled script returns; its errors have their line.
+local function run_script(chunk)
+  local ok, value, code = traceback.call(chunk, chunk)
+  if not ok then refuse(code or "script", value) end
+  return value
+end
+
+--- What the text of a script returns.
+local function evaluate(name, source) return run_script(compile(name, source)) end
+
 local function refuse_built_in(name)
   if not built_in.find(name) then return end
   refuse("argument", ("'%s' is the name of a built-in policy"):format(name), "give it another name")
@@ -257,7 +268,7 @@ end
 function api.policy_loader(name, source)
   refuse_built_in(name)
   policies()
-  return with_hints(function() loaded[name] = check_policy(name, compile(name, source)()) end)
+  return with_hints(function() loaded[name] = check_policy(name, evaluate(name, source)) end)
 end
 
 --- Compiles and checks, for `api.keep_chunk`, which is the runtime's; nothing is swapped.
@@ -267,7 +278,7 @@ function api.policy_compiler(name, source)
   return with_hints(function()
     local chunk = compile(name, source)
     api.keep_chunk(chunk)   -- before it runs
-    check_policy(name, chunk())
+    check_policy(name, run_script(chunk))
   end)
 end
 
@@ -275,7 +286,7 @@ end
 ---@param chunk function      with globals of its own, `api.script_globals`
 function api.policy_adder(name, chunk)
   policies()
-  return with_hints(function() loaded[name] = check_policy(name, chunk()) end)
+  return with_hints(function() loaded[name] = check_policy(name, run_script(chunk)) end)
 end
 
 api.script_globals = globals_of_script
@@ -354,7 +365,7 @@ end
 function api.task_replay(...) return require("ebb.libebb.replays").task(with_hints, policy_list, ...) end
 
 for _, name in ipairs { "filter_loader", "filter_unload", "filterer" } do
-  api[name] = function(...) return require("ebb.libebb.filters")[name](with_hints, compile, ...) end
+  api[name] = function(...) return require("ebb.libebb.filters")[name](with_hints, evaluate, ...) end
 end
 
 for _, name in ipairs { "models_adder", "model_lister", "counter", "tokenizer", "changed", "change", "report_usage" } do

@@ -134,6 +134,13 @@ models.known = setmetatable({}, {
   __pairs = function() return pairs(list) end,
 })
 
+--- The name of a model that an unknown name was meant for, perhaps; nil for a known name.
+---@param name string
+---@return string?
+function models.near(name)
+  if not models.is_known(name) then return suggest.nearest(name, tables.keys(list)) end
+end
+
 --- The same; an unknown one is refused.
 ---@param name string
 ---@return ebb.Model

@@ -15,7 +15,6 @@ local context_of = require "ebb.pipeline.context"
 local core = require "ebb.support.core"
 local sandboxed_processor = require "ebb.sandbox.processor"
 local plugins = require "ebb.pipeline.plugins"
-local request = require "ebb.pipeline.request"
 
 local engine = {}
 
@@ -103,7 +102,7 @@ local function attempt(run, step, context)
   local ok, message, code = run_step(run, step, context)
   if not ok then return nil, message, code ~= "memory" and not step.is_core and "processor" or code end
   if step.is_core then return true end
-  local fine, problem = pcall(request.check, context.messages)
+  local fine, problem = pcall(run.request.check, run.request, context.messages)
   if fine then return true end
   return nil, "it left " .. (core.is_error(problem) and problem.message or tostring(problem)), "processor"
 end

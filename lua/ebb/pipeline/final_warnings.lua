@@ -1,5 +1,7 @@
 --- Warnings about the request as a whole, logged at the end of a run.
 
+local models = require "ebb.models"
+
 local final_warnings = {}
 
 --- Attachments that no stage took do not travel.
@@ -38,6 +40,16 @@ local function has_history(message)
     if source.source == "history" then return true end
   end
   return false
+end
+
+--- A name that no model has but nearly: its window and abilities are those of an unknown one.
+---@param from ebb.Context
+function final_warnings.model(from)
+  local name = from.capabilities.model
+  local near = name and models.near(name)
+  if near then
+    from:log("warn", ("model '%s' is unknown: did you mean '%s'?"):format(name, near))
+  end
 end
 
 --- Texts that differ in each request, before the history: a provider that keeps the

@@ -61,7 +61,10 @@ function Pipeline.__tostring(self)
 end
 pipeline.methods = Pipeline
 
-local PIPELINE = { read = function(value) return getmetatable(value) == Pipeline and value or nil, "a Pipeline" end }
+local PIPELINE = {
+  read = function(value) return getmetatable(value) == Pipeline and value or nil, "a Pipeline" end,
+  hint = "call methods with a colon: pipeline:run(chat)",
+}
 
 ---- Making one ----
 
@@ -224,7 +227,7 @@ end
 
 --- The request as it is sent: checked, and mended where a provider would refuse it.
 local function finish(run, messages)
-  request.check(messages)
+  run.request:check(messages)
   local chat = run.request:chat(messages)
   local violations, dialect = chat:check()
   if #violations == 0 then return chat end
@@ -266,6 +269,7 @@ end
 --- The result; or nil, the error, and what was done until then.
 local function conclude(run, run_context)
   run.current = "request"
+  final_warnings.model(run_context)
   final_warnings.left(run_context)
   final_warnings.unasked(run_context, run.unasked)
   final_warnings.volatile(run_context, run.macros.volatile)
@@ -292,7 +296,8 @@ end
 
 local CHAT, RUN = { type = "handle", class = "Conversation" }, { preview = FLAG, trace = { type = "function" } }
 
-local function check_chat(chat, method)
+local function check_chat(self, chat, method)
+  schema.check(PIPELINE, self, method)
   return schema.check(CHAT, chat, method .. ": chat")
 end
 
@@ -310,14 +315,14 @@ end
 ---@return ebb.Error? problem     names the processor that failed; code: "cannot_fit", "processor", "absent" ...
 ---@return table? partial         with the logs of what was done
 function Pipeline:run(chat, options)
-  return run_all(self, check_chat(chat, "run"), schema.options(RUN, options, "run"))
+  return run_all(self, check_chat(self, chat, "run"), schema.options(RUN, options, "run"))
 end
 
 --- Runs all processors without effects outside of the run.
 function Pipeline:preview(chat, options)
   local values = schema.options(RUN, options, "preview")
   values.preview = true
-  return run_all(self, check_chat(chat, "preview"), values)
+  return run_all(self, check_chat(self, chat, "preview"), values)
 end
 
 --- A run that may wait: where no function of the host answers, `step` returns the request.
@@ -351,7 +356,7 @@ end
 function Pipeline:task(chat, options)
   local values = schema.options(RUN, options, "task")
   values.in_task = true
-  check_chat(chat, "task")
+  check_chat(self, chat, "task")
   local thread = coroutine.create(function() return run_all(self, chat, values) end)
   return setmetatable({ thread = thread, done = false }, Task)
 end
@@ -362,7 +367,7 @@ end
 ---@return string
 ---@return { local: table, global: table } variables
 function Pipeline:expand(chat, text)
-  check_chat(chat, "expand")
+  check_chat(self, chat, "expand")
   schema.check(TEXT, text, "expand: text")
   local run, run_context = prepare(self, chat, {})
   run.current = "input"

@@ -76,15 +76,27 @@ local function check_parts(i, parts)
   end
 end
 
+--- True for a role that requests have, or that the stored message has: under a role map it may be another.
+function Request:allows(message)
+  if ROLES[message.role] then return true end
+  if not self.stored_roles then
+    self.stored_roles = {}
+    for _, copy in ipairs(core.working.copies(self.original)) do
+      self.stored_roles[copy.seq] = copy.role
+    end
+  end
+  return message.seq ~= nil and type(message.role) == "string" and self.stored_roles[message.seq] == message.role
+end
+
 --- Refuses a list that holds anything but messages.
 ---@param messages any
-function request.check(messages)
+function Request:check(messages)
   if type(messages) ~= "table" then refuse("shape", "messages is a list, not " .. type(messages)) end
   local count = 0
   for i, message in ipairs(messages) do
     count = i
     if type(message) ~= "table" then wrong(i, "a message is a table, not " .. type(message)) end
-    if not ROLES[message.role] and not (message.seq and type(message.role) == "string") then
+    if not self:allows(message) then
       wrong(i, ("role is %s: expected system, user, assistant or tool"):format(tostring(message.role)))
     end
     local content = message.content

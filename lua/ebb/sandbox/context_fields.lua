@@ -6,6 +6,7 @@
 --     methods    called by name; those in `crossing` also from within a sandbox
 
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 
@@ -20,7 +21,9 @@ local function assign(assignable, name, value)
     local hint = "processors change messages and shared_data"
     refuse("argument", ("context.%s can only be read"):format(tostring(name)), hint)
   end
-  if type(value) ~= "table" then refuse("shape", ("context.%s is a table"):format(name)) end
+  if type(value) ~= "table" then
+    refuse("shape", ("context.%s: expected a table, got %s"):format(name, schema.describe(value)))
+  end
   assignable[name] = value
 end
 

@@ -10,6 +10,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local log = require "ebb.support.log"
 local refuse = require "ebb.support.refuse"
+local suggest = require "ebb.support.suggest"
 
 local script_file = {}
 
@@ -112,6 +113,14 @@ function script_file.refuse_other(where, kind, value)
   end
 end
 
+--- The hint for a file that does not exist: a file beside it with nearly the same name.
+local function near_file(path)
+  local folder, name = path:match "^(.*/)([^/]*)$"
+  local entries = core.list_folder and core.list_folder(folder or ".")
+  local near = entries and suggest.nearest(name or path, entries)
+  return near and ("did you mean '%s%s'?"):format(folder or "", near) or nil
+end
+
 --- What was loaded as a table, a bare function put into one. Raises what is wrong.
 ---@param where string         the file
 ---@param kind ebb.ScriptKind
@@ -120,7 +129,7 @@ end
 ---@return table
 function script_file.shaped(where, kind, value, problem)
   local code = problem and (problem.code == "script" and kind.noun or problem.code)
-  if problem then return refuse(code, problem.message, problem.hint) end
+  if problem then return refuse(code, problem.message, problem.hint or code == "absent" and near_file(where) or nil) end
   if type(value) == "function" then return { [kind.verb] = value } end
   if type(value) ~= "table" then
     return refuse("shape", ("%s: expected a %s, the file returned %s"):format(where, kind.noun, type(value)), kind.hint)

@@ -162,7 +162,7 @@ function meta.__index(window, key)
 end
 
 function meta.__newindex(_, key)
-  refuse("argument", ("the field '%s' is not set so"):format(tostring(key)), "window:update { ... }")
+  refuse("argument", ("the field '%s' of a window cannot be assigned"):format(tostring(key)), "window:update { ... }")
 end
 
 function meta.__eq(a, b)

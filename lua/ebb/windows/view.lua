@@ -6,6 +6,7 @@
 --     raises                  "content failed: file.lua:7: its error"
 --     loops                   stopped after CALL_LIMIT instructions
 --     takes too much memory   refused beyond MEMORY_MAX: "it takes too much memory"
+--     returns nothing         "content failed: its function returned nothing"
 --     returns too much        over BYTES_MAX of markup, NODES_MAX nodes, DEPTH_MAX levels
 --     includes itself         stopped at NESTING_MAX nested windows
 --
@@ -51,7 +52,7 @@ local function pass_memory(problem)
 end
 
 local function checked(content)
-  if content == nil or type(content) == "string" then return { content } end
+  if type(content) == "string" then return { content } end
   if type(content) == "number" or type(content) == "boolean" then return { core.tostring(content) } end
   if type(content) ~= "table" then return { failed = "content is " .. type(content) .. ", not text or elements" } end
   local ok, copy, size = pcall(elements.copy, content)
@@ -67,6 +68,7 @@ local function call(pass, state, handle)
   local limit = math.min(pass.left, views.CALL_LIMIT)
   local ok, result, left = core.window.call(run, limit, handle, views.MEMORY_MAX)
   pass.left = pass.left - (limit - left)
+  if ok and result == nil then return { failed = "content failed: its function returned nothing" } end
   if ok then return checked(result) end
   pass_memory(result)
   return { failed = "content failed: " .. model_text.reason(result) }
