@@ -161,7 +161,8 @@ describe("options of policies in a list of JSON", function()
       .. "trim = function(draft, _, options) for i = 1, #draft - options.keep do draft:drop(draft[1]) end end }"
     local path = helper.lua_file(source)
     for _, policy in ipairs {
-      { name = path, keep = 2 }, { { name = path, keep = 2 } }, { path, keep = 2 }, { { path, keep = 2 }, "keep_recent" },
+      { name = path, keep = 2 }, { { name = path, keep = 2 } }, { path, keep = 2 },
+      { { path, keep = 2 }, "keep_recent" },
     } do
       local done, texts = trimmed(policy)
       assert.is_true(done)
@@ -206,7 +207,8 @@ describe("a wrong field of an agent's preset", function()
       "FILE:2:10: presets[0].role: expected one of system, user, assistant, got 'sytem'", "did you mean 'system'?" },
     { '{"type":"chathistory"}', "FILE:2:10: presets[0].type: no anchor 'chathistory'",
       "did you mean 'chat_history'?" },
-    { '{"injectionStrategy":{"type":"depth"}}', "FILE:2:23: presets[0].injectionStrategy.depth: type 'depth' needs it" },
+    { '{"injectionStrategy":{"type":"depth"}}',
+      "FILE:2:23: presets[0].injectionStrategy.depth: type 'depth' needs it" },
   } do
     it("is refused with its line: " .. case[1], function()
       local message, problem = agent('{"name":"A","presets":[\n ' .. case[1] .. "]}")
@@ -382,13 +384,15 @@ describe("a processor that is wrong", function()
   it("may keep the role that a role map allows", function()
     local chat = assert(ebb.parse('[{"role":"bot","content":"hi"},{"role":"user","content":"x"}]',
       { role_map = { bot = "assistant" }, encoding = "bytes4" }))
+    local function execute(context) context.messages[1].content = "ho" end
     local pipe = ebb.pipeline { role_map = { bot = "assistant" }, encoding = "bytes4",
-      processors = { { id = "stamp", name = "S", execute = function(context) context.messages[1].content = "ho" end } } }
+      processors = { { id = "stamp", name = "S", execute = execute } } }
     assert(pipe:run(chat))
   end)
 
   it("hears what messages are", function()
-    assert.matches("context.messages: expected a table, got nil", run(function(context) context.messages = nil end), 1, true)
+    local message = run(function(context) context.messages = nil end)
+    assert.matches("context.messages: expected a table, got nil", message, 1, true)
   end)
 end)
 

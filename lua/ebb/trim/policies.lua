@@ -112,8 +112,8 @@ end
 ---@type ebb.Schema
 policies.SPEC = { any_of = { { type = "string" }, { type = "function" }, { type = "table" } },
   expected = "a policy (a name, a file, a text, a function or a table)",
-  help = "one, or a list that runs in order until the request fits; in JSON {\"name\": \"keep_recent\", \"keep\": 4} is "
-    .. "one with options; default: keep_recent" }
+  help = "one, or a list that runs in order until the request fits; in JSON {\"name\": \"keep_recent\", \"keep\": 4} "
+    .. "is one with options; default: keep_recent" }
 
 --- One policy, without options.
 ---@param spec any

@@ -109,13 +109,15 @@ end
 
 local KNOWN = { "name", "nodes", "types", "folder", "edges" }
 
---- The error of a field that looks like a slip of the pen, or nil; others are the business of the program that wrote them.
+--- The error of a field that looks like a slip of the pen, or nil; others are the business of the program that wrote
+--- them.
 local function slip_of(workflow)
   for key in pairs(workflow) do
     local is_name = type(key) == "string" and not tables.contains(KNOWN, key)
     local near = is_name and suggest.nearest(key, KNOWN)
     if near then
-      return core.error("unknown_name", ("a workflow has no field '%s'"):format(key), ("did you mean '%s'?"):format(near))
+      local message = ("a workflow has no field '%s'"):format(key)
+      return core.error("unknown_name", message, ("did you mean '%s'?"):format(near))
     end
   end
 end
