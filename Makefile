@@ -75,7 +75,7 @@ TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_
 FUZZ_CC    = clang -std=c11 -g -O1 -Iruntime -fsanitize=address,undefined -fno-sanitize-recover=undefined $(SMALL_NODES)
 fuzz_objects = $(patsubst $(B)/%,build/fuzz/%,$(1))
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-C_FILES    = $(sort $(shell find runtime tests/c tests/embed tests/faults scripts/hosts -name '*.c'))
+C_FILES    = $(sort $(shell find runtime tests/c tests/embed tests/faults tests/random scripts/hosts -name '*.c'))
 
 DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev
 DEPS_test = libcmocka-dev lua-busted
@@ -121,7 +121,7 @@ test-build: deps-test
 	@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
 check-hard: test-build   ## longer: model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracle, a minute per fuzzer, ten for the sandbox's
-	WHOLE=1 DENSER=$(or $(DENSER),25) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),100000) EBB=build/sanitize/ebb tests/run.sh
+	WHOLE=1 DENSER=$(or $(DENSER),25) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),100000) POLICIES=$(or $(POLICIES),2000) EBB=build/sanitize/ebb tests/run.sh
 	@$(MAKE) --no-print-directory valgrind
 	@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
 	tests/peers/tokens/oracle.sh

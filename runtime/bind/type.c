@@ -183,7 +183,8 @@ const BindMethod *bind_running(lua_State *L, const char **owner) {
 
 void bind_push_descriptions(lua_State *L) { push_registered(L, &DESCRIPTIONS); }
 
-/* __tostring: by the library's function for the type, else type and address; upvalue 1: the type's name */
+/* __tostring: by the library's function for the type, else type and address, or in a sandbox label; upvalue 1: the
+   type's name */
 static int l_tostring(lua_State *L) {
   lua_settop(L, 1);
   bind_push_descriptions(L);
@@ -193,7 +194,9 @@ static int l_tostring(lua_State *L) {
     lua_call(L, 1, 1);
     if (lua_type(L, -1) == LUA_TSTRING) return 1;
   }
-  lua_pushfstring(L, "%s: %p", lua_tostring(L, lua_upvalueindex(1)), lua_topointer(L, 1));
+  const char *name = lua_tostring(L, lua_upvalueindex(1));
+  if (sandbox_of(L) == NULL) lua_pushfstring(L, "%s: %p", name, lua_topointer(L, 1));
+  else lua_pushfstring(L, "%s: %I", name, (LUAI_UACINT)guard_label(L, 1));
   return 1;
 }
 

@@ -41,6 +41,9 @@ uint64_t  guard_part_end(lua_State *L, GuardPart part, bool *over);
    raise, for want of memory. Every userdata that a script can have comes from here: it has a number, by
    which pairs orders keys. */
 void *guard_userdata(lua_State *L, size_t size, int user_values);
+/* The label of the value at index: a number that texts have in the place of its address, in the order in
+   which values were first written. For states of a sandbox. Raises, for want of memory. */
+lua_Integer guard_label(lua_State *L, int index);
 /* Sets the place of a userdata of guard_userdata in the order of keys; those without one come last, and
    equal ones in the order in which they were created. */
 void  guard_place(lua_State *L, int index, uint32_t place);

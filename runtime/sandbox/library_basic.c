@@ -193,10 +193,9 @@ static int l_tonumber(lua_State *L) {
 /* Key of the registry's table of labels, whose keys are weak. */
 static const char LABELS = 0;
 
-/* The label of the value at index: a number that texts have in the place of its address, in the order in which values
-   were first written. */
-static lua_Integer label_of(lua_State *L, int index) {
+lua_Integer guard_label(lua_State *L, int index) {
   Sandbox *sandbox = sandbox_of(L);
+  index = lua_absindex(L, index);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &LABELS) != LUA_TTABLE) {
     lua_pop(L, 1);
     lua_newtable(L);
@@ -235,7 +234,7 @@ const char *library_text(lua_State *L, int index, size_t *size) {
   if (kind == LUA_TNIL || kind == LUA_TBOOLEAN) return luaL_tolstring(L, index, size);
   bool named = luaL_getmetafield(L, index, "__name") == LUA_TSTRING;
   const char *name = named ? lua_tostring(L, -1) : luaL_typename(L, index);
-  lua_Integer label = label_of(L, index);
+  lua_Integer label = guard_label(L, index);
   lua_pushfstring(L, "%s: %I", name, (LUAI_UACINT)label);
   return lua_tolstring(L, -1, size);
 }

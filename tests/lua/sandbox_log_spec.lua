@@ -67,6 +67,13 @@ describe("print of a sandboxed script", function()
     end)
   end
 
+  it("shows labels in the place of addresses", function()
+    local lines = logged(function()
+      places[1][2] "for unit in draft:units {} do print(unit) end print(print) print({})"
+    end)
+    assert.same({ "Unit: 1", "Unit: 2", "Unit: 3", "function: 4", "table: 5" }, lines)
+  end)
+
   it("begins anew with each call", function()
     local chat = helper.conversation "u20 a20 u5"
     local policy = { source = "return function(draft, budget) " .. FLOOD .. " draft:drop_oldest { to = budget } end" }
