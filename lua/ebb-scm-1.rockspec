@@ -65,6 +65,7 @@ build = {
       ["ebb.pipeline.registry"] = "lua/ebb/pipeline/registry.lua",
       ["ebb.pipeline.request"] = "lua/ebb/pipeline/request.lua",
       ["ebb.pipeline.request_model"] = "lua/ebb/pipeline/request_model.lua",
+      ["ebb.pipeline.run_budget"] = "lua/ebb/pipeline/run_budget.lua",
       ["ebb.pipeline.settings"] = "lua/ebb/pipeline/settings.lua",
       ["ebb.policies.clear_tool_uses"] = "lua/ebb/policies/clear_tool_uses.lua",
       ["ebb.policies.init"] = "lua/ebb/policies/init.lua",

@@ -25,6 +25,12 @@ static int l_type(lua_State *L) {
   return 1;
 }
 
+/* cpu_seconds() -> CPU time of this thread */
+static int l_cpu_seconds(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)clock_thread_ns() / 1e9);
+  return 1;
+}
+
 /* now() -> milliseconds since 1970; in libebb by the host's clock */
 static int l_now(lua_State *L) {
   Clock clock = clock_system();
@@ -112,6 +118,8 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "common_ends");
   lua_pushcfunction(L, l_charge);
   lua_setfield(L, -2, "charge");
+  lua_pushcfunction(L, l_cpu_seconds);
+  lua_setfield(L, -2, "cpu_seconds");
   lua_pushcfunction(L, l_now);
   lua_setfield(L, -2, "now");
   lua_pushliteral(L, EBB_VERSION);

@@ -150,6 +150,14 @@ static int l_begin(lua_State *L) {
   return 0;
 }
 
+/* set:limit(microseconds, bytes): of all texts of the run; 0: no limit of time */
+static int l_limit(lua_State *L) {
+  RuleSet *set = check_set(L);
+  uint64_t microseconds = (uint64_t)bind_integer(L, 2, "microseconds", 0, INT64_MAX / 1000);
+  rule_set_limit(set, microseconds, (size_t)bind_integer(L, 3, "bytes", 0, PTRDIFF_MAX));
+  return 0;
+}
+
 /* Pushes {{rule, reason, skipped_from_now}, ...}, or nil without failures. */
 static void push_failures(lua_State *L, const RuleResult *result) {
   if (result->failure_count == 0) {
@@ -169,7 +177,8 @@ static void push_failures(lua_State *L, const RuleResult *result) {
   }
 }
 
-/* set:apply(text, kind, depth) -> text | nil (as it was), failures | nil; nil, error for what is not UTF-8 */
+/* set:apply(text, kind, depth) -> text | nil (as it was), failures | nil; nil, error for what is not UTF-8;
+   nil, "time" or "growth", rule at a limit of the run */
 static int l_apply(lua_State *L) {
   RuleSet *set = check_set(L);
   Text text = bind_text(L, 2);
@@ -178,6 +187,12 @@ static int l_apply(lua_State *L) {
   RuleResult result;
   Status status = rule_set_apply(set, text, kind, depth, &result);
   if (status == STATUS_ENCODING) return bind_refuse(L, "encoding", "the text is not valid UTF-8");
+  if (status == STATUS_LIMIT) {
+    lua_pushnil(L);
+    lua_pushstring(L, result.reason == REGEX_TIME ? "time" : "growth");
+    lua_pushinteger(L, (lua_Integer)result.stopped + 1);
+    return 3;
+  }
   if (status != STATUS_OK) return bind_raise_status(L, status, "apply");
   if (result.changed) lua_pushlstring(L, result.text.bytes, result.text.size);
   else lua_pushnil(L);
@@ -214,6 +229,7 @@ void bind_open_regex(lua_State *L) {
     {"apply", l_apply, "text kind depth", CHARGE_NEVER},
     {"begin", l_begin, "", CHARGE_NEVER},
     {"count", l_count, "rule", CHARGE_NEVER},
+    {"limit", l_limit, "microseconds bytes", CHARGE_NEVER},
     BIND_END,
   };
   static const BindMethod functions[] = {

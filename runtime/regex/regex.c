@@ -41,7 +41,7 @@ struct RegexEngine {
   /* state since regex_start: */
   uint64_t fast_finds, started;      /* started: elapsed time at the first reading; 0: none yet */
   bool watched;                      /* no more fast searches */
-  uint64_t wall_end, spent_end;      /* deadlines; 0: not set yet */
+  RegexTimer rule;                     /* its end; 0: not set yet */
   uint32_t interval, countdown;      /* callbacks between readings of the clock */
   size_t handled;                    /* bytes that the caller has handled since the last reading */
 };
@@ -94,7 +94,7 @@ static uint64_t spent(const RegexEngine *engine) { return engine->time.spent(eng
 
 void regex_start(RegexEngine *engine) {
   engine->fast_finds = engine->started = 0;
-  engine->wall_end = engine->spent_end = 0;
+  engine->rule = (RegexTimer){0};
   engine->watched = false;
   engine->handled = 0;
 }
@@ -109,22 +109,24 @@ static bool may_be_fast(RegexEngine *engine) {
   return !engine->watched;
 }
 
-/* True if the time is used up. The clock of elapsed time is cheap to read and says when
-   to read the thread's, which decides. */
-static bool time_is_over(RegexEngine *engine) {
+RegexTimer regex_timer(const RegexEngine *engine, uint64_t ns) {
+  return (RegexTimer){.wall_end = wall(engine) + ns, .spent_end = spent(engine) + ns};
+}
+
+bool regex_timer_is_over(const RegexEngine *engine, RegexTimer *timer) {
+  if (timer->spent_end == 0) return false;
   uint64_t now = wall(engine);
-  if (now < engine->wall_end) return false;
+  if (now < timer->wall_end) return false;
   uint64_t used = spent(engine);
-  if (used >= engine->spent_end) return true;
-  engine->wall_end = now + (engine->spent_end - used);
+  if (used >= timer->spent_end) return true;
+  timer->wall_end = now + (timer->spent_end - used);
   return false;
 }
 
 static bool watch(RegexEngine *engine) {
   engine->watched = true;
-  if (engine->spent_end != 0) return !time_is_over(engine);
-  engine->wall_end = wall(engine) + WATCHED_NS;
-  engine->spent_end = spent(engine) + WATCHED_NS;
+  if (engine->rule.spent_end != 0) return !regex_timer_is_over(engine, &engine->rule);
+  engine->rule = regex_timer(engine, WATCHED_NS);
   return true;
 }
 
@@ -142,7 +144,7 @@ static int call_back(pcre2_callout_block *block, void *user) {
   if (--engine->countdown > 0) return 0;
   engine->countdown = engine->interval;
   engine->work += engine->interval;
-  return time_is_over(engine) ? PCRE2_ERROR_CALLOUT : 0;
+  return regex_timer_is_over(engine, &engine->rule) ? PCRE2_ERROR_CALLOUT : 0;
 }
 
 /* ---- the engine ---- */

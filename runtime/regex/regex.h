@@ -95,6 +95,13 @@ unsigned regex_group(const Regex *regex, const char *name, size_t size);
 
 /* Restarts the time limit, for the next rule or text. */
 void   regex_start(RegexEngine *engine);
+/* The end of a piece of work, in CPU time of the thread. The clock of elapsed time is cheap to read and says
+   when to read the thread's, which decides. Zeros: it has no end. */
+typedef struct RegexTimer {
+  uint64_t wall_end, spent_end;
+} RegexTimer;
+RegexTimer regex_timer(const RegexEngine *engine, uint64_t ns);              /* ends so much later */
+bool   regex_timer_is_over(const RegexEngine *engine, RegexTimer *timer);
 
 /* Finds the next match at or behind `from`. *ends: start and end of the match and of
    each group (REGEX_UNSET for an unset group), borrowed until the engine's next search;

@@ -24,6 +24,8 @@ struct RuleSet {
   uint32_t failure_count, failure_room;
   RegexPairs pairs;          /* of the text; valid if pairs_known */
   bool pairs_known;
+  RegexTimer timer;          /* of this run */
+  size_t growth;             /* bytes that texts may still grow by in this run */
 };
 
 Status rule_set_new(RegexEngine *engine, RuleSet **output) {
@@ -33,6 +35,7 @@ Status rule_set_new(RegexEngine *engine, RuleSet **output) {
   memset(set, 0, sizeof *set);
   set->engine = engine;
   set->memory = memory;
+  set->growth = SIZE_MAX;
   buffer_init(&set->text, memory);
   buffer_init(&set->next, memory);
   *output = set;
@@ -90,6 +93,12 @@ Status rule_set_add(RuleSet *set, const RuleSource *source, RegexError *error) {
 
 void rule_set_begin(RuleSet *set) {
   for (uint32_t i = 0; i < set->size; i++) set->rules[i].counts = (RuleCounts){0};
+  rule_set_limit(set, 0, SIZE_MAX);
+}
+
+void rule_set_limit(RuleSet *set, uint64_t microseconds, size_t growth) {
+  set->timer = microseconds == 0 ? (RegexTimer){0} : regex_timer(set->engine, microseconds * 1000);
+  set->growth = growth;
 }
 
 /* True if the rule applies to such a text and has strikes left. */
@@ -139,6 +148,14 @@ static Status apply_rule(RuleSet *set, Rule *rule, Text *text, bool *changed) {
   return STATUS_OK;
 }
 
+static size_t growth_of(Text text, Text result) { return result.size > text.size ? result.size - text.size : 0; }
+
+static Status stop(RuleResult *result, uint32_t rule, RegexReason reason) {
+  result->stopped = rule;
+  result->reason = reason;
+  return STATUS_LIMIT;
+}
+
 Status rule_set_apply(RuleSet *set, Text text, uint32_t kinds, uint32_t depth, RuleResult *result) {
   *result = (RuleResult){.text = text};
   set->failure_count = 0;
@@ -147,9 +164,12 @@ Status rule_set_apply(RuleSet *set, Text text, uint32_t kinds, uint32_t depth, R
   for (uint32_t i = 0; i < set->size; i++) {
     Rule *rule = &set->rules[i];
     if (!applies(rule, kinds, depth) || !may_match(set, rule, result->text)) continue;
+    if (regex_timer_is_over(set->engine, &set->timer)) return stop(result, i, REGEX_TIME);
     Status status = apply_rule(set, rule, &result->text, &result->changed);
     if (status != STATUS_OK) return status;
+    if (growth_of(text, result->text) > set->growth) return stop(result, i, REGEX_GROWTH);
   }
+  if (set->growth != SIZE_MAX) set->growth -= growth_of(text, result->text);
   result->failures = set->failures;
   result->failure_count = set->failure_count;
   return STATUS_OK;

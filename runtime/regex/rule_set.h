@@ -41,6 +41,8 @@ typedef struct RuleResult {
   bool changed;                      /* a rule has replaced something */
   const RuleFailure *failures;       /* of this text, in the order of the rules */
   uint32_t failure_count;
+  uint32_t stopped;                  /* after STATUS_LIMIT the rule at which the run's limit was reached ... */
+  RegexReason reason;                /* ... which is that of its time or of its growth */
 } RuleResult;
 
 /* What one rule has done in this run: texts that it changed, replacements in them, failures. */
@@ -58,10 +60,14 @@ void     rule_set_free(RuleSet *set);     /* NULL is allowed */
 Status   rule_set_add(RuleSet *set, const RuleSource *rule, RegexError *error);
 uint32_t rule_set_size(const RuleSet *set);       /* number of rules */
 
-/* Starts a run: sets all counts to 0. */
+/* Starts a run: sets all counts to 0, without limits. */
 void     rule_set_begin(RuleSet *set);
+/* Limits all texts of the run from now on: CPU time in microseconds, and bytes that texts grow by; 0 and
+   SIZE_MAX: no limit. */
+void     rule_set_limit(RuleSet *set, uint64_t microseconds, size_t growth);
 /* Applies the rules that have one of the bits `kinds` and whose depths include `depth`.
-   STATUS_ENCODING: not UTF-8; STATUS_MEMORY. Counts of rules that were applied stay then. */
+   STATUS_ENCODING: not UTF-8; STATUS_LIMIT: a limit of the run; STATUS_MEMORY. Counts of rules
+   that were applied stay then. */
 Status   rule_set_apply(RuleSet *set, Text text, uint32_t kinds, uint32_t depth, RuleResult *result);
 RuleCounts rule_set_counts(const RuleSet *set, uint32_t rule);     /* rule < rule_set_size */
 

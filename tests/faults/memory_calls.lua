@@ -411,7 +411,7 @@ end)
 
 call("clock, number, hint of sandboxes", function()
   core.sandbox.set_hint(hints.limits or "")
-  assert(core.now() > 0)
+  assert(core.now() > 0 and core.cpu_seconds() > 0)
   return core.tonumber "1.5"
 end)
 call("base64, data_uri, sha256", function()
@@ -449,6 +449,7 @@ call("regex rules", function()
     assert(set:add(rule))
   end
   set:begin()
+  set:limit(1000000, 1 << 20)
   local text = set:apply(("aab x "):rep(300), 1, 0)
   return { #text, set:count(1), #set, core.regex.set():add { pattern = "(" } }
 end)

@@ -70,6 +70,7 @@ limits.SECTIONS = {
     { "an error message", "MESSAGE_MAX", "bytes" },
     { "jumps that parsing may look through", "PARSE_JUMPS_MAX", "jumps" },
     { "names that parsing may compare", "PARSE_LOOKS_MAX", "comparisons" },
+    { "texts that a pipeline adds: memory, divided by", "ebb.pipeline.run_budget SHARE", "", "--memory" },
     { "a trusted processor's call", "ebb.pipeline.engine FUEL", "instructions" },
   },
   { title = "ebb run --isolate",

@@ -40,7 +40,7 @@ local TOOLS = {
 }
 
 local OPTIONS = {
-  model = true, profile = true, expand = true, log = true, templates = true, tools_if_missing = true,
+  model = true, profile = true, expand = true, log = true, templates = true, tools_if_missing = true, budget = true,
 }
 
 ---@class ebb.InjectionOptions
@@ -49,6 +49,7 @@ local OPTIONS = {
 ---@field expand (fun(text: string, title: string): string)?   macros; called once per message, in preset order
 ---@field log (fun(level: string, message: string, details: table?))?
 ---@field templates table<string, boolean>?   anchors besides chat_history and user_profile: has it a template?
+---@field budget ebb.RunBudget?      of the run, whose limits raise
 ---@field tools_if_missing boolean?   put the tools' macros before the history where no preset has one
 
 -- ---- the messages and their contents ----
@@ -109,6 +110,7 @@ local function active_ones(messages, options, log)
     local function report(pattern, why)
       log("warn", ("%s: modelMatch: pattern '%s': %s"):format(message.title, pattern, why))
     end
+    if options.budget then options.budget:check(message.title) end
     local applies = not message.match or model_match.matches(message.match, options.model, options.profile, report)
     if message.enabled and applies then active[#active + 1] = message end
   end
@@ -219,19 +221,35 @@ local function depths_in(history)
   return before, deepest
 end
 
+--- What a message counts for beside its texts: its tables, and its fields in the request.
+local MESSAGE_BYTES = 400
+
+--- Counts a message that is put in toward the budget of the run.
+local function count(message, contents, budget)
+  if not budget or contents[message] == nil then return end
+  local bytes = MESSAGE_BYTES
+  map_texts(contents[message], function(text)
+    bytes = bytes + #text
+    return text
+  end)
+  budget:add(bytes, message.title)
+end
+
 --- All that goes between the messages of the history, in order: { at, message }. `at`
 --- counts the messages before it.
-local function depth_injections(active, history, log)
+local function depth_injections(active, history, log, contents, budget)
   local places, list = nil, {}
   local before, deepest = depths_in(history)
   for index, message in ipairs(active) do
     local depths = message.kind == "depth" and { message.depth }
       or message.kind == "advanced_depth" and depths_of(message, deepest, log) or {}
     local is_taken = {}
+    if budget then budget:check(message.title) end
     for _, depth in ipairs(message.type == "message" and depths or {}) do
       places = places or units.places(history)
       local at = places[before[depth] or 0]
       if not is_taken[at] then
+        count(message, contents, budget)
         list[#list + 1] = { at = at, depth = depth, order = message.order, index = index, message = message }
         is_taken[at] = true
       end
@@ -270,6 +288,7 @@ end
 local function put(out, message, source)
   local content = out.contents[message]
   if content == nil then return end
+  if source ~= "depth" then count(message, out.contents, out.budget) end   -- those have been counted
   out.list[#out.list + 1] = {
     role = message.role, content = map_texts(content, unchanged), source = source,
     source_id = message.id or message.place,
@@ -343,10 +362,10 @@ function injection.assemble(history, presets, options)
   local active = active_ones(messages, options, log)
   if options.tools_if_missing and #active > 0 and not mentions_tools(active) then active[#active + 1] = TOOLS end
   local out = {
-    list = {}, anchored = {}, groups = anchor_groups(active, anchors, log),
+    list = {}, anchored = {}, budget = options.budget, groups = anchor_groups(active, anchors, log),
     contents = contents_of(active, anchors, options.expand or unchanged, log),
   }
-  put_all(out, active, history, depth_injections(active, history, log), log)
+  put_all(out, active, history, depth_injections(active, history, log, out.contents, out.budget), log)
   return out.list, problems
 end
 

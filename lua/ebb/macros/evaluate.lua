@@ -33,6 +33,9 @@ evaluate.LIMITS = {
 }
 local LIMITS = evaluate.LIMITS
 
+local CHECK_BYTES = 65536   -- that are built between two looks at the time of a run: some 0.1 ms
+local MACRO_BYTES = 1024    -- that a macro counts for
+
 --- Raised at a limit, with the text for the report.
 local Stop = {}
 
@@ -56,6 +59,7 @@ end
 local function charge(run, bytes)
   local budget = run.environment.budget
   budget.work = budget.work - bytes
+  budget.unchecked = budget.unchecked + bytes
   if budget.work < 0 then stop(run, ("more than %d bytes were built"):format(LIMITS.work)) end
 end
 
@@ -296,12 +300,22 @@ local function macro_of(run, node)
   return macro
 end
 
+--- Calls the check of the environment from time to time; it raises where a run has no time left.
+local function check_run(run, node)
+  local budget, check = run.environment.budget, run.environment.check
+  budget.unchecked = budget.unchecked + MACRO_BYTES
+  if not check or budget.unchecked < CHECK_BYTES then return end
+  budget.unchecked = 0
+  check(node.name or "?")
+end
+
 local function evaluate_node(run, node, buffer)
   local budget = run.environment.budget
   if budget.stopped then error(budget.stopped, 0) end
   run.current = node.first
   budget.evaluations = budget.evaluations - 1
   if budget.evaluations < 0 then stop(run, ("more than %d macros"):format(LIMITS.evaluations)) end
+  check_run(run, node)
   local macro = macro_of(run, node)
   if not macro then return write_unknown(run, node, buffer) end
   run.report.count = run.report.count + 1
@@ -377,7 +391,8 @@ local function new_run(text, environment, options)
 end
 
 local function new_budget()
-  return { work = LIMITS.work, evaluations = LIMITS.evaluations, levels = LIMITS.levels, running = {} }
+  return { work = LIMITS.work, evaluations = LIMITS.evaluations, levels = LIMITS.levels, running = {},
+    unchecked = CHECK_BYTES }
 end
 
 --- Runs with a budget: the environment's, if a macro called us, else a new one.

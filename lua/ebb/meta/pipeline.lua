@@ -17,7 +17,9 @@
 ---                                return some, folders of these and declarations, beside the built-in ones
 ---@field on_error? "stop"|"skip"  when a processor fails; default: stop
 ---@field limits? ebb.Limits       of each run of a processor, policy or agent from a file, and of each macro in a run;
----                                its fuel also holds for processors that are functions
+---                                its fuel also holds for processors that are functions. Its deadline also holds for
+---                                the sum of rules, presets, macros and processors from files in a run, in CPU time;
+---                                the texts that they add have a quarter of its memory
 ---@field trusted? boolean         files run in this state instead, without limits
 ---@field asset_root? string       the folder of attachments, instead of the agent's own
 ---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table } }

@@ -34,6 +34,7 @@ local HOOK_STEP = 10000   -- instructions between two checks
 ---@field place integer         its place in steps
 ---@field logs ebb.LogEntry[]
 ---@field answers table         of the host, by question
+---@field budget ebb.RunBudget
 ---@field fresh table           sandboxes of this run
 ---@field loading ebb.Loading     how processors of others run
 ---@field on_error "stop"|"skip"
@@ -97,9 +98,26 @@ local function run_step(run, step, context)
   end
 end
 
+--- Runs a step whose time counts as the agent's, and refuses it if that is used up.
+local function run_counted(run, step, context)
+  local _ <close> = run.budget:enter()
+  local ok, message, code = run_step(run, step, context)
+  if not ok then return ok, message, code end
+  ok, message = pcall(run.budget.check, run.budget, "its end")
+  return ok, not ok and tostring(message) or nil, not ok and "limit" or nil
+end
+
+--- What is built in and runs what others wrote. Macros of other steps count by themselves.
+local COUNTED = { ["regex-processor"] = true, ["injection-assembler"] = true }
+
+local function is_counted(step)
+  if step.is_core then return COUNTED[step.processor.id] end
+  return sandboxed_processor.holds(step.processor.execute)
+end
+
 --- Runs a step and checks the messages that it left.
 local function attempt(run, step, context)
-  local ok, message, code = run_step(run, step, context)
+  local ok, message, code = (is_counted(step) and run_counted or run_step)(run, step, context)
   if not ok then return nil, message, code ~= "memory" and not step.is_core and "processor" or code end
   if step.is_core then return true end
   local fine, problem = pcall(run.request.check, run.request, context.messages)

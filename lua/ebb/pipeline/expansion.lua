@@ -12,6 +12,7 @@ local expansion = {}
 
 ---@class ebb.Expansion
 ---@field environment ebb.MacroEnvironment
+---@field budget ebb.RunBudget
 ---@field registry? ebb.MacroRegistry         of the pipeline, its sandboxes unused
 ---@field reported table<string, boolean>     unknown names that have been logged
 ---@field volatile { text: string, names: string[] }[]   texts that are others in each request
@@ -44,15 +45,18 @@ end
 
 ---@param fields table    the fields of the context, and chat, variables, seed, zone, input
 ---@param registry? ebb.MacroRegistry   nil: the built-in macros
+---@param budget ebb.RunBudget
 ---@return ebb.Expansion
-function expansion.new(fields, registry)
+function expansion.new(fields, registry, budget)
   local environment = macros.environment {
     values = values_of(fields), variables = fields.variables, now = fields.timestamp, zone = fields.zone,
     seed = fields.seed,
     session_id = fields.session.id, history = history_of(fields.chat),
     registry = own_macros.fresh(registry),
   }
-  return setmetatable({ environment = environment, registry = registry, reported = {}, volatile = {} }, Expansion)
+  environment.check = function(name) budget:check(("macro {{%s}}"):format(name)) end
+  return setmetatable({ environment = environment, registry = registry, budget = budget, reported = {}, volatile = {} },
+    Expansion)
 end
 
 --- A fork for previews: its variables and reports stay in it.
@@ -60,7 +64,9 @@ end
 function Expansion:fork()
   local environment = self.environment:fork()
   environment.registry = own_macros.fresh(self.registry) or environment.registry
-  return setmetatable({ environment = environment, registry = self.registry, reported = {}, volatile = {} }, Expansion)
+  environment.check = self.environment.check
+  return setmetatable({ environment = environment, registry = self.registry, budget = self.budget, reported = {},
+    volatile = {} }, Expansion)
 end
 
 --- A problem of a macro that was found: "{{roll::x}}: not dice: expected NdM, such as 2d6; it stays".
@@ -93,7 +99,11 @@ end
 ---@return string
 function Expansion:expand(context, text, options, where)
   if not text:find("{{", 1, true) then return text end
+  local _ <close> = self.budget:enter()
+  self.budget.place = where
   local expanded, report = macros.expand(text, self.environment, options)
+  self.budget:add(math.max(0, #expanded - #text), "the macros")
+  self.budget.place = nil
   tell(self, context, report, where)
   if report.volatile[1] and expanded:find "%S" then
     self.volatile[#self.volatile + 1] = { text = expanded, names = report.volatile }

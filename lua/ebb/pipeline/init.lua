@@ -27,6 +27,7 @@ local schema = require "ebb.support.schema"
 local settings = require "ebb.pipeline.settings"
 local composition = require "ebb.pipeline.composition"
 local request_model = require "ebb.pipeline.request_model"
+local run_budget = require "ebb.pipeline.run_budget"
 local tables = require "ebb.support.tables"
 
 local pipeline = {}
@@ -190,7 +191,8 @@ local function fields_of(self, chat, preview)
     input = newest_input(chat),
     seed = self.options.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
-  fields.run = { macros = expansion.new(fields, self.macros) }
+  local budget = run_budget.new(self.loading, #chat)
+  fields.run = { macros = expansion.new(fields, self.macros, budget), budget = budget }
   fields.session = tables.read_only(session, "session")
   fields.capabilities = tables.read_only(fields.capabilities, "capabilities")
   return fields

@@ -25,6 +25,7 @@ return {
       tools_if_missing = wants_tools(agent),
       expand = function(text, title) return context:expand(text, nil, title) end,
       log = function(level, message, details) context:log(level, message, details) end,
+      budget = context.run.budget,
     })
     table.move(messages, 1, #messages, 1, context.messages)   -- never fewer than there were
     context:log("info", ("%d preset messages put in"):format(#messages - before))

@@ -42,6 +42,7 @@ return {
       stage = "request",
       expand = function(text) return context:expand(text) end,
       log = function(level, message, details) context:log(level, message, details) end,
+      budget = context.run.budget,
     })
     local words = report.rules == 0 and "no rules for requests"
       or ("rules: %d; replacements: %d, in messages: %d"):format(report.rules, report.replacements, report.messages)

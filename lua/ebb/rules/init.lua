@@ -198,14 +198,25 @@ local function note_failures(run, message, failures)
   end
 end
 
+--- A text as the rules rewrite it, or nil if it stays. Raises at a limit of the run, which names the rule.
+local function rewrite(run, index, text, kind, depth)
+  local result, failures, stopped = run.set:apply(text, kind, depth)
+  if stopped then
+    local rule = run.sources[stopped]
+    run.budget:refuse(failures, ("%s, %s, message %d"):format(rule.preset, rule.title, index))
+  end
+  if failures then note_failures(run, index, failures) end
+  if result then run.growth = run.growth + math.max(0, #result - #text) end
+  return result
+end
+
 --- Rewrites the text parts; true if any changed. A changed part is a new table, since
 --- others may hold the old one.
 local function apply_parts(run, index, parts, kind, depth)
   local changed = false
   for i, part in ipairs(parts) do
     if type(part) == "table" and TEXT_PARTS[part.type] and type(part.text) == "string" then
-      local text, failures = run.set:apply(part.text, kind, depth)
-      if failures then note_failures(run, index, failures) end
+      local text = rewrite(run, index, part.text, kind, depth)
       if text then
         local copy = {}
         for key, value in pairs(part) do
@@ -223,8 +234,7 @@ local function apply_message(run, index, message, kind, depth)
   local content = message.content
   if type(content) == "table" then return apply_parts(run, index, content, kind, depth) end
   if type(content) ~= "string" then return false end
-  local text, failures = run.set:apply(content, kind, depth)
-  if failures then note_failures(run, index, failures) end
+  local text = rewrite(run, index, content, kind, depth)
   if text then message.content = text end
   return text ~= nil
 end
@@ -266,7 +276,7 @@ end
 
 local function no_log() end
 
-local OPTIONS = { stage = true, streaming = true, roles = true, depth = true, expand = true, log = true }
+local OPTIONS = { stage = true, streaming = true, roles = true, depth = true, expand = true, log = true, budget = true }
 
 local function check_options(options)
   for name in pairs(options) do
@@ -282,15 +292,19 @@ end
 --- longer that of the store: it loses its `seq`.
 ---@param messages ebb.WorkingMessage[]
 ---@param options? { stage: "request"|"render"?, streaming: boolean?, roles: string[]?, depth: integer?,
----  expand: (fun(text: string): string)?, log: (fun(level: string, message: string, details: table?))? }
----  `roles`: no others are touched; `depth`: of the last message, 0 unless given
+---  expand: (fun(text: string): string)?, log: (fun(level: string, message: string, details: table?))?,
+---  budget: ebb.RunBudget? }
+---  `roles`: no others are touched; `depth`: of the last message, 0 unless given; `budget`: of the run
+---  (pipeline/run_budget.lua), whose limits raise
 ---@return ebb.RuleReport
 function RuleSet:apply(messages, options)
   options = options or {}
   check_options(options)
   local log = options.log or no_log
   local set, sources = self:_set_for(options, log)
-  local run = { set = set, sources = sources, log = log, failures = core.json.array {} }
+  local run = { set = set, sources = sources, log = log, failures = core.json.array {}, growth = 0,
+    budget = options.budget }
+  if run.budget then set:limit(run.budget:microseconds(), run.budget:left()) end
   local allowed, depth, changed = allowed_kinds(options.roles), (options.depth or 0) + spoken(messages), 0
   if #sources == 0 then return report_of(run, 0) end
   for i, message in ipairs(messages) do
@@ -300,6 +314,7 @@ function RuleSet:apply(messages, options)
       if kind ~= 0 and apply_message(run, i, message, kind, depth) then message.seq, changed = nil, changed + 1 end
     end
   end
+  if run.budget then run.budget:add(run.growth, "the rules") end
   return report_of(run, changed)
 end
 
