@@ -6,6 +6,7 @@
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/type.h"
+#include "sandbox/guard.h"
 
 /* ---- types ---- */
 
@@ -32,7 +33,7 @@ bool bind_call_back(lua_State *L, Callbacks *callbacks, lua_CFunction function, 
   lua_pushcfunction(L, function);
   lua_insert(L, -arguments - 1);
   callbacks->busy = true;
-  bool done = lua_pcall(L, arguments, 1, 0) == LUA_OK;
+  bool done = guard_pcall(L, arguments, 1) == LUA_OK;
   *callbacks = outer;
   if (!done) callbacks->failed = lua_gettop(L);
   return done;

@@ -127,7 +127,7 @@ static int call_guarded(lua_State *L, Limited *call) {
   GuardPart part = guard_part_begin(L, call->left < 0 ? 0 : (uint64_t)call->left);
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 3);
-  int status = lua_pcall(L, 1, 1, 0);
+  int status = guard_pcall(L, 1, 1);
   call->left = (lua_Integer)guard_part_end(L, part, &over);
   bool full = status == LUA_ERRMEM && sandbox_reached_memory(sandbox_of(L));
   if (over) lua_pushliteral(L, "it takes too long");

@@ -9,6 +9,7 @@
 #include "bind/handle.h"
 #include "bind/type.h"
 #include "core/merge_branch.h"
+#include "sandbox/guard.h"
 
 ConversationHandle *bind_push_fork(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
@@ -58,7 +59,7 @@ int bind_transaction(lua_State *L) {
   int first = lua_gettop(L);
   lua_pushvalue(L, 2);
   lua_pushvalue(L, 3);
-  bool done = lua_pcall(L, 1, LUA_MULTRET, 0) == LUA_OK;
+  bool done = guard_pcall(L, 1, LUA_MULTRET) == LUA_OK;
   callbacks->sole = outer;
   if (!done) {
     drop_branch(branch);

@@ -142,27 +142,51 @@ static void look(Sandbox *sandbox, lua_State *L) {
   grant(sandbox);
 }
 
-/* The script falls now, and again at its next instruction. */
-static int raise_kill(lua_State *L, Sandbox *sandbox) {
-  if (holds(sandbox, GUARD_STICKY)) arm(sandbox);
-  else sandbox->killed = SANDBOX_OK;
+/* True while Lua calls a finalizer, or closes: it stops the collector meanwhile, and
+   nothing else here does. (A plain read, although an allocator may not call Lua.) */
+static bool calls_finalizer(const Sandbox *sandbox) {
+  return sandbox->L != NULL && lua_gc(sandbox->L, LUA_GCISRUNNING) <= 0;
+}
+
+/* Ends the script: jumps to its landing. A finalizer, during which Lua rests its collector, ends by an error first,
+   and the script at its next instruction. */
+static int stop(lua_State *L, Sandbox *sandbox) {
+  bool lands = holds(sandbox, GUARD_LANDING);
+  if (lands && sandbox->landing != NULL && !calls_finalizer(sandbox)) landing_jump(sandbox);
+  if (!lands) sandbox->killed = SANDBOX_OK;
+  return guard_fall(L);
+}
+
+int guard_fall(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox->killed != SANDBOX_OK) arm(sandbox);
+  lua_settop(L, 0);          /* room for one value, whatever the stack held */
   lua_pushlightuserdata(L, sandbox);
   return lua_error(L);
 }
 
-int guard_fall(lua_State *L, Sandbox *sandbox) {
-  lua_settop(L, 0);          /* room for one value, whatever the stack held */
-  return raise_kill(L, sandbox);
+bool guard_can_yield(lua_State *L) {
+  return lua_isyieldable(L) && (sandbox_of(L)->task != NULL || !(THREAD_FLAGS(L) & THREAD_HOST));
 }
 
-void guard_caught(lua_State *L, Sandbox *sandbox) {
-  if (sandbox->killed != SANDBOX_OK) guard_fall(L, sandbox);
+bool guard_can_pass(lua_State *L) {
+  return lua_isyieldable(L) && sandbox_of(L)->barred == 0;
 }
 
-/* Where a C function was charged: it raises, or lets the next instruction yield. */
+#define SHALLOW 32   /* frames that are walked in no time */
+
+void guard_charge_catch(lua_State *L) {
+  lua_Debug ar;
+  int depth = SHALLOW;
+  if (!lua_getstack(L, depth, &ar) || !holds(sandbox_of(L), GUARD_CATCH)) return;
+  while (lua_getstack(L, 4 * depth, &ar)) depth *= 4;
+  guard_charge(L, 4 * (uint64_t)depth);
+}
+
+/* Where a C function was charged: it stops, or lets the next instruction yield. */
 static void look_in_function(Sandbox *sandbox, lua_State *L) {
   look(sandbox, L);
-  if (sandbox->killed != SANDBOX_OK) guard_fall(L, sandbox);
+  if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
   if (sandbox->slice_over) arm(sandbox);
 }
 
@@ -248,9 +272,9 @@ static void hook(lua_State *L, lua_Debug *ar) {
     sandbox->armed = false;
     look(sandbox, L);
   }
-  if (sandbox->killed != SANDBOX_OK) raise_kill(L, sandbox);
+  if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
   set_hook(L, extra == 0 ? sandbox->hook_count : 1 + sandbox->hook_count * EXTRA_LEAST / (int)extra);
-  if (sandbox->slice_over && lua_isyieldable(L)) {
+  if (sandbox->slice_over && guard_can_pass(L)) {
     sandbox->passing = PASS_SLICE;
     lua_yield(L, 0);
   }
@@ -295,7 +319,7 @@ void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLim
   sandbox->passing = PASS_NONE;
   sandbox->slice_over = sandbox->slicing = false;
   sandbox->slice_fuel = sandbox->slice_microseconds = 0;
-  sandbox->closing = 0;
+  sandbox->closing = sandbox->barred = 0;
   sandbox->wide = sandbox->reached_memory = false;
   sandbox->armed = true;     /* the first instruction looks: a script that is cancelled does nothing */
   sandbox->credit = sandbox->granted = 0;
@@ -308,7 +332,6 @@ void guard_end(Sandbox *sandbox) {
   sandbox->current = NULL;
   sandbox->memory_used -= sandbox->borrowed;
   sandbox->borrowed = 0;
-  lua_sethook(sandbox->L, NULL, 0, 0);       /* threads of tasks keep theirs: they run in steps only */
   sandbox->killed = SANDBOX_OK;
   sandbox->armed = sandbox->slicing = sandbox->slice_over = false;
 }
@@ -419,12 +442,6 @@ static void *resize(Sandbox *sandbox, char *block, size_t old_size, size_t new_s
   memcpy(base + new_head, block, old_size < new_size ? old_size : new_size);
   free_block(sandbox, block, old_size);
   return base + new_head;
-}
-
-/* True while Lua calls a finalizer, or closes: it stops the collector meanwhile, and
-   nothing else here does. (A plain read, although an allocator may not call Lua.) */
-static bool calls_finalizer(const Sandbox *sandbox) {
-  return sandbox->L != NULL && lua_gc(sandbox->L, LUA_GCISRUNNING) <= 0;
 }
 
 /* A block for the call of a finalizer, after it was refused: without one the object's

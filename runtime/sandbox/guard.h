@@ -19,6 +19,10 @@ void guard_charge(lua_State *L, uint64_t units);
 /* Counts the fuel of work that touches `bytes` bytes at the speed of memcpy. Raises as guard_charge. */
 void guard_charge_bytes(lua_State *L, size_t bytes);
 
+/* lua_pcall for C functions that must clean up after a script's function: it returns with an error also when the script
+   is stopped, which otherwise runs none of the functions around. Needs a free slot of the stack. */
+int guard_pcall(lua_State *L, int arguments, int results);
+
 /* Tells the collector of memory that a userdata owns in another allocator, by a step. */
 void guard_weigh(lua_State *L, size_t bytes);
 

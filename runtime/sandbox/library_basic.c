@@ -1,7 +1,7 @@
 /*
 ** The globals: Lua's own, each in a form that a stranger may call.
 **
-** pcall and xpcall let a killed script fall on; tostring shows no address, but the
+** pcall and xpcall charge what catching costs; tostring shows no address, but the
 ** number in which the value was first shown.
 */
 #include <ctype.h>
@@ -12,15 +12,13 @@
 
 /* ---- protected calls ---- */
 
+/* Leaves false and the error in the place of what stood above `skip`. */
 static int after_pcall(lua_State *L, int status, lua_KContext skip) {
-  Sandbox *sandbox = sandbox_of(L);
-  if (status != LUA_OK && status != LUA_YIELD) {
-    guard_caught(L, sandbox);
-    lua_pushboolean(L, 0);
-    lua_pushvalue(L, -2);
-    return 2;
-  }
-  return lua_gettop(L) - (int)skip;
+  if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - (int)skip;
+  guard_charge_catch(L);
+  lua_pushboolean(L, 0);
+  lua_pushvalue(L, -2);
+  return 2;
 }
 
 static int l_pcall(lua_State *L) {
@@ -32,23 +30,9 @@ static int l_pcall(lua_State *L) {
   return after_pcall(L, status, 0);
 }
 
-/* Handlers run without a hook when a hook has raised: the script's own, in the
-   upvalue, is not called then. */
-static int handle(lua_State *L) {
-  Sandbox *sandbox = sandbox_of(L);
-  if (sandbox->killed != SANDBOX_OK && holds(sandbox, GUARD_HANDLER)) return 1;
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, 1);
-  return 1;
-}
-
 static int l_xpcall(lua_State *L) {
   int arguments = lua_gettop(L) - 2;
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  lua_pushvalue(L, 2);
-  lua_pushcclosure(L, handle, 1);
-  lua_replace(L, 2);
   lua_pushboolean(L, 1);
   lua_pushvalue(L, 1);
   lua_rotate(L, 3, 2);       /* function handler true function arguments */

@@ -9,9 +9,10 @@
 **      next step: task goes on in resume's continuation, which resumes A, and so on
 **
 ** While the pass lasts A and B are held: they count as running, and nobody else
-** can resume them. When a script is killed nothing is closed: __close functions
-** would run without a hook. The collector takes what is left.
+** can resume them.
 */
+#include <assert.h>
+
 #include "sandbox/sandbox_state.h"
 
 #define RESUME_UNITS 20
@@ -46,24 +47,22 @@ static lua_State *check_thread(lua_State *L) {
    co. true: a pass, the caller must yield too. */
 static bool run(lua_State *L, lua_State *co, int arguments, int *answers) {
   Sandbox *sandbox = sandbox_of(L);
-  for (;;) {
-    THREAD_FLAGS(co) = 0;
-    guard_charge(L, RESUME_UNITS);
-    guard_enter(sandbox, co);
-    int status = lua_resume(co, L, arguments, answers);
-    guard_enter(sandbox, L);
-    if (sandbox->killed != SANDBOX_OK && !holds(sandbox, GUARD_CLOSE)) lua_resetthread(co);
-    guard_caught(L, sandbox);
-    if (status != LUA_OK && status != LUA_YIELD) {
-      *answers = -1;
-      return false;
-    }
-    if (status == LUA_OK || sandbox->passing == PASS_NONE) return false;
-    THREAD_FLAGS(co) = THREAD_HELD;
-    if (lua_isyieldable(L)) return true;
-    task_cannot_pass(sandbox);               /* a comparison, a replacement: it goes on here */
-    arguments = 0;
+  int barrier = lua_isyieldable(L) ? 0 : 1;  /* a function of sort's, of __close: what passes ends here */
+  THREAD_FLAGS(co) = 0;
+  guard_charge(L, RESUME_UNITS);
+  guard_enter(sandbox, co);
+  sandbox->barred += barrier;
+  int status = lua_resume(co, L, arguments, answers);
+  sandbox->barred -= barrier;
+  guard_enter(sandbox, L);
+  if (status != LUA_OK && status != LUA_YIELD) {
+    *answers = -1;
+    return false;
   }
+  if (status == LUA_OK || sandbox->passing == PASS_NONE) return false;
+  assert(barrier == 0);
+  THREAD_FLAGS(co) = THREAD_HELD;
+  return true;
 }
 
 /* Moves what co left over to L; false when there is no room. */
@@ -139,7 +138,6 @@ static int close(lua_State *L, lua_State *co) {
   int status = lua_resetthread(co);
   guard_enter(sandbox, L);
   sandbox->closing--;
-  guard_caught(L, sandbox);
   return status;
 }
 

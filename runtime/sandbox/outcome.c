@@ -112,6 +112,7 @@ SandboxEnd outcome_note(Sandbox *sandbox, lua_State *L, int status) {
   char text[96];
   SandboxEnd end = sandbox->killed;
   sandbox->current = NULL;                   /* from here on the host has the word */
+  if (status == LANDING_STOPPED) return end;
   if (end == SANDBOX_OK && status == LUA_ERRMEM) {
     sandbox_describe_memory(sandbox, text, sizeof text);
     end = outcome_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, text);

@@ -165,6 +165,46 @@ SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const c
   return SANDBOX_SYNTAX;
 }
 
+/* (sandbox): makes the thread that calls run on. Raises for want of memory. */
+static int make_runner(lua_State *L) {
+  Sandbox *sandbox = lua_touserdata(L, 1);
+  lua_State *runner = lua_newthread(L);
+  THREAD_FLAGS(runner) = THREAD_HOST;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox->runner);
+  sandbox->runner = runner;
+  return 0;
+}
+
+/* Takes the runner for a call, which gives it back if it ends well. NULL: no memory. */
+static lua_State *take_runner(Sandbox *sandbox) {
+  lua_State *L = sandbox->L;
+  if (sandbox->runner == NULL) {
+    if (!lua_checkstack(L, 2)) return NULL;
+    lua_pushcfunction(L, make_runner);
+    lua_pushlightuserdata(L, sandbox);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+      lua_pop(L, 1);
+      return NULL;
+    }
+  }
+  lua_State *runner = sandbox->runner;
+  assert(lua_status(runner) == LUA_OK && lua_gettop(runner) == 0);
+  sandbox->runner = NULL;
+  return runner;
+}
+
+/* Moves the `count` values that a call left on its thread to the main thread, as many as `results`. */
+static SandboxEnd take_results(Sandbox *sandbox, lua_State *thread, int count, int results) {
+  int wanted = results == LUA_MULTRET ? count : results;
+  if (!lua_checkstack(sandbox->L, wanted) || (wanted > count && !lua_checkstack(thread, wanted - count))) {
+    lua_settop(thread, 0);
+    return outcome_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for the results");
+  }
+  lua_settop(thread, wanted);
+  lua_xmove(thread, sandbox->L, wanted);
+  return SANDBOX_OK;
+}
+
 static SandboxEnd call(Sandbox *sandbox, int arguments, int results, const SandboxLimits *limits,
                        const SandboxLimits *used) {
   lua_State *L = sandbox->L;
@@ -172,14 +212,24 @@ static SandboxEnd call(Sandbox *sandbox, int arguments, int results, const Sandb
     lua_pop(L, arguments + 1);
     return refuse_busy(sandbox);
   }
+  lua_State *runner = take_runner(sandbox);
+  if (runner == NULL || !lua_checkstack(runner, arguments + 1)) {
+    sandbox->runner = runner;
+    lua_pop(L, arguments + 1);
+    return refuse_memory(sandbox);
+  }
+  lua_xmove(L, runner, arguments + 1);
   guard_begin(sandbox, limits != NULL ? limits : &sandbox->config.limits, used);
-  sandbox->current = L;
-  guard_enter(sandbox, L);
+  sandbox->current = runner;
+  guard_enter(sandbox, runner);
+  int count = 0;
   Locale outside = sandbox_enter_locale(sandbox);
-  int status = lua_pcall(L, arguments, results, 0);
+  int status = landing_resume(sandbox, runner, L, arguments, &count);
   sandbox_leave_locale(sandbox, outside);
-  SandboxEnd end = SANDBOX_OK;
-  if (status != LUA_OK) end = outcome_note(sandbox, L, status);
+  assert(status != LUA_YIELD);
+  SandboxEnd end = status == LUA_OK ? take_results(sandbox, runner, count, results)
+                                    : outcome_note(sandbox, runner, status);
+  if (status == LUA_OK) sandbox->runner = runner;
   guard_end(sandbox);
   return end;
 }

@@ -4,13 +4,14 @@
 **
 **              charge                        look                       fall
 **   hook ----------------+
-**   allocator (arms it) -+-> credit < 0 --> fuel? deadline? cancelled? --> killed: raised
+**   allocator (arms it) -+-> credit < 0 --> fuel? deadline? cancelled? --> killed: to the landing
 **   C functions ---------+                  slice over? ----------------> the hook yields
 **
 ** Charging counts `credit` down. When it is used up, every LOOK units, the guard looks:
 ** it reads the clock and compares the limits, which would be too expensive for each
-** charge. Once `killed` is set it stays until the host's call has returned: the hook
-** fires at every instruction, and functions that catch errors raise it again.
+** charge. Once `killed` is set it stays until the host's call has returned, and none of
+** the script's functions runs again: the guard jumps to where the host's call waits
+** (landing.c), and nothing between is unwound.
 **
 ** The sandbox is found from any thread as the user value of its allocator, so a function
 ** that runs in a state without a sandbox finds none.
@@ -44,10 +45,10 @@ typedef enum Guard {
   GUARD_MATCH = 1 << 0,      /* fuel within pattern matching */
   GUARD_RANGE = 1 << 1,      /* caps and charges of C loops */
   GUARD_THREAD = 1 << 2,     /* the hook in every coroutine */
-  GUARD_STICKY = 1 << 3,     /* pcall, resume and wrap raise again */
-  GUARD_HANDLER = 1 << 4,    /* xpcall's handler returns at once */
+  GUARD_LANDING = 1 << 3,    /* a stopped script is not unwound: no pcall, handler or __close sees it */
+  GUARD_CATCH = 1 << 4,      /* caught errors cost by the depth of the stack */
   GUARD_FINALIZER = 1 << 5,  /* no __gc */
-  GUARD_CLOSE = 1 << 6,      /* nothing is closed while killed */
+  GUARD_LATE = 1 << 6,       /* what cannot yield ends soon after its slice */
   GUARD_FAILURE = 1 << 7,    /* failed allocations cost */
   GUARD_BYTES = 1 << 8,      /* bytes cost */
   GUARD_LONG = 1 << 9,       /* long strings make the hook come sooner */
@@ -85,8 +86,11 @@ static inline uint64_t limits_time(const SandboxLimits *limits) {
   return limits->microseconds != 0 ? limits->microseconds : limits->fuel / UNIT_PER_US;
 }
 
+typedef struct Landing Landing;
+
 struct Sandbox {
   lua_State *L;
+  lua_State *runner;         /* thread that calls run on, while none runs; NULL: the next call makes one */
   Memory memory;
   size_t memory_limit, block_limit, memory_used;
   Reserve reserve;           /* for calling finalizers */
@@ -105,10 +109,12 @@ struct Sandbox {
   uint64_t used_before;      /* microseconds of the steps before */
   uint64_t slice_fuel, slice_microseconds;   /* where the slice ends, as totals of `used`; 0: nowhere */
   SandboxEnd killed;
+  Landing *landing;          /* where a stopped script comes down; NULL: none runs */
   bool wide;                 /* the next block may exceed block_limit */
   bool armed;                /* the hook is at every instruction until the next look */
   bool slicing, slice_over;
   Passing passing;
+  int barred;                /* C functions on the stack through which no yield can pass outward */
   int closing;               /* nested calls of coroutine.close */
   Task *task;                /* the running one; NULL in a call */
   const atomic_bool *watched;   /* the flag that ends the running task (task_watch); NULL: none */
@@ -136,7 +142,7 @@ struct Sandbox {
    ASCII. Leave takes the result of enter. Neither raises, and nothing between them may. */
 Locale sandbox_enter_locale(Sandbox *sandbox);
 void   sandbox_leave_locale(Sandbox *sandbox, Locale before);
-/* Notes the failure that lies on top of L with `status`, and pops it. */
+/* Notes the failure that lies on top of L with `status`, and pops it. LANDING_STOPPED: leaves L as it is. */
 SandboxEnd outcome_note(Sandbox *sandbox, lua_State *L, int status);
 SandboxEnd outcome_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text);
 
@@ -154,16 +160,31 @@ enum { GUARD_REST_KB = 256 };
 /* Begin and end a call or step: `used` (NULL: nothing) counts toward the limits. */
 void  guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLimits *used);
 void  guard_end(Sandbox *sandbox);
-/* Raises the error by which the script was killed. */
-int   guard_fall(lua_State *L, Sandbox *sandbox);
-/* For functions that have caught an error: raises it again if the script is killed. */
-void  guard_caught(lua_State *L, Sandbox *sandbox);
+/* After a landing within C functions that clean up: raises an error, and the script is stopped at its next
+   instruction. */
+int   guard_fall(lua_State *L);
+/* May a script's function that is called here yield, to its coroutine.resume or the host? If not, the caller keeps its
+   state on the C stack. */
+bool  guard_can_yield(lua_State *L);
+/* Can a yield of the guard's pass outward from here to the host? */
+bool  guard_can_pass(lua_State *L);
+/* Charges a caught error: Lua walks over the whole stack to shrink it. */
+void  guard_charge_catch(lua_State *L);
 /* Compares the limits at once, whatever credit remains: before work of unknown cost. */
 void  guard_look_now(lua_State *L);
 /* Pushes a userdata to which block_limit does not apply. */
 void *guard_block(lua_State *L, size_t size, int user_values);
 /* The same for this layer's own work. */
 void *guard_scratch(lua_State *L, size_t size);
+
+/* ---- landing.c ---- */
+
+#define LANDING_STOPPED (-1)   /* in the place of a status of Lua: the thread may not be touched again */
+
+/* lua_resume of a thread that may be stopped within; sandbox->current is set. LANDING_STOPPED: it was. */
+int  landing_resume(Sandbox *sandbox, lua_State *thread, lua_State *from, int arguments, int *results);
+/* Jumps to the innermost landing. The script was killed. */
+void landing_jump(Sandbox *sandbox);
 
 /* ---- the libraries: each is opened into the table on top ---- */
 
@@ -248,8 +269,6 @@ ParseCost parse_cost(const char *text, size_t size);
 /* ---- tasks (task.c) ---- */
 
 int  library_request(lua_State *L);
-/* Ends the passing of a yield at a C function that cannot yield: a slice goes on, a request raises. */
-void task_cannot_pass(Sandbox *sandbox);
 void task_free_all(Sandbox *sandbox);        /* before the state is closed */
 
 #endif

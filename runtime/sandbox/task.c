@@ -19,10 +19,8 @@
 
 #include "sandbox/sandbox_state.h"
 
-/* The state of a task's request. REQUEST_IMPASSABLE: Lua cannot yield where it was made. */
-typedef enum RequestState {
-  REQUEST_NONE, REQUEST_OPEN, REQUEST_ANSWERED, REQUEST_REFUSED, REQUEST_IMPASSABLE
-} RequestState;
+/* The state of a task's request. */
+typedef enum RequestState { REQUEST_NONE, REQUEST_OPEN, REQUEST_ANSWERED, REQUEST_REFUSED } RequestState;
 
 struct Task {
   Sandbox *sandbox;
@@ -44,9 +42,6 @@ static int continue_request(lua_State *L, int status, lua_KContext context) {
   Task *task = sandbox_of(L)->task;
   RequestState request = task->request;
   task->request = REQUEST_NONE;
-  if (request == REQUEST_IMPASSABLE) {
-    return luaL_error(L, "a request cannot be made within a comparison or replacement function");
-  }
   lua_rawgetp(L, LUA_REGISTRYINDEX, &task->request);
   lua_pushnil(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &task->request);
@@ -59,20 +54,13 @@ int library_request(lua_State *L) {
   Task *task = sandbox->task;
   luaL_argcheck(L, !lua_isnoneornil(L, 1), 1, "something must be asked");   /* nil would make no entry */
   if (task == NULL) return luaL_error(L, "nobody answers requests here");
-  if (!lua_isyieldable(L)) {
-    return luaL_error(L, "a request cannot be made within a comparison or replacement function");
-  }
+  if (!guard_can_pass(L)) return luaL_error(L, "a request cannot be made here: a C function waits that cannot yield");
   guard_charge(L, 20);
   lua_settop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &task->request);
   task->request = REQUEST_OPEN;
   sandbox->passing = PASS_REQUEST;
   return lua_yieldk(L, 0, 0, continue_request);
-}
-
-void task_cannot_pass(Sandbox *sandbox) {
-  if (sandbox->passing == PASS_REQUEST) sandbox->task->request = REQUEST_IMPASSABLE;
-  sandbox->passing = PASS_NONE;
 }
 
 /* ---- the host's side ---- */
@@ -178,7 +166,7 @@ TaskState task_step(Task *task, uint64_t microseconds, uint64_t fuel, int *resul
   guard_enter(sandbox, task->thread);
   int count = 0;
   Locale outside = sandbox_enter_locale(sandbox);
-  int status = lua_resume(task->thread, NULL, task->arguments, &count);
+  int status = landing_resume(sandbox, task->thread, sandbox->L, task->arguments, &count);
   sandbox_leave_locale(sandbox, outside);
   task->arguments = 0;
   if (status == LUA_YIELD) task->state = sandbox->passing == PASS_REQUEST ? TASK_REQUEST : TASK_READY;
