@@ -197,6 +197,19 @@ void guard_charge(lua_State *L, uint64_t units) {
   if (sandbox->credit < 0) look_in_function(sandbox, L);
 }
 
+bool guard_pause(lua_State *L, uint64_t units) {
+  Sandbox *sandbox = sandbox_of(L);
+  guard_charge(L, units);
+  return sandbox->slice_over && guard_can_pass(L);
+}
+
+int guard_yield(lua_State *L, lua_KContext context, lua_KFunction go_on) {
+  Sandbox *sandbox = sandbox_of(L);
+  assert(sandbox->slice_over && guard_can_pass(L));
+  sandbox->passing = PASS_SLICE;
+  return lua_yieldk(L, 0, context, go_on);
+}
+
 void guard_charge_bytes(lua_State *L, size_t bytes) {
   guard_charge(L, 1 + bytes / 64);
 }

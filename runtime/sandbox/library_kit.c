@@ -1,5 +1,6 @@
 /*
-** How the libraries are opened: Ebb's functions beside those of the stock library.
+** How the libraries are opened: Ebb's functions beside those of the stock library; and
+** what several of them do.
 */
 #include "sandbox/sandbox_state.h"
 
@@ -25,4 +26,32 @@ void library_wrap(lua_State *L, int stock, const LibraryFunction *functions) {
 
 int library_stock(lua_State *L) {
   return lua_tocfunction(L, lua_upvalueindex(1))(L);
+}
+
+#define INDEX_MAX 2000   /* of a chain of __index, as in Lua */
+
+void library_index(lua_State *L, int table, lua_KContext context, lua_KFunction go_on) {
+  lua_pushvalue(L, table);                   /* key object */
+  for (int i = 0; i < INDEX_MAX; i++) {
+    if (lua_type(L, -1) == LUA_TTABLE) {
+      lua_pushvalue(L, -2);
+      if (lua_rawget(L, -2) != LUA_TNIL || luaL_getmetafield(L, -2, "__index") == LUA_TNIL) {
+        lua_replace(L, -3);
+        lua_pop(L, 1);
+        return;
+      }
+      lua_remove(L, -2);                     /* key object handler */
+    } else if (luaL_getmetafield(L, -1, "__index") == LUA_TNIL) {
+      lua_pushvalue(L, -2);
+      lua_gettable(L, -2);                   /* raises */
+    }
+    if (lua_type(L, -1) == LUA_TFUNCTION) {
+      lua_rotate(L, -3, 1);
+      lua_rotate(L, -2, 1);                  /* handler object key */
+      lua_callk(L, 2, 1, context, go_on);
+      return;
+    }
+    lua_remove(L, -2);
+  }
+  luaL_error(L, "'__index' chain too long; possibly a loop");
 }

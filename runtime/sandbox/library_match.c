@@ -57,9 +57,11 @@ static bool is_plain(const char *pattern, size_t size) {
 
 #define PORTION 1000   /* units that may be owed */
 
-static void pay(lua_State *L, uint64_t *owed) {
-  if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, *owed);
+/* True: the slice is over. */
+static bool pay(lua_State *L, uint64_t *owed) {
+  uint64_t units = *owed;
   *owed = 0;
+  return holds(sandbox_of(L), GUARD_RANGE) && guard_pause(L, units);
 }
 
 /* `size` > 0 bytes; the first is known to be the same. Most candidates differ in the
@@ -72,54 +74,87 @@ static inline bool is_same(const char *a, const char *b, size_t size) {
   return true;
 }
 
-/* Candidates by memchr; each costs, and what is compared at each as well. It is
-   paid in portions: a short search pays once. */
-static const char *find_plain(lua_State *L, const char *s, size_t size, const char *what, size_t what_size) {
-  if (what_size == 0) return s;
-  const char *at = NULL;
+static int go_on_plain(lua_State *L, int status, lua_KContext at);
+
+/* Finds the string at 2 in the one at 1 from byte `from` on: candidates by memchr; each costs, and what is
+   compared at each as well. It is paid in portions: a short search pays once. */
+static int find_plain(lua_State *L, size_t from) {
+  size_t size, what_size;
+  const char *start = lua_tolstring(L, 1, &size), *what = lua_tolstring(L, 2, &what_size);
+  const char *at = start + from, *end = start + size;
   uint64_t owed = what_size / 32;            /* it was read for special characters */
-  while (size >= what_size) {
-    at = memchr(s, what[0], size - what_size + 1);
-    size_t passed = at != NULL ? (size_t)(at - s) : size;
-    owed += 2 + passed / 32 + (at != NULL ? what_size / 64 : 0);
-    if (at == NULL) break;
-    if (owed > PORTION) pay(L, &owed);
+  while (what_size > 0) {
+    const char *next = (size_t)(end - at) < what_size ? NULL : memchr(at, what[0], (size_t)(end - at) - what_size + 1);
+    owed += 2 + (size_t)((next != NULL ? next : end) - at) / 32 + (next != NULL ? what_size / 64 : 0);
+    at = next;
+    if (next == NULL) break;
+    if (owed > PORTION && pay(L, &owed)) return guard_yield(L, at - start, go_on_plain);
     if (is_same(at, what, what_size)) break;
-    size -= passed + 1;
-    s = at + 1;
-    at = NULL;
+    at++;
   }
   pay(L, &owed);
-  return at;
-}
-
-/* The first match from byte `init` on; *end is where it ends. */
-static const char *search(Matcher *m, size_t init, bool anchored, const char **end) {
-  const char *at = m->start + init;
-  for (;; at++) {
-    if (!anchored) at = match_candidate(m, at);
-    if (at == NULL) return NULL;
-    *end = match_at(m, at);
-    if (*end != NULL) return at;
-    if (anchored || at >= m->end) return NULL;
-  }
-}
-
-static int find_pattern(lua_State *L, const char *s, size_t size, size_t init, bool anchored, bool positions) {
-  Matcher m;
-  attach(&m, L, s, size);
-  match_prepare(&m, L, 2, anchored);
-  const char *end = NULL;
-  const char *at = search(&m, init, anchored, &end);
-  match_finish(&m);
   if (at == NULL) {
     lua_pushnil(L);
     return 1;
   }
-  if (!positions) return push_captures(&m, at, end);
-  lua_pushinteger(L, at - s + 1);
-  lua_pushinteger(L, end - s);
-  return push_captures(&m, NULL, NULL) + 2;
+  lua_pushinteger(L, at - start + 1);
+  lua_pushinteger(L, at - start + (lua_Integer)what_size);
+  return 2;
+}
+
+static int go_on_plain(lua_State *L, int status, lua_KContext at) {
+  (void)status;
+  return find_plain(L, (size_t)at);
+}
+
+/* A search for the pattern at 2. */
+typedef struct Search {
+  Matcher m;
+  const char *at;            /* where to go on */
+  bool anchored, positions;
+} Search;
+
+/* The first match from search->at on, where it then stands: the end of the match, NULL or MATCH_PAUSED. */
+static const char *search_on(Search *search) {
+  Matcher *m = &search->m;
+  for (;; search->at++) {
+    bool resumed = m->waiting > 0;
+    if (!resumed && !search->anchored) search->at = match_candidate(m, search->at);
+    if (search->at == NULL) return NULL;
+    const char *end = resumed ? match_resume(m) : match_at(m, search->at);
+    if (end != NULL || search->anchored || search->at >= m->end) return end;
+  }
+}
+
+static int go_on_find(lua_State *L, int status, lua_KContext place);
+
+/* `place`: of the userdata with the search; 0: it lies on the C stack. */
+static int find_pattern(lua_State *L, Search *search, lua_KContext place) {
+  Matcher *m = &search->m;
+  const char *end = search_on(search);
+  if (end == MATCH_PAUSED) {
+    if (place == 0) {
+      *(Search *)lua_newuserdatauv(L, sizeof *search, 0) = *search;
+      place = lua_gettop(L);
+    }
+    return guard_yield(L, place, go_on_find);
+  }
+  match_finish(m);
+  if (end == NULL) {
+    lua_pushnil(L);
+    return 1;
+  }
+  if (!search->positions) return push_captures(m, search->at, end);
+  lua_pushinteger(L, search->at - m->start + 1);
+  lua_pushinteger(L, end - m->start);
+  return push_captures(m, NULL, NULL) + 2;
+}
+
+static int go_on_find(lua_State *L, int status, lua_KContext place) {
+  Search *search = lua_touserdata(L, (int)place);
+  (void)status;
+  match_restore(&search->m, 2);
+  return find_pattern(L, search, place);
 }
 
 /* string.find (`positions`) and string.match: positions and captures, or captures alone; nil without a match. */
@@ -133,17 +168,14 @@ static int find(lua_State *L, bool positions) {
     lua_pushnil(L);
     return 1;
   }
-  if (plain || (positions && is_plain(pattern, pattern_size))) {
-    const char *at = find_plain(L, s + init, size - init, pattern, pattern_size);
-    if (at == NULL) {
-      lua_pushnil(L);
-      return 1;
-    }
-    lua_pushinteger(L, at - s + 1);
-    lua_pushinteger(L, at - s + (lua_Integer)pattern_size);
-    return 2;
-  }
-  return find_pattern(L, s, size, init, pattern[0] == '^', positions);
+  if (plain || (positions && is_plain(pattern, pattern_size))) return find_plain(L, init);
+  Search search;
+  search.at = s + init;
+  search.anchored = pattern[0] == '^';
+  search.positions = positions;
+  attach(&search.m, L, s, size);
+  match_prepare(&search.m, L, 2, search.anchored);
+  return find_pattern(L, &search, 0);
 }
 
 static int l_find(lua_State *L) {
@@ -156,23 +188,23 @@ static int l_match(lua_State *L) {
 
 /* ---- gmatch ---- */
 
-/* Lives in the first upvalue of the iterator; subject, pattern and program in
+/* Lives in the first upvalue of the iterator; subject, pattern, program and the matcher's slot in
    the others. */
 typedef struct Walk {
   Matcher m;
-  const char *at, *last;     /* where to go on; where the last match ended */
+  const char *at, *last;     /* where to go on, NULL at the end; where the last match ended */
 } Walk;
 
-static int next_match(lua_State *L) {
-  Walk *walk = lua_touserdata(L, lua_upvalueindex(1));
+static int go_on_walk(lua_State *L, int status, lua_KContext context);
+
+static int walk_on(lua_State *L, Walk *walk) {
   Matcher *m = &walk->m;
-  m->L = L;
-  guard_charge(L, 2);
-  match_again(m, lua_upvalueindex(3));
-  for (const char *at = walk->at; at != NULL && at <= m->end; at++) {
-    at = match_candidate(m, at);
-    if (at == NULL) break;
-    const char *end = match_at(m, at);
+  for (; walk->at != NULL && walk->at <= m->end; walk->at++) {
+    bool resumed = m->waiting > 0;
+    if (!resumed) walk->at = match_candidate(m, walk->at);
+    if (walk->at == NULL) break;
+    const char *at = walk->at, *end = resumed ? match_resume(m) : match_at(m, at);
+    if (end == MATCH_PAUSED) return guard_yield(L, 0, go_on_walk);
     if (end == NULL || end == walk->last) continue;
     walk->at = walk->last = end;
     match_finish(m);
@@ -181,6 +213,22 @@ static int next_match(lua_State *L) {
   walk->at = NULL;
   match_finish(m);
   return 0;
+}
+
+static int go_on_walk(lua_State *L, int status, lua_KContext context) {
+  Walk *walk = lua_touserdata(L, lua_upvalueindex(1));
+  (void)status, (void)context;
+  walk->m.L = L;
+  match_restore(&walk->m, lua_upvalueindex(3));
+  return walk_on(L, walk);
+}
+
+static int next_match(lua_State *L) {
+  Walk *walk = lua_touserdata(L, lua_upvalueindex(1));
+  walk->m.L = L;
+  guard_charge(L, 2);
+  match_again(&walk->m, lua_upvalueindex(3));
+  return walk_on(L, walk);
 }
 
 static int l_gmatch(lua_State *L) {
@@ -192,22 +240,30 @@ static int l_gmatch(lua_State *L) {
   Walk *walk = lua_newuserdatauv(L, sizeof *walk, 0);
   lua_insert(L, 1);          /* walk subject pattern */
   match_prepare(&walk->m, L, 3, 0);
+  walk->m.slot = lua_upvalueindex(5);
   attach(&walk->m, L, s, size);
   walk->at = init > size ? NULL : s + init;
   walk->last = NULL;
-  lua_pushcclosure(L, next_match, 4);
+  lua_pushcclosure(L, next_match, 5);
   return 1;
 }
 
 /* ---- gsub ---- */
 
+/* The state of one call: on the C stack, or in a userdata where the call may be interrupted. */
 typedef struct Replacing {
   Matcher m;
   luaL_Buffer b;
   int kind;                  /* of the replacement, at 3 */
-  const char *text;          /* when it is one */
+  int place;                 /* stack index of the userdata; 0: on the C stack */
+  bool busy;                 /* a call uses the userdata */
+  bool anchored, changed;
+  bool verbatim;             /* there is no % in the text */
+  const char *text;          /* of a replacement that is one */
   size_t size;
-  bool verbatim;             /* there is no % in it */
+  const char *at, *last;     /* where to go on; where the last match ended */
+  const char *end;           /* of the match at `at`, while its replacement is asked for */
+  lua_Integer count, most;   /* replacements so far, and at most */
 } Replacing;
 
 /* Appends the replacement text for the match [s, e): %0 to %9 are captures, %% is a percent sign. Raises for other
@@ -241,83 +297,139 @@ static void add_template(Replacing *r, const char *s, const char *e) {
   }
 }
 
-/* Adds what replaces the match from s to e; false if it stays as it was. */
-static bool add_replacement(Replacing *r, const char *s, const char *e) {
-  lua_State *L = r->m.L;
-  if (r->text != NULL) {
-    add_template(r, s, e);
-    return true;
-  }
-  match_finish(&r->m);
-  if (r->kind == LUA_TFUNCTION) {
-    lua_pushvalue(L, 3);
-    lua_call(L, push_captures(&r->m, s, e), 1);
-  } else {
-    push_capture(&r->m, 0, s, e);
-    lua_gettable(L, 3);
-  }
+/* Adds the value on top, the replacement of the match, and pops it. */
+static void add_answer(lua_State *L, Replacing *r) {
   match_again(&r->m, 2);
   if (!lua_toboolean(L, -1)) {
     lua_pop(L, 1);
-    luaL_addlstring(&r->b, s, (size_t)(e - s));
-    return false;
+    luaL_addlstring(&r->b, r->at, (size_t)(r->end - r->at));
+  } else {
+    if (!lua_isstring(L, -1)) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+    luaL_addvalue(&r->b);
+    r->changed = true;
   }
-  if (!lua_isstring(L, -1)) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
-  luaL_addvalue(&r->b);
+  r->at = r->last = r->end;
+}
+
+static int go_on_gsub(lua_State *L, int status, lua_KContext place);
+
+/* Asks the function or table at 3 for the replacement. It may yield; then go_on_gsub adds the answer. */
+static void ask(lua_State *L, Replacing *r) {
+  match_finish(&r->m);
+  lua_KFunction go_on = r->place != 0 ? go_on_gsub : NULL;
+  if (r->kind == LUA_TFUNCTION) {
+    lua_pushvalue(L, 3);
+    lua_callk(L, push_captures(&r->m, r->at, r->end), 1, r->place, go_on);
+  } else {
+    push_capture(&r->m, 0, r->at, r->end);
+    library_index(L, 3, r->place, go_on);
+  }
+}
+
+/* Copies what precedes the next place where a match can begin; false: there is none. */
+static bool skip(Replacing *r) {
+  if (r->anchored) return true;
+  const char *next = match_candidate(&r->m, r->at);
+  if (next == NULL) return false;
+  luaL_addlstring(&r->b, r->at, (size_t)(next - r->at));
+  r->at = next;
   return true;
 }
 
-/* Replaces up to `most` matches from the subject's start on; how many. */
-static lua_Integer replace(Replacing *r, bool anchored, lua_Integer most, bool *changed) {
+/* Replaces what is left to be replaced; true when done, false when the slice is over. */
+static bool replace(lua_State *L, Replacing *r) {
   Matcher *m = &r->m;
-  const char *at = m->start, *last = NULL;
-  lua_Integer count = 0;
-  while (count < most) {
-    if (!anchored) {
-      const char *next = match_candidate(m, at);
-      if (next == NULL) break;
-      luaL_addlstring(&r->b, at, (size_t)(next - at));
-      at = next;
-    }
-    const char *end = match_at(m, at);
-    if (end != NULL && end != last) {
-      count++;
-      if (add_replacement(r, at, end)) *changed = true;
-      at = last = end;
-    } else if (at < m->end) {
-      luaL_addchar(&r->b, *at++);
+  while (r->count < r->most) {
+    bool resumed = m->waiting > 0;
+    if (!resumed && !skip(r)) break;
+    r->end = resumed ? match_resume(m) : match_at(m, r->at);
+    if (r->end == MATCH_PAUSED) return false;
+    if (r->end != NULL && r->end != r->last) {
+      r->count++;
+      if (r->text != NULL) {
+        add_template(r, r->at, r->end);
+        r->changed = true;
+        r->at = r->last = r->end;
+      } else {
+        ask(L, r);
+        add_answer(L, r);
+      }
+    } else if (r->at < m->end) {
+      luaL_addchar(&r->b, *r->at++);
     } else {
       break;
     }
-    if (anchored) break;
+    if (r->anchored) break;
   }
-  match_finish(m);
-  luaL_addlstring(&r->b, at, (size_t)(m->end - at));
-  return count;
+  return true;
+}
+
+static int finish_gsub(lua_State *L, Replacing *r) {
+  if (!replace(L, r)) {
+    r->end = NULL;           /* no answer is due */
+    return guard_yield(L, r->place, go_on_gsub);
+  }
+  match_finish(&r->m);
+  luaL_addlstring(&r->b, r->at, (size_t)(r->m.end - r->at));
+  luaL_pushresult(&r->b);
+  if (!r->changed) lua_pushvalue(L, 1);
+  lua_pushinteger(L, r->count);
+  r->busy = false;
+  return 2;
+}
+
+static int go_on_gsub(lua_State *L, int status, lua_KContext place) {
+  Replacing *r = lua_touserdata(L, (int)place);
+  (void)status;
+  if (r->end != NULL) add_answer(L, r);
+  else match_restore(&r->m, 2);
+  if (r->anchored && r->count > 0) r->most = r->count;
+  return finish_gsub(L, r);
+}
+
+/* Pushes a userdata for the state: the sandbox's own, or a new one where that is in use, which takes its place. */
+static Replacing *push_state(lua_State *L) {
+  Sandbox *sandbox = sandbox_of(L);
+  Replacing *r = sandbox->gsub;
+  if (r != NULL && !r->busy) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &sandbox->gsub);
+  } else {
+    r = lua_newuserdatauv(L, sizeof *r, 0);
+    r->busy = false;
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox->gsub);
+    sandbox->gsub = r;
+  }
+  return r;
 }
 
 /* string.gsub(s, pattern, replacement, count) -> text, replacements */
 static int l_gsub(lua_State *L) {
   size_t size;
-  Replacing r;
+  Replacing here, *r = &here;
   const char *s = library_string_at(L, 1, &size);
   const char *pattern = library_string_at(L, 2, NULL);
-  r.kind = lua_type(L, 3);
-  luaL_argexpected(L, r.kind == LUA_TNUMBER || r.kind == LUA_TSTRING || r.kind == LUA_TFUNCTION ||
-                   r.kind == LUA_TTABLE, 3, "string/function/table");
+  int kind = lua_type(L, 3);
+  luaL_argexpected(L, kind == LUA_TNUMBER || kind == LUA_TSTRING || kind == LUA_TFUNCTION || kind == LUA_TTABLE, 3,
+                   "string/function/table");
   lua_Integer most = lua_gettop(L) > 3 ? library_integer_or(L, 4, (lua_Integer)size + 1) : (lua_Integer)size + 1;
-  bool anchored = pattern[0] == '^', changed = false;
   lua_settop(L, 3);
-  r.text = lua_tolstring(L, 3, &r.size);     /* NULL: a function or a table */
-  r.verbatim = r.text != NULL && memchr(r.text, '%', r.size) == NULL;
-  match_prepare(&r.m, L, 2, anchored);
-  attach(&r.m, L, s, size);
-  luaL_buffinit(L, &r.b);
-  lua_Integer count = replace(&r, anchored, most, &changed);
-  luaL_pushresult(&r.b);
-  if (!changed) lua_pushvalue(L, 1);
-  lua_pushinteger(L, count);
-  return 2;
+  if (guard_can_yield(L)) r = push_state(L);
+  r->place = r == &here ? 0 : 4;
+  r->kind = kind;
+  r->text = lua_tolstring(L, 3, &r->size);   /* NULL: a function or a table */
+  r->verbatim = r->text != NULL && memchr(r->text, '%', r->size) == NULL;
+  r->anchored = pattern[0] == '^';
+  r->changed = false;
+  r->at = s;
+  r->last = r->end = NULL;
+  r->count = 0;
+  r->most = most;
+  match_prepare(&r->m, L, 2, r->anchored);
+  attach(&r->m, L, s, size);
+  luaL_buffinit(L, &r->b);
+  r->busy = true;
+  return finish_gsub(L, r);
 }
 
 void library_match(lua_State *L) {

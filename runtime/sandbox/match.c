@@ -12,29 +12,34 @@
 ** Depth is counted as stock Lua counts it (captures too), so that the same
 ** patterns are "too complex". Each step costs a unit, single bytes in runs a part
 ** of one.
+**
+** Where a slice ends, all calls return MATCH_PAUSED, and each notes on its way what it would
+** have done next if the call within had failed. A match that succeeds returns through all of
+** them; so to resume is to run the notes, the innermost first, until one succeeds.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "sandbox/sandbox_state.h"
 
 #define STEPS     MATCH_STEPS
+#define PORTION   ((size_t)1 << 15)   /* bytes of a run between two steps that may pause */
 
-/* Steps are paid when they are used up, and what is left of them at the end. */
-static void refill(Matcher *m) {
+const char MATCH_PAUSE = 0;
+
+/* Steps are paid when they are used up, and what is left of them at the end. True: the slice is over. */
+static bool refill(Matcher *m) {
   int used = m->granted - m->steps;
   m->granted = m->steps = STEPS;
-  if (holds(sandbox_of(m->L), GUARD_MATCH)) guard_charge(m->L, (uint64_t)used);
+  return holds(sandbox_of(m->L), GUARD_MATCH) && guard_pause(m->L, (uint64_t)used);
 }
 
-void match_spend(Matcher *m, size_t steps) {
-  while (steps > STEPS) {
-    m->steps -= STEPS;
-    if (m->steps < 0) refill(m);
-    steps -= STEPS;
-  }
+static inline bool spend(Matcher *m, size_t steps) {
   m->steps -= (int)steps;
-  if (m->steps < 0) refill(m);
+  return m->steps < 0 && refill(m);
 }
+
+void match_spend(Matcher *m, size_t steps) { spend(m, steps); }
 
 void match_finish(Matcher *m) {
   int used = m->granted - m->steps;
@@ -54,9 +59,9 @@ static inline bool fits(const MatchItem *item, unsigned char byte) {
   }
 }
 
-/* Behind the longest run of bytes that fit. */
-static const char *run_of(Matcher *m, const MatchItem *item, const char *s) {
-  const char *at = s, *end = m->end;
+/* Behind the longest run of bytes that fit, up to `end`. */
+static const char *run_of(const MatchItem *item, const char *s, const char *end) {
+  const char *at = s;
   switch (item->kind) {
     case MATCH_ANY: at = end; break;
     case MATCH_CHAR: {
@@ -69,9 +74,31 @@ static const char *run_of(Matcher *m, const MatchItem *item, const char *s) {
       while (at < end && has(set, (unsigned char)*at)) at++;
     }
   }
-  if (at - s >= 8) match_spend(m, (size_t)(at - s) / 8);
   return at;
 }
+
+/* ---- waiting ---- */
+
+typedef enum LevelKind { LEVEL_GO, LEVEL_RUN, LEVEL_MOST, LEVEL_FEWEST, LEVEL_BALANCE } LevelKind;
+
+static const char *hold(Matcher *m, MatchLevel level) {
+  if (m->levels == NULL) {
+    luaL_checkstack(m->L, 1, NULL);
+    m->levels = lua_newuserdatauv(m->L, MATCH_LEVELS * sizeof *m->levels, 0);
+    lua_replace(m->L, m->slot);
+  }
+  assert(m->waiting < MATCH_LEVELS);
+  m->levels[m->waiting++] = level;
+  return MATCH_PAUSED;
+}
+
+/* The same where a step was counted that is repeated. */
+static const char *hold_step(Matcher *m, MatchLevel level) {
+  m->steps++;
+  return hold(m, level);
+}
+
+/* ---- matching ---- */
 
 /* The byte that must come next for the items from here on to match, or -1. */
 static inline int next_byte(const MatchItem *item) {
@@ -82,34 +109,57 @@ static inline int next_byte(const MatchItem *item) {
    captures, which are limited. Raises for a malformed item, and at the sandbox's limits. */
 static const char *go(Matcher *m, const MatchItem *item, const char *s, int depth);
 
-/* As many as there are, then fewer and fewer. */
-static const char *most(Matcher *m, const MatchItem *item, const char *s, const char *shortest, int depth) {
-  const char *at = run_of(m, item, s);
+/* Then fewer and fewer, from `at` on. */
+static const char *most_from(Matcher *m, const MatchItem *item, const char *at, const char *shortest, int depth) {
   int byte = next_byte(item + 1);
+  MatchLevel level = {.kind = LEVEL_MOST, .item = item, .shortest = shortest, .depth = depth};
   if (depth >= MATCH_DEPTH_MAX) byte = -1;         /* go complains */
   for (; at >= shortest; at--) {
+    level.at = at;
     if (byte >= 0 && (at == m->end || (unsigned char)*at != byte)) {
-      if (((uintptr_t)at & 7) == 0 && --m->steps < 0) refill(m);
+      if (((uintptr_t)at & 7) == 0 && --m->steps < 0 && refill(m)) return hold_step(m, level);
       continue;
     }
     const char *end = go(m, item + 1, at, depth + 1);
-    if (end != NULL) return end;
+    level.at = at - 1;
+    if (end != NULL) return end == MATCH_PAUSED ? hold(m, level) : end;
   }
   return NULL;
+}
+
+/* As many as there are from `s` on. */
+static const char *most(Matcher *m, const MatchItem *item, const char *s, const char *shortest, int depth) {
+  const char *at = s;
+  for (bool more = true; more;) {
+    const char *limit = (size_t)(m->end - at) > PORTION ? at + PORTION : m->end;
+    const char *next = item->kind == MATCH_ANY ? m->end : run_of(item, at, limit);
+    size_t passed = (size_t)(next - at);
+    more = next == limit && limit < m->end;
+    at = next;
+    if (passed >= 8 && spend(m, passed / 8))
+      return hold(m, (MatchLevel){.kind = LEVEL_RUN, .item = item, .at = at, .shortest = shortest, .depth = depth});
+  }
+  return most_from(m, item, at, shortest, depth);
 }
 
 /* None, then more and more. */
 static const char *fewest(Matcher *m, const MatchItem *item, const char *s, int depth) {
   int byte = next_byte(item + 1);
+  MatchLevel level = {.kind = LEVEL_FEWEST, .item = item, .depth = depth};
   if (depth >= MATCH_DEPTH_MAX) byte = -1;
   for (;; s++) {
+    const char *end = NULL;
+    level.at = s;
     if (byte < 0 || (s < m->end && (unsigned char)*s == byte)) {
-      const char *end = go(m, item + 1, s, depth + 1);
-      if (end != NULL) return end;
-    } else if (((uintptr_t)s & 7) == 0 && --m->steps < 0) {
-      refill(m);
+      end = go(m, item + 1, s, depth + 1);
+      if (end != NULL && end != MATCH_PAUSED) return end;
+    } else if (((uintptr_t)s & 7) == 0 && --m->steps < 0 && refill(m)) {
+      return hold_step(m, level);
     }
-    if (s >= m->end || !fits(item, (unsigned char)*s)) return NULL;
+    bool more = s < m->end && fits(item, (unsigned char)*s);
+    level.at = s + 1;
+    if (end == MATCH_PAUSED) return more ? hold(m, level) : end;
+    if (!more) return NULL;
   }
 }
 
@@ -122,20 +172,26 @@ static const char *back(Matcher *m, const MatchItem *item, const char *s) {
   return memcmp(capture->start, s, size) == 0 ? s + size : NULL;
 }
 
-static const char *balance(Matcher *m, const MatchItem *item, const char *s) {
-  if (s >= m->end || (unsigned char)*s != item->a) return NULL;
-  int64_t open = 1;
-  const char *at = s + 1;
-  for (; at < m->end; at++) {
-    unsigned char byte = (unsigned char)*at;
-    if (byte == item->b) {
-      if (--open == 0) break;
-    } else if (byte == item->a) {
-      open++;
+/* Behind the end of the balance that is `open` levels deep at `at`, or NULL. */
+static const char *balance_from(Matcher *m, const MatchItem *item, const char *at, int open, int depth) {
+  while (at < m->end) {
+    const char *from = at, *limit = (size_t)(m->end - at) > PORTION ? at + PORTION : m->end;
+    for (; at < limit && open > 0; at++) {
+      unsigned char byte = (unsigned char)*at;
+      if (byte == item->b) open--;
+      else if (byte == item->a) open++;
     }
+    bool paused = spend(m, (size_t)(at - from) / 4);
+    if (open == 0) return at;
+    if (paused)
+      return hold(m, (MatchLevel){.kind = LEVEL_BALANCE, .item = item, .at = at, .depth = depth, .open = open});
   }
-  match_spend(m, (size_t)(at - s) / 4);
-  return at < m->end ? at + 1 : NULL;
+  return NULL;
+}
+
+static const char *balance(Matcher *m, const MatchItem *item, const char *s, int depth) {
+  if (s >= m->end || (unsigned char)*s != item->a) return NULL;
+  return balance_from(m, item, s + 1, 1, depth);
 }
 
 static bool is_frontier(const Matcher *m, const MatchItem *item, const char *s) {
@@ -151,7 +207,8 @@ static void deeper(Matcher *m, int depth) {
 static const char *go(Matcher *m, const MatchItem *item, const char *s, int depth) {
   deeper(m, depth);
   for (;; item++) {
-    if (--m->steps < 0) refill(m);
+    if (--m->steps < 0 && refill(m))
+      return hold_step(m, (MatchLevel){.kind = LEVEL_GO, .item = item, .at = s, .depth = depth});
     switch ((MatchKind)item->kind) {
       case MATCH_DONE: return s;
       case MATCH_WRONG: luaL_error(m->L, item->of.message, item->a); return NULL;
@@ -161,7 +218,7 @@ static const char *go(Matcher *m, const MatchItem *item, const char *s, int dept
       case MATCH_TAIL: if (s != m->end) return NULL; continue;
       case MATCH_FRONTIER: if (!is_frontier(m, item, s)) return NULL; continue;
       case MATCH_BACK: if ((s = back(m, item, s)) == NULL) return NULL; continue;
-      case MATCH_BALANCE: if ((s = balance(m, item, s)) == NULL) return NULL; continue;
+      case MATCH_BALANCE: if ((s = balance(m, item, s, depth)) == NULL || s == MATCH_PAUSED) return s; continue;
       case MATCH_CHAR: case MATCH_ANY: case MATCH_SET: break;
     }
     bool one = s < m->end && fits(item, (unsigned char)*s);
@@ -176,14 +233,53 @@ static const char *go(Matcher *m, const MatchItem *item, const char *s, int dept
       case '-': return fewest(m, item, s, depth);
       default: {
         const char *end = go(m, item + 1, s + 1, depth + 1);
+        if (end == MATCH_PAUSED)
+          return hold(m, (MatchLevel){.kind = LEVEL_GO, .item = item + 1, .at = s, .depth = depth});
         if (end != NULL) return end;
       }
     }
   }
 }
 
+/* The levels from `first` on were noted from within outward. */
+static const char *turn(Matcher *m, int first) {
+  for (int last = m->waiting - 1; first < last; first++, last--) {
+    MatchLevel level = m->levels[first];
+    m->levels[first] = m->levels[last];
+    m->levels[last] = level;
+  }
+  return MATCH_PAUSED;
+}
+
 const char *match_at(Matcher *m, const char *at) {
-  return go(m, m->program.items, at, 1);
+  assert(m->waiting == 0);
+  const char *end = go(m, m->program.items, at, 1);
+  return end == MATCH_PAUSED ? turn(m, 0) : end;
+}
+
+static const char *go_on(Matcher *m, const MatchLevel *level) {
+  switch ((LevelKind)level->kind) {
+    case LEVEL_GO: return go(m, level->item, level->at, level->depth);
+    case LEVEL_RUN: return most(m, level->item, level->at, level->shortest, level->depth);
+    case LEVEL_MOST: return most_from(m, level->item, level->at, level->shortest, level->depth);
+    case LEVEL_FEWEST: return fewest(m, level->item, level->at, level->depth);
+    case LEVEL_BALANCE: break;
+  }
+  const char *end = balance_from(m, level->item, level->at, level->open, level->depth);
+  return end == NULL || end == MATCH_PAUSED ? end : go(m, level->item + 1, end, level->depth);
+}
+
+const char *match_resume(Matcher *m) {
+  while (m->waiting > 0) {
+    MatchLevel level = m->levels[--m->waiting];
+    int outer = m->waiting;
+    const char *end = go_on(m, &level);
+    if (end == MATCH_PAUSED) return turn(m, outer);
+    if (end == NULL) continue;
+    m->waiting = 0;
+    return end;
+  }
+  return NULL;
 }
 
 const char *match_candidate(Matcher *m, const char *at) {
@@ -194,11 +290,11 @@ const char *match_candidate(Matcher *m, const char *at) {
   if (item->kind == MATCH_CHAR || item->kind == MATCH_BALANCE) {
     next = at < m->end ? memchr(at, item->a, (size_t)(m->end - at)) : NULL;
   } else if (item->kind == MATCH_SET) {
-    while (next < m->end && !has(item->of.set, (unsigned char)*next)) next++;
+    const char *limit = (size_t)(m->end - at) > PORTION ? at + PORTION : m->end;
+    while (next < limit && !has(item->of.set, (unsigned char)*next)) next++;
     if (next == m->end) next = NULL;
   }
   size_t passed = (size_t)((next != NULL ? next : m->end) - at);
   if (passed >= 8) match_spend(m, passed / 8);
   return next;
 }
-

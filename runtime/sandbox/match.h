@@ -72,8 +72,21 @@ typedef struct MatchCapture {
   const char *start, *end;   /* of (): both the place */
 } MatchCapture;
 
+/* A choice that waits while a match is interrupted: where to go on when all that was tried behind it has failed. */
+typedef struct MatchLevel {
+  uint8_t kind;
+  const MatchItem *item;
+  const char *at, *shortest;
+  int depth, open;
+} MatchLevel;
+
+#define MATCH_LEVELS (MATCH_DEPTH_MAX + 8)
+
 typedef struct Matcher {
   lua_State *L;
+  int slot;                  /* stack index, or an upvalue's: the value that holds `levels` */
+  MatchLevel *levels;        /* room for MATCH_LEVELS; NULL until the first interruption */
+  int waiting;               /* levels in use, the innermost last */
   const char *start, *end;   /* of the subject */
   MatchProgram program;
   const MatchEntry *entry;   /* of the cache, where the program lies; NULL: on the stack */
@@ -84,17 +97,25 @@ typedef struct Matcher {
 } Matcher;
 
 /* Reads the pattern, without its ^: the Lua string at `index` from its byte `from`.
-   Leaves one value on the stack, which must stay as long as the matcher is used. Most
-   programs lie in the cache, where the script's next pattern may take their place:
+   Leaves two values on the stack, which must stay as long as the matcher is used; `slot` is the
+   second. Most programs lie in the cache, where the script's next pattern may take their place:
    after any code of the script has run, match_again brings it back. */
 void match_prepare(Matcher *matcher, lua_State *L, int index, size_t from);
 /* `index`: the same string. Costs two comparisons when the program is still there. */
 void match_again(Matcher *matcher, int index);
 
-/* Where the match ends that begins at `at`, or NULL. Raises. */
-const char *match_at(Matcher *matcher, const char *at);
+/* The same after an interruption, without a charge. */
+void match_restore(Matcher *matcher, int index);
 
-/* The first place from `at` on where a match can begin at all, or NULL. */
+extern const char MATCH_PAUSE;
+#define MATCH_PAUSED (&MATCH_PAUSE)
+
+/* Where the match ends that begins at `at`, or NULL. MATCH_PAUSED: the slice is over; the caller yields, and then
+   match_resume goes on, with the matcher or a copy of it. Raises. */
+const char *match_at(Matcher *matcher, const char *at);
+const char *match_resume(Matcher *matcher);
+
+/* The first place from `at` on where a match may begin, or NULL; of far ones, a place on the way. */
 const char *match_candidate(Matcher *matcher, const char *at);
 
 /* For what a caller does at a match: paid with its steps. */

@@ -288,17 +288,25 @@ void match_prepare(Matcher *m, lua_State *L, int index, size_t from) {
   m->pattern_size = size -= from;
   m->L = L;
   m->steps = m->granted = MATCH_STEPS;
+  m->levels = NULL;
+  m->waiting = 0;
   guard_charge(L, 4 + size / 8);
   if (size < 3 * MATCH_ITEMS && take(m, sandbox, index)) {   /* it seems to fit; reading tells */
     lua_pushnil(L);
-    return;
+  } else {
+    m->entry = NULL;
+    read_apart(m, L, &sandbox->sets, m->pattern, size);
   }
-  m->entry = NULL;
-  read_apart(m, L, &sandbox->sets, m->pattern, size);
+  lua_pushnil(L);
+  m->slot = lua_gettop(L);
+}
+
+void match_restore(Matcher *m, int index) {
+  if (m->entry != NULL && m->entry->pattern != m->pattern) take(m, sandbox_of(m->L), index);
 }
 
 void match_again(Matcher *m, int index) {
   if (m->entry == NULL) return;
   match_spend(m, m->pattern_size / 8);       /* whether it is still there or not */
-  if (m->entry->pattern != m->pattern) take(m, sandbox_of(m->L), index);
+  match_restore(m, index);
 }

@@ -130,6 +130,7 @@ struct Sandbox {
   bool has_modes;            /* a script has set one */
   size_t printed;            /* bytes, by this call or the tasks since one was started; > PRINT_MAX: no more */
   uint64_t objects;          /* the last number of an object (number.h) */
+  struct Replacing *gsub;    /* state of a string.gsub that may be interrupted, in the registry under this address */
   lua_Integer labels;        /* the last number that tostring used instead of an address */
   Locale outside;            /* the thread's locale before scripts ran in the C locale */
   char message[MESSAGE_MAX];
@@ -168,6 +169,10 @@ int   guard_fall(lua_State *L);
 bool  guard_can_yield(lua_State *L);
 /* Can a yield of the guard's pass outward from here to the host? */
 bool  guard_can_pass(lua_State *L);
+/* guard_charge for C functions that can be interrupted: true when the slice is over. Then the caller keeps its state in
+   Lua values and ends with guard_yield, as with lua_yieldk. */
+bool  guard_pause(lua_State *L, uint64_t units);
+int   guard_yield(lua_State *L, lua_KContext context, lua_KFunction go_on);
 /* Charges a caught error: Lua walks over the whole stack to shrink it. */
 void  guard_charge_catch(lua_State *L);
 /* Compares the limits at once, whatever credit remains: before work of unknown cost. */
@@ -202,6 +207,9 @@ void library_wrap(lua_State *L, int stock, const LibraryFunction *functions);
 /* Calls the wrapped stock function with the arguments on the stack and returns its results; for functions without
    upvalues. */
 int  library_stock(lua_State *L);
+/* Replaces the key on top by the value that the one at `table` has there, as lua_gettable. A function of __index may
+   yield: then `go_on` goes on with the value on top. NULL: it may not. */
+void library_index(lua_State *L, int table, lua_KContext context, lua_KFunction go_on);
 /* Pushes the text of the value at index as tostring does, without addresses. */
 const char *library_text(lua_State *L, int index, size_t *size);
 

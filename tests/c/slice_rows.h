@@ -1,0 +1,99 @@
+/*
+** Shapes of work for slices: what honest scripts do in a long run, and what once could not be
+** interrupted. None may end its step late.
+*/
+#ifndef EBB_TESTS_SLICE_ROWS_H
+#define EBB_TESTS_SLICE_ROWS_H
+
+typedef struct Shape {
+  const char *name, *script;
+} Shape;
+
+#define SPIN "local function spin(n) for _ = 1, n or 5000 do end end "
+
+static const Shape SHAPES[] = {
+  /* Lua alone */
+  {"a loop", "while true do end"},
+  {"calls", "local function f(n) return n < 2 and n or f(n - 1) + f(n - 2) end f(40)"},
+  {"pcall in a loop", "while true do pcall(error, 'x') end"},
+  {"tables", "while true do local t = {} for i = 1, 1000 do t[i] = {i} end end"},
+  {"texts", "local s = '' while true do s = (s .. 'x'):sub(-5000) end"},
+  {"closures", "while true do local x = {} local function f() return x end f() end"},
+  {"coroutines", "local f = coroutine.wrap(function() while true do coroutine.yield() end end) while true do f() end"},
+  {"coroutines within coroutines",
+   "local function nest(n) return coroutine.wrap(function() if n > 0 then nest(n - 1)() end while true do end end) end"
+   " nest(80)()"},
+  {"deep recursion", "local function f(n) if n > 0 then return 1 + f(n - 1) end return 0 end while true do f(60000) end"},
+  {"errors caught at a deep stack",
+   "local function f(n) if n > 0 then return 1 + f(n - 1) end while true do pcall(error) end end f(60000)"},
+  {"errors that rise through pcalls",
+   "local function f(n) if n == 0 then error 'x' end local ok, e = pcall(f, n - 1) error(e, 0) end"
+   " while true do pcall(f, 150) end"},
+  {"varargs", "local function f(...) while true do local _ = select('#', ...) end end f(('x'):rep(30000):byte(1, -1))"},
+  {"pairs over many keys",
+   "local t = {} for i = 1, 8000 do t['k' .. i] = i end while true do for _ in pairs(t) do end end"},
+  {"equal long strings", "local a, b = ('x'):rep(4000000), ('x'):rep(4000000) while true do local _ = a == b end"},
+
+  /* callbacks of C functions */
+  {"gsub with a function, over words",
+   SPIN "local text = ('word and another '):rep(64) while true do text:gsub('%a+', function(w) spin(8000) return w end) end"},
+  {"gsub with a function, one long call",
+   "local text = ('word and another '):rep(100000) text:gsub('%a+', function(w) return w:upper() end)"},
+  {"gsub with a function that never ends", "('x'):gsub('x', function() while true do end end)"},
+  {"gsub with a table that has an __index",
+   SPIN "local t = setmetatable({}, { __index = function(_, k) spin() return k end })"
+   " local text = ('word and another '):rep(64) while true do text:gsub('%a+', t) end"},
+  {"gsub within gsub",
+   SPIN "local function f(n) return (('ab'):gsub('%a', function(c) spin(500) return n > 0 and f(n - 1) or c end)) end"
+   " while true do f(12) end"},
+  {"sort with a function",
+   "local t = {} while true do for i = 1, 20000 do t[i] = i * 7919 % 10007 end"
+   " table.sort(t, function(a, b) return a < b end) end"},
+  {"sort with a function that never ends", "table.sort({ 2, 1 }, function() while true do end end)"},
+  {"sort by __lt",
+   SPIN "local m = { __lt = function(a, b) spin() return a[1] < b[1] end } local t = {}"
+   " for i = 1, 200 do t[i] = setmetatable({ i * 79 % 101 }, m) end while true do table.sort(t) end"},
+  {"sort of texts", "local t = {} for i = 1, 50000 do t[i] = tostring(i * 7919 % 10007) end"
+   " while true do local c = table.move(t, 1, #t, 1, {}) table.sort(c) end"},
+  {"tostring by __tostring",
+   SPIN "local t = setmetatable({}, { __tostring = function() spin(500000) return 'x' end })"
+   " while true do tostring(t) end"},
+  {"format of __tostring",
+   SPIN "local t = setmetatable({}, { __tostring = function() spin(500000) return 'x' end })"
+   " while true do local _ = ('%s %d %s'):format(t, 1, t) end"},
+  {"concat by __index",
+   SPIN "local t = setmetatable({}, { __index = function(_, i) spin() return 'x' end, __len = function() return 1000 end })"
+   " while true do table.concat(t, ',') end"},
+  {"load with a reader",
+   SPIN "while true do local n = 0 load(function() spin() n = n + 1 return n < 200 and 'x = 1 ' or nil end) end"},
+  {"load with a reader that never ends", "load(function() while true do end end)"},
+  {"load of nested parentheses", "while true do load('return ' .. ('('):rep(300)) end"},
+  {"load of a source", "local s = ('x = x + 1 '):rep(5000) while true do load(s) end"},
+  {"sums of a text and an object",
+   SPIN "local t = setmetatable({}, { __add = function() spin(500000) return 1 end }) while true do local _ = 'x' + t end"},
+  {"pairs by __pairs",
+   SPIN "local t = setmetatable({}, { __pairs = function() spin(500000) return next, {} end })"
+   " while true do for _ in pairs(t) do end end"},
+  {"require of a module's function", SPIN "local s = require 'string' while true do spin() s.rep('x', 10) end"},
+
+  /* long work of C functions */
+  {"find that backtracks, one call", "local _ = ('a'):rep(3000):find('.-.-.-.-b')"},
+  {"match that backtracks", "while true do local _ = ('a'):rep(400):match('.-.-.-b') end"},
+  {"gmatch that backtracks", "while true do for _ in ('a'):rep(3000):gmatch('a*a*a*a*b') do end end"},
+  {"gsub that backtracks", "while true do local _ = ('a'):rep(3000):gsub('.-.-.-.-b', '') end"},
+  {"gsub of a long text", "local s = ('word '):rep(400000) while true do s:gsub('%a+', '%0%0') end"},
+  {"plain find of 1 MB in 2 MB",
+   "local s, t = ('a'):rep(2^21), ('a'):rep(2^20) .. 'b' while true do local _ = s:find(t, 1, true) end"},
+  {"runs over 4 MB", "local s = ('a'):rep(4000000) while true do local _ = s:find('[^b]*b') end"},
+  {"balance over 4 MB", "local s = ('('):rep(4000000) while true do local _ = s:find('%b()') end"},
+  {"upper and lower of 4 MB", "local s = ('a'):rep(4000000) while true do s:upper() s:lower() end"},
+  {"reverse of 4 MB", "local s = ('a'):rep(4000000) while true do s:reverse() end"},
+  {"concat of 100,000 texts",
+   "local t = {} for i = 1, 100000 do t[i] = 'text' end while true do table.concat(t, ',') end"},
+  {"inserts in front", "local t = {} for i = 1, 1000000 do table.insert(t, 1, i) end"},
+  {"move of 1,000,000 elements", "local t = {} for i = 1, 100000 do t[i] = i end while true do table.move(t, 1, #t, 2) end"},
+  {"unpack of 90,000", "local t = table.pack(('x'):rep(90000):byte(1, -1)) while true do local _ = table.unpack(t) end"},
+  {"format of numbers", "while true do local _ = ('%.99f'):format(1e308) end"},
+};
+
+#endif
