@@ -23,6 +23,7 @@
 
 #include "os/clock.h"
 #include "sandbox/sandbox_state.h"
+#include "sandbox/trusted_library.h"
 
 #define STRING_BIG     ((size_t)8192)
 #define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */
@@ -36,6 +37,9 @@
 #define KIND_HASH      (-1)
 #define FAILURE_UNITS  10000          /* a failed allocation, beside 1/64 of the bytes in use: Lua collected for it */
 #define CHARGE_MAX     ((uint64_t)1 << 40)
+#define LATE_INSTRUCTIONS 10          /* between two hooks when a slice ends late: between two callbacks few may stand */
+#define LATE_MAX       10000          /* microseconds of processor time that a slice may end late */
+#define LATE_FIRST     2000           /* from when on they are counted */
 #define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
 #define PART_BIG       ((size_t)256 << 10)
 
@@ -101,24 +105,40 @@ static SandboxEnd reached(const Sandbox *sandbox) {
   return SANDBOX_OK;
 }
 
-/* Where in the script: chunk:line of the innermost Lua function, or nothing. */
+/* Where in the script: chunk:line of its innermost function, or nothing. The library beside it is not meant. */
 static void where(lua_State *L, char *out, size_t size) {
   lua_Debug ar;
   out[0] = '\0';
-  for (int level = 0; lua_getstack(L, level, &ar) && level < 16; level++) {
+  for (int level = 0; lua_getstack(L, level, &ar) && level < 64; level++) {
     lua_getinfo(L, "Sl", &ar);
-    if (ar.currentline <= 0) continue;
+    if (ar.currentline <= 0 || trusted_library_owns(ar.source)) continue;
     snprintf(out, size, "%s:%d: ", ar.short_src, ar.currentline);
     return;
   }
 }
 
-static void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end) {
-  char place[LUA_IDSIZE + 16], text[MESSAGE_MAX];
+/* The C function on the stack that does not yield, for a message: "'sort'" or "a function". */
+static void name_function(lua_State *L, char *out, size_t size) {
+  lua_Debug ar;
+  snprintf(out, size, "a function of the host");
+  for (int level = 0; lua_getstack(L, level, &ar) && level < 64; level++) {
+    lua_getinfo(L, "Sn", &ar);
+    if (*ar.what != 'C' || ar.name == NULL) continue;
+    snprintf(out, size, "'%s'", ar.name);
+    return;
+  }
+}
+
+static void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end, bool late) {
+  char place[LUA_IDSIZE + 16], text[MESSAGE_MAX], function[64];
   const SandboxLimits *limits = &sandbox->limits;
   sandbox->killed = end;
   where(L, place, sizeof place);
-  if (end == SANDBOX_FUEL_OUT) {
+  if (late) {
+    name_function(L, function, sizeof function);
+    snprintf(text, sizeof text, "%sstopped: %s cannot be interrupted, and went on for %d ms after its slice", place,
+             function, LATE_MAX / 1000);
+  } else if (end == SANDBOX_FUEL_OUT) {
     snprintf(text, sizeof text, "%sstopped: it used up its fuel of %llu", place, (unsigned long long)limits->fuel);
   } else if (end == SANDBOX_DEADLINE_OVER) {
     snprintf(text, sizeof text, "%sstopped: it ran longer than %.1f ms", place, (double)limits->microseconds / 1000);
@@ -128,11 +148,22 @@ static void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end) {
   outcome_note_text(sandbox, end, NULL, text);
 }
 
+/* Has what runs gone on for LATE_MAX after its slice? Only processor time counts, which is dear to ask for: a
+   busy machine blames no script. */
+static bool is_late(Sandbox *sandbox) {
+  uint64_t end = sandbox->slice_microseconds;
+  if (end == 0 || sandbox->used.microseconds < end + LATE_FIRST || !holds(sandbox, GUARD_LATE)) return false;
+  uint64_t now = clock_thread_ns() / 1000;
+  if (sandbox->late_since == 0) sandbox->late_since = now;
+  return now - sandbox->late_since >= LATE_MAX - LATE_FIRST;
+}
+
 static void look(Sandbox *sandbox, lua_State *L) {
   settle(sandbox);
   if (sandbox->killed == SANDBOX_OK) {
     SandboxEnd end = reached(sandbox);
-    if (end != SANDBOX_OK) kill_script(sandbox, L, end);
+    bool late = end == SANDBOX_OK && is_late(sandbox);
+    if (late || end != SANDBOX_OK) kill_script(sandbox, L, late ? SANDBOX_DEADLINE_OVER : end, late);
   }
   const SandboxLimits *used = &sandbox->used;
   if (sandbox->slicing && ((sandbox->slice_fuel != 0 && used->fuel > sandbox->slice_fuel) ||
@@ -173,14 +204,15 @@ bool guard_can_pass(lua_State *L) {
   return lua_isyieldable(L) && sandbox_of(L)->barred == 0;
 }
 
-#define SHALLOW 32   /* frames that are walked in no time */
+/* Frames that are walked in no time; more are not counted, as that would take as long as what is charged. */
+enum { SHALLOW = 32, DEEP = 8192 };
 
 void guard_charge_catch(lua_State *L) {
   lua_Debug ar;
   int depth = SHALLOW;
   if (!lua_getstack(L, depth, &ar) || !holds(sandbox_of(L), GUARD_CATCH)) return;
-  while (lua_getstack(L, 4 * depth, &ar)) depth *= 4;
-  guard_charge(L, 4 * (uint64_t)depth);
+  while (depth < DEEP && lua_getstack(L, 16 * depth, &ar)) depth *= 16;
+  guard_charge(L, 8 * (uint64_t)depth);
 }
 
 /* Where a C function was charged: it stops, or lets the next instruction yield. */
@@ -194,7 +226,15 @@ void guard_charge(lua_State *L, uint64_t units) {
   Sandbox *sandbox = sandbox_of(L);
   if (sandbox == NULL || sandbox->current == NULL) return;
   sandbox->credit -= (int64_t)(units < CHARGE_MAX ? units : CHARGE_MAX);
-  if (sandbox->credit < 0) look_in_function(sandbox, L);
+  if (sandbox->credit < 0 || sandbox->killed != SANDBOX_OK) look_in_function(sandbox, L);
+}
+
+bool guard_meter(lua_State *L, uint64_t units) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox->current == NULL) return false;
+  sandbox->credit -= (int64_t)units;
+  if (sandbox->credit < 0) look(sandbox, L);
+  return sandbox->killed != SANDBOX_OK;
 }
 
 bool guard_pause(lua_State *L, uint64_t units) {
@@ -251,7 +291,7 @@ uint64_t guard_part_end(lua_State *L, GuardPart part, bool *over) {
     SandboxEnd end = reached(sandbox);
     *over = end == SANDBOX_OK;
     if (*over) sandbox->killed = SANDBOX_OK;
-    else kill_script(sandbox, L, end);       /* says how much all of it had */
+    else kill_script(sandbox, L, end, false);      /* says how much all of it had */
     sandbox->armed = !*over;
   }
   grant(sandbox);
@@ -286,11 +326,14 @@ static void hook(lua_State *L, lua_Debug *ar) {
     look(sandbox, L);
   }
   if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
-  set_hook(L, extra == 0 ? sandbox->hook_count : 1 + sandbox->hook_count * EXTRA_LEAST / (int)extra);
+  int next = extra == 0 ? sandbox->hook_count : 1 + sandbox->hook_count * EXTRA_LEAST / (int)extra;
   if (sandbox->slice_over && guard_can_pass(L)) {
     sandbox->passing = PASS_SLICE;
     lua_yield(L, 0);
+  } else if (sandbox->slice_over && next > LATE_INSTRUCTIONS) {
+    next = LATE_INSTRUCTIONS;
   }
+  set_hook(L, next);
 }
 
 void guard_enter(Sandbox *sandbox, lua_State *L) {
@@ -333,6 +376,7 @@ void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLim
   sandbox->slice_over = sandbox->slicing = false;
   sandbox->slice_fuel = sandbox->slice_microseconds = 0;
   sandbox->closing = sandbox->barred = 0;
+  sandbox->late_since = 0;
   sandbox->wide = sandbox->reached_memory = false;
   sandbox->armed = true;     /* the first instruction looks: a script that is cancelled does nothing */
   sandbox->credit = sandbox->granted = 0;

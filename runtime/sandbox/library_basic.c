@@ -223,8 +223,21 @@ const char *library_text(lua_State *L, int index, size_t *size) {
   return lua_tolstring(L, -1, size);
 }
 
+static int check_text(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  if (!lua_isstring(L, -1)) return luaL_error(L, "'__tostring' must return a string");
+  return 1;
+}
+
 static int l_tostring(lua_State *L) {
   luaL_checkany(L, 1);
+  int kind = lua_type(L, 1);
+  if ((kind == LUA_TTABLE || kind == LUA_TUSERDATA) && luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL) {
+    guard_charge(L, 2);
+    lua_pushvalue(L, 1);
+    lua_callk(L, 1, 1, 0, check_text);
+    return check_text(L, LUA_OK, 0);
+  }
   library_text(L, 1, NULL);
   return 1;
 }

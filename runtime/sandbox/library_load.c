@@ -5,16 +5,17 @@
 
 #include "sandbox/sandbox_state.h"
 
-#define UNITS_PER_BYTE  8      /* parsing: 40 ns */
+#define UNITS_PER_BYTE  8      /* reading twice: 40 ns */
+#define PIECE           1024   /* bytes that the parser gets at once */
 #define LOOKS_PER_UNIT  4
 
-/* Pushes a message for a text that the parser would choke on; charges others. */
+/* Pushes a message for a text that the parser would choke on; charges for what grows faster than its bytes. */
 static bool is_too_much(lua_State *L, const char *text, size_t size, const char *name) {
   if (size > SANDBOX_SOURCE) {
     lua_pushfstring(L, "%s: the source is longer than %d bytes", name, (int)SANDBOX_SOURCE);
     return true;
   }
-  guard_charge(L, (uint64_t)size * UNITS_PER_BYTE);
+  guard_charge(L, (uint64_t)size * UNITS_PER_BYTE / 2);
   if (!holds(sandbox_of(L), GUARD_PARSE)) return false;
   ParseCost cost = parse_cost(text, size);
   if (cost.jumps > PARSE_JUMPS_MAX) {
@@ -30,30 +31,31 @@ static bool is_too_much(lua_State *L, const char *text, size_t size, const char 
   return false;
 }
 
-int load_text(lua_State *L, const char *text, size_t size, const char *name, const char *mode) {
-  if (is_too_much(L, text, size, name)) return LUA_ERRSYNTAX;
-  return luaL_loadbufferx(L, text, size, name, holds(sandbox_of(L), GUARD_TEXT) ? mode : "bt");
+typedef struct Reading {
+  const char *at, *end;
+} Reading;
+
+/* Hands the parser a piece. It may not be left by a jump, for it holds memory; a script that is stopped meanwhile
+   leaves it by an error. */
+static const char *read_piece(lua_State *L, void *user, size_t *size) {
+  Reading *reading = user;
+  const char *piece = reading->at;
+  size_t left = (size_t)(reading->end - piece);
+  *size = left < PIECE ? left : PIECE;
+  if (guard_meter(L, *size * UNITS_PER_BYTE / 2)) luaL_error(L, "stopped");
+  reading->at += *size;
+  return *size > 0 ? piece : NULL;
 }
 
-/* The pieces that the function at 1 answers become one string, pushed. */
-static void read_pieces(lua_State *L) {
-  size_t total = 0;
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  for (;;) {
-    guard_charge(L, 4);
-    lua_pushvalue(L, 1);
-    lua_call(L, 0, 1);
-    if (lua_isnil(L, -1)) break;
-    if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "reader function must return a string");
-    size_t size = lua_rawlen(L, -1);
-    if (size == 0) break;
-    total += size;
-    if (total > SANDBOX_SOURCE) luaL_error(L, "the source is longer than %d bytes", (int)SANDBOX_SOURCE);
-    luaL_addvalue(&b);
-  }
-  lua_pop(L, 1);
-  luaL_pushresult(&b);
+static int parse(lua_State *L, const char *text, size_t size, const char *name, const char *mode) {
+  Reading reading = {.at = text, .end = text + size};
+  int status = lua_load(L, read_piece, &reading, name, holds(sandbox_of(L), GUARD_TEXT) ? mode : "bt");
+  if (status != LUA_OK) guard_charge(L, 0);  /* stops here */
+  return status;
+}
+
+int load_text(lua_State *L, const char *text, size_t size, const char *name, const char *mode) {
+  return is_too_much(L, text, size, name) ? LUA_ERRSYNTAX : parse(L, text, size, name, mode);
 }
 
 /* Of the chunk on top. */
@@ -62,30 +64,98 @@ static void set_globals(lua_State *L, int index) {
   if (lua_setupvalue(L, -2, 1) == NULL) lua_pop(L, 1);
 }
 
-/* load(chunk [, name [, mode [, env]]]): mode "b" refuses all, others mean "t".
-   Upvalue 1: the caller's globals, which the chunk gets without env. */
-static int l_load(lua_State *L) {
-  int environment = lua_isnone(L, 4) ? lua_upvalueindex(1) : 4;
-  const char *mode = luaL_optstring(L, 3, "bt");
-  mode = strchr(mode, 't') != NULL ? "t" : "b";
-  if (lua_type(L, 1) == LUA_TSTRING) {
-    lua_settop(L, 4);
-    lua_pushvalue(L, 1);
-  } else {
-    luaL_checktype(L, 1, LUA_TFUNCTION);
-    lua_settop(L, 4);
-    read_pieces(L);
-  }
+#define SOURCE 5   /* stack index of the source, before that of the pieces that the reader has answered */
+#define TOTAL  6   /* of their bytes */
+
+/* The arguments of load: 1 chunk 2 name 3 mode 4 environment, and the text at SOURCE. */
+static int finish_load(lua_State *L, int status, lua_KContext is_good) {
   size_t size;
-  const char *text = lua_tolstring(L, 5, &size);
+  const char *text = lua_tolstring(L, SOURCE, &size), *mode = luaL_optstring(L, 3, "bt");
   const char *name = luaL_optstring(L, 2, lua_type(L, 1) == LUA_TSTRING && size < 200 ? text : "=(load)");
-  if (load_text(L, text, size, name, mode) != LUA_OK) {
+  (void)status;
+  if (!is_good || parse(L, text, size, name, strchr(mode, 't') != NULL ? "t" : "b") != LUA_OK) {
     lua_pushnil(L);
     lua_insert(L, -2);
     return 2;
   }
-  set_globals(L, environment);
+  set_globals(L, 4);
   return 1;
+}
+
+/* Compiles the text; in a slice of its own, as nothing interrupts the parser. */
+static int compile(lua_State *L) {
+  size_t size;
+  const char *text = lua_tolstring(L, SOURCE, &size);
+  const char *name = luaL_optstring(L, 2, lua_type(L, 1) == LUA_TSTRING && size < 200 ? text : "=(load)");
+  bool is_good = !is_too_much(L, text, size, name);
+  if (is_good && size > PIECE && guard_pause(L, 0)) return guard_yield(L, true, finish_load);
+  return finish_load(L, LUA_OK, is_good);
+}
+
+/* Puts the pieces together in their place. */
+static void join_pieces(lua_State *L) {
+  luaL_Buffer b;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, SOURCE);
+  luaL_buffinitsize(L, &b, (size_t)lua_tointeger(L, TOTAL));
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, SOURCE, i);
+    luaL_addvalue(&b);
+  }
+  luaL_pushresult(&b);
+  lua_replace(L, SOURCE);
+  lua_settop(L, SOURCE);
+}
+
+/* Keeps the piece on top; false at the end. */
+static bool take_piece(lua_State *L) {
+  if (lua_isnil(L, -1)) return false;
+  if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "reader function must return a string");
+  size_t size = lua_rawlen(L, -1);
+  if (size == 0) return false;
+  size += (size_t)lua_tointeger(L, TOTAL);
+  if (size > SANDBOX_SOURCE) luaL_error(L, "the source is longer than %d bytes", (int)SANDBOX_SOURCE);
+  lua_rawseti(L, SOURCE, (lua_Integer)lua_rawlen(L, SOURCE) + 1);
+  lua_pushinteger(L, (lua_Integer)size);
+  lua_replace(L, TOTAL);
+  return true;
+}
+
+static int go_on_load(lua_State *L, int status, lua_KContext context);
+
+/* Asks the function at 1 for the next pieces. */
+static int read_pieces(lua_State *L) {
+  do {
+    guard_charge(L, 4);
+    lua_settop(L, TOTAL);
+    lua_pushvalue(L, 1);
+    lua_callk(L, 0, 1, 0, go_on_load);
+  } while (take_piece(L));
+  join_pieces(L);
+  return compile(L);
+}
+
+static int go_on_load(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  if (take_piece(L)) return read_pieces(L);
+  join_pieces(L);
+  return compile(L);
+}
+
+/* load(chunk [, name [, mode [, env]]]): mode "b" refuses all, others mean "t".
+   Upvalue 1: the caller's globals, which the chunk gets without env. */
+static int l_load(lua_State *L) {
+  bool has_environment = !lua_isnone(L, 4);
+  luaL_optstring(L, 3, "bt");
+  lua_settop(L, has_environment ? 4 : 3);
+  if (!has_environment) lua_pushvalue(L, lua_upvalueindex(1));
+  if (lua_type(L, 1) == LUA_TSTRING) {
+    lua_pushvalue(L, 1);
+    return compile(L);
+  }
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_newtable(L);
+  lua_pushinteger(L, 0);
+  return read_pieces(L);
 }
 
 /* ---- require ---- */

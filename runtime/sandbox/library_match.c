@@ -88,9 +88,9 @@ static int find_plain(lua_State *L, size_t from) {
     owed += 2 + (size_t)((next != NULL ? next : end) - at) / 32 + (next != NULL ? what_size / 64 : 0);
     at = next;
     if (next == NULL) break;
-    if (owed > PORTION && pay(L, &owed)) return guard_yield(L, at - start, go_on_plain);
     if (is_same(at, what, what_size)) break;
     at++;
+    if (owed > PORTION && pay(L, &owed)) return guard_yield(L, at - start, go_on_plain);
   }
   pay(L, &owed);
   if (at == NULL) {

@@ -5,61 +5,122 @@
 **      runs of 2   1 4 | 2 3            results repeat; any function is a valid
 **      runs of 4   1 2 3 4              order, it can only give a strange result
 **
-** Stack: 1 the list, 2 the function or nil, 3 the places, from 4 the elements. They
-** stay where they are until all is sorted; what moves is their places.
+** Stack: 1 the list, 2 the function or nil, 3 the state with the places, from 4 the
+** elements. They stay where they are until all is sorted; what moves is their places.
+** A comparison may yield: all that is known then is in the state.
 */
 #include "sandbox/sandbox_state.h"
 
 #define FIRST 4   /* place of the first element */
 
-/* Comparing strings, in the locale's order, costs by the bytes that are equal. */
-static void charge_comparison(lua_State *L, int a, int b) {
+typedef struct Sorting {
+  size_t count, run;         /* elements; of a sorted run */
+  size_t first, a, b, out;   /* the runs that are merged: where they begin, next elements, next place */
+  int *from, *to;            /* places in `room` */
+  bool before;               /* the answer of the comparison that yielded */
+  bool answered;
+  int room[];                /* 2 * count */
+} Sorting;
+
+/* Comparing strings, in the locale's order, costs by the bytes that are equal. True: the slice is over. */
+static bool charge_comparison(lua_State *L, int a, int b) {
   uint64_t units = 4;
   if (lua_type(L, a) == LUA_TSTRING && lua_type(L, b) == LUA_TSTRING) {
     size_t a_size = lua_rawlen(L, a), b_size = lua_rawlen(L, b);
     units += (a_size < b_size ? a_size : b_size) / 8;
   }
-  if (holds(sandbox_of(L), GUARD_RANGE)) guard_charge(L, units);
+  return holds(sandbox_of(L), GUARD_RANGE) && guard_pause(L, units);
 }
 
-/* Does the element at place `b` come before the one at `a`? */
-static bool comes_before(lua_State *L, bool has_function, int b, int a) {
-  charge_comparison(L, a, b);
-  if (!has_function) return lua_compare(L, b, a, LUA_OPLT);
-  lua_pushvalue(L, 2);
-  lua_pushvalue(L, b);
-  lua_pushvalue(L, a);
-  lua_call(L, 2, 1);
+/* Pushes what decides whether the element at place `b` comes before the one at `a`: the function, or that of __lt.
+   False: Lua compares. */
+static bool push_comparison(lua_State *L, int b, int a) {
+  if (!lua_isnil(L, 2)) {
+    lua_pushvalue(L, 2);
+    return true;
+  }
+  int kind = lua_type(L, b);
+  if (kind == lua_type(L, a) && (kind == LUA_TNUMBER || kind == LUA_TSTRING)) return false;
+  return luaL_getmetafield(L, b, "__lt") != LUA_TNIL || luaL_getmetafield(L, a, "__lt") != LUA_TNIL;
+}
+
+static bool take_answer(lua_State *L) {
   bool before = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return before;
 }
 
-/* The runs [first, middle) and [middle, end) of `from` become one in `to`. */
-static void merge(lua_State *L, const int *from, int *to, size_t first, size_t middle, size_t end) {
-  size_t a = first, b = middle;
-  bool has_function = !lua_isnil(L, 2);
-  for (size_t out = first; out < end; out++) {
-    bool second = a == middle || (b < end && comes_before(L, has_function, from[b], from[a]));
-    to[out] = from[second ? b++ : a++];
-  }
-  guard_charge(L, (uint64_t)(end - first) / 2);
+static int go_on_sort(lua_State *L, int status, lua_KContext compared);
+
+/* Does the element at place `b` come before the one at `a`? */
+static bool comes_before(lua_State *L, int b, int a) {
+  if (!push_comparison(L, b, a)) return lua_compare(L, b, a, LUA_OPLT);
+  lua_pushvalue(L, b);
+  lua_pushvalue(L, a);
+  lua_callk(L, 2, 1, true, go_on_sort);
+  return take_answer(L);
 }
 
-/* `places` has room for 2 * count; where the sorted ones stand. */
-static const int *sort_runs(lua_State *L, int *places, size_t count) {
-  int *from = places, *to = places + count;
-  for (size_t run = 1; run < count; run *= 2) {
-    for (size_t first = 0; first < count; first += 2 * run) {
-      size_t middle = first + run < count ? first + run : count;
-      size_t end = first + 2 * run < count ? first + 2 * run : count;
-      merge(L, from, to, first, middle, end);
+static size_t end_of(const Sorting *s, size_t start) {
+  return start + s->run < s->count ? start + s->run : s->count;
+}
+
+/* Begins with the runs from `first` on. */
+static void begin_merge(Sorting *s, size_t first) {
+  s->first = s->a = s->out = first;
+  s->b = end_of(s, first);
+}
+
+/* The runs from s->first on become one; true when the slice is over, before that or with the last element. */
+static bool merge(lua_State *L, Sorting *s) {
+  size_t middle = end_of(s, s->first), end = end_of(s, middle);
+  while (s->out < end) {
+    bool paused = false, second = s->a == middle;
+    if (!second && s->b < end) {
+      int a = s->from[s->a], b = s->from[s->b];
+      second = s->answered ? s->before : comes_before(L, b, a);
+      s->answered = false;
+      paused = charge_comparison(L, a, b);
     }
-    int *other = from;
-    from = to;
-    to = other;
+    s->to[s->out++] = s->from[second ? s->b++ : s->a++];
+    if (paused) return true;
   }
-  return from;
+  return guard_pause(L, (uint64_t)(end - s->first) / 2);
+}
+
+/* False when the slice is over. */
+static bool merge_all(lua_State *L, Sorting *s) {
+  while (s->run < s->count) {
+    while (s->first < s->count) {
+      bool paused = merge(L, s);
+      if (s->out == end_of(s, end_of(s, s->first))) begin_merge(s, s->out);
+      if (paused) return false;
+    }
+    int *other = s->from;
+    s->from = s->to;
+    s->to = other;
+    s->run *= 2;
+    begin_merge(s, 0);
+  }
+  return true;
+}
+
+static int finish_sort(lua_State *L, Sorting *s) {
+  if (!merge_all(L, s)) return guard_yield(L, false, go_on_sort);
+  for (int i = 0; i < (int)s->count; i++) {
+    guard_charge(L, 4);
+    lua_pushvalue(L, s->from[i]);
+    lua_seti(L, 1, i + 1);
+  }
+  return 0;
+}
+
+static int go_on_sort(lua_State *L, int status, lua_KContext compared) {
+  Sorting *s = lua_touserdata(L, 3);
+  (void)status;
+  s->answered = compared != 0;
+  if (s->answered) s->before = take_answer(L);
+  return finish_sort(L, s);
 }
 
 /* table.sort by merging runs, on copies of the elements on the stack: the list changes only after the last comparison,
@@ -70,20 +131,16 @@ static int l_sort(lua_State *L) {
   luaL_argcheck(L, count <= SORT_MAX, 1, "array too big");
   if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
-  int *places = guard_scratch(L, 2 * (size_t)count * sizeof *places);
+  Sorting *s = guard_scratch(L, sizeof *s + 2 * (size_t)count * sizeof *s->room);
+  *s = (Sorting){.count = (size_t)count, .run = 1, .from = s->room, .to = s->room + count};
+  begin_merge(s, 0);
   luaL_checkstack(L, (int)count + LUA_MINSTACK, "array too big");
   for (int i = 0; i < (int)count; i++) {
     guard_charge(L, 4);
     lua_geti(L, 1, i + 1);
-    places[i] = FIRST + i;
+    s->from[i] = FIRST + i;
   }
-  const int *sorted = sort_runs(L, places, (size_t)count);
-  for (int i = 0; i < (int)count; i++) {
-    guard_charge(L, 4);
-    lua_pushvalue(L, sorted[i]);
-    lua_seti(L, 1, i + 1);
-  }
-  return 0;
+  return finish_sort(L, s);
 }
 
 void library_sort(lua_State *L) {

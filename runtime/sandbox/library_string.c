@@ -7,7 +7,6 @@
 ** same as string.rep; scripts get a copy of the table, and what they change in
 ** it is theirs.
 */
-#include <ctype.h>
 #include <string.h>
 
 #include "sandbox/sandbox_state.h"
@@ -72,19 +71,23 @@ static int l_byte(lua_State *L) {
   return (int)count;
 }
 
-static int map(lua_State *L, int (*letter)(int)) {
+/* Changes the case of the 26 letters from `first` on, as the C locale does: bytes at once, with no call for each. */
+static int change_case(lua_State *L, unsigned char first) {
   size_t size;
   luaL_Buffer b;
   const char *s = library_string_at(L, 1, &size);
   guard_charge(L, 2 + size / 8);
   char *out = luaL_buffinitsize(L, &b, size);
-  for (size_t i = 0; i < size; i++) out[i] = (char)letter((unsigned char)s[i]);
+  for (size_t i = 0; i < size; i++) {
+    unsigned char byte = (unsigned char)s[i];
+    out[i] = (char)(byte ^ ((unsigned char)(byte - first) < 26 ? 0x20 : 0));
+  }
   luaL_pushresultsize(&b, size);
   return 1;
 }
 
-static int l_upper(lua_State *L) { return map(L, toupper); }
-static int l_lower(lua_State *L) { return map(L, tolower); }
+static int l_upper(lua_State *L) { return change_case(L, 'a'); }
+static int l_lower(lua_State *L) { return change_case(L, 'A'); }
 
 /* ---- making strings ---- */
 
@@ -130,6 +133,8 @@ static int l_rep(lua_State *L) {
   return 1;
 }
 
+#define DIGITS_SQUARE 64
+
 /* What may stand between the % and the letter. */
 static inline bool is_modifier(char c) {
   return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == ' ' || c == '#';
@@ -143,7 +148,54 @@ static char conversion(const char **at, const char *end) {
   return s < end ? *s : '\0';
 }
 
-/* Arguments of %s become their guarded text: Lua's own would show addresses. */
+/* The answer of __tostring, on top, becomes the argument. */
+static void take_text(lua_State *L, int argument) {
+  if (!lua_isstring(L, -1)) luaL_error(L, "'__tostring' must return a string");
+  lua_tolstring(L, -1, NULL);
+  lua_replace(L, argument);
+}
+
+static int go_on_format(lua_State *L, int status, lua_KContext argument);
+
+/* Makes the argument a text as tostring does. __tostring may yield; then go_on_format begins again. */
+static void convert(lua_State *L, int argument) {
+  int kind = lua_type(L, argument);
+  if ((kind == LUA_TTABLE || kind == LUA_TUSERDATA) && luaL_getmetafield(L, argument, "__tostring") != LUA_TNIL) {
+    guard_charge(L, 2);
+    lua_pushvalue(L, argument);
+    lua_callk(L, 1, 1, argument, go_on_format);
+    take_text(L, argument);
+  } else {
+    library_text(L, argument, NULL);
+    lua_replace(L, argument);
+  }
+}
+
+/* The digits of a conversion, between its % and its letter: of "10.3" 13. */
+static uint64_t digits_of(const char *at, const char *letter) {
+  uint64_t digits = 0, number = 0;
+  for (; at <= letter; at++) {
+    if (*at >= '0' && *at <= '9' && number < 100) {
+      number = number * 10 + (uint64_t)(*at - '0');
+    } else {
+      digits += number;
+      number = 0;
+    }
+  }
+  return digits;
+}
+
+/* What a number costs: up to 308 digits stand before the point, and to write them takes the square. */
+static uint64_t cost_of_number(lua_State *L, int argument, char letter, uint64_t digits) {
+  if (letter == 'f' && lua_type(L, argument) == LUA_TNUMBER) {
+    lua_Number number = lua_tonumber(L, argument);
+    if (number > 1e15 || number < -1e15) digits += 300;
+  }
+  return digits + digits * digits / DIGITS_SQUARE;
+}
+
+/* Arguments of %s become their guarded text: Lua's own would show addresses. All that a call asks of a script's
+   __tostring comes first, so that it can be called again when one yields. */
 static int l_format(lua_State *L) {
   size_t size;
   const char *format = library_string_at(L, 1, &size), *end = format + size;
@@ -155,20 +207,22 @@ static int l_format(lua_State *L) {
       at++;
       continue;
     }
+    const char *from = at;
     char letter = conversion(&at, end);
-    units += 8;
+    units += 8 + cost_of_number(L, argument + 1, letter, digits_of(from, at - 1));
     if (++argument > top) break;             /* Lua's own complains */
     if (letter == 'p') return luaL_error(L, "invalid conversion '%%p' to 'format'");
-    bool is_string = lua_type(L, argument) == LUA_TSTRING;
-    if (letter == 's' && !is_string) {
-      library_text(L, argument, NULL);
-      lua_replace(L, argument);
-      is_string = true;
-    }
-    if (is_string) units += lua_rawlen(L, argument) / (letter == 'q' ? 2 : 16);
+    if (letter == 's' && lua_type(L, argument) != LUA_TSTRING) convert(L, argument);
+    if (lua_type(L, argument) == LUA_TSTRING) units += lua_rawlen(L, argument) / (letter == 'q' ? 2 : 16);
   }
   guard_charge(L, units);
   return library_stock(L);
+}
+
+static int go_on_format(lua_State *L, int status, lua_KContext argument) {
+  (void)status;
+  take_text(L, (int)argument);
+  return l_format(L);
 }
 
 /* A format of pack: numbers in it are sizes, which cost. */
@@ -207,6 +261,11 @@ static bool to_number(lua_State *L, int index) {
   return lua_stringtonumber(L, s) == size + 1;
 }
 
+static int take_sum(lua_State *L, int status, lua_KContext context) {
+  (void)L, (void)status, (void)context;
+  return 1;
+}
+
 /* The other operand may know what to do; a string does not. */
 static int ask_other(lua_State *L, const char *event) {
   lua_settop(L, 2);
@@ -214,7 +273,7 @@ static int ask_other(lua_State *L, const char *event) {
     return luaL_error(L, "attempt to perform arithmetic on a %s value", luaL_typename(L, 1));
   }
   lua_insert(L, 1);
-  lua_call(L, 2, 1);
+  lua_callk(L, 2, 1, 0, take_sum);
   return 1;
 }
 

@@ -33,33 +33,69 @@ static void step(lua_State *L) {
 }
 
 /* The same for a loop over elements: at each sixteenth, for as many as follow of
-   `left`. */
-static void steps(lua_State *L, lua_Integer done, lua_Integer left) {
-  if (done % 16 != 0 || !holds(sandbox_of(L), GUARD_RANGE)) return;
-  guard_charge(L, STEP_UNITS * (uint64_t)(left < 16 ? left : 16));
+   `left`. True: the slice is over. */
+static bool steps(lua_State *L, lua_Integer done, lua_Integer left) {
+  if (done % 16 != 0 || !holds(sandbox_of(L), GUARD_RANGE)) return false;
+  return left > 0 && guard_pause(L, STEP_UNITS * (uint64_t)(left < 16 ? left : 16));
+}
+
+static int go_on_insert(lua_State *L, int status, lua_KContext i);
+
+/* (list, position, value): moves up the elements from `position` to i - 1, the last first, and puts in the value. */
+static int insert_from(lua_State *L, lua_Integer i) {
+  lua_Integer position = lua_tointeger(L, 2);
+  while (i > position) {
+    lua_geti(L, 1, i - 1);
+    lua_seti(L, 1, i--);
+    if (steps(L, i - position, i - position)) return guard_yield(L, i, go_on_insert);
+  }
+  lua_seti(L, 1, position);
+  return 0;
+}
+
+static int go_on_insert(lua_State *L, int status, lua_KContext i) {
+  (void)status;
+  return insert_from(L, (lua_Integer)i);
 }
 
 /* table.insert, with charges for the elements that move up. */
 static int l_insert(lua_State *L) {
-  lua_Integer end = (lua_Integer)((lua_Unsigned)length_of(L, 1) + 1);
-  lua_Integer position = end;
+  lua_Integer position, end = (lua_Integer)((lua_Unsigned)length_of(L, 1) + 1);
+  step(L);
   switch (lua_gettop(L)) {
-    case 2: break;
+    case 2:
+      lua_seti(L, 1, end);
+      return 0;
     case 3:
       position = luaL_checkinteger(L, 2);
       luaL_argcheck(L, (lua_Unsigned)position - 1 < (lua_Unsigned)end, 2, "position out of bounds");
       check_range(L, position, end);
-      for (lua_Integer i = end; i > position; i--) {
-        steps(L, end - i, i - position);
-        lua_geti(L, 1, i - 1);
-        lua_seti(L, 1, i);
-      }
-      break;
+      lua_pushinteger(L, position);          /* the argument may be a text */
+      lua_replace(L, 2);
+      steps(L, 0, end - position);
+      return insert_from(L, end);
     default: return luaL_error(L, "wrong number of arguments to 'insert'");
   }
-  step(L);
+}
+
+static int go_on_remove(lua_State *L, int status, lua_KContext position);
+
+/* (list, size, value): moves down the elements behind `position`; the value is the result. */
+static int remove_from(lua_State *L, lua_Integer position) {
+  lua_Integer size = lua_tointeger(L, 2);
+  while (position < size) {
+    lua_geti(L, 1, position + 1);
+    lua_seti(L, 1, position++);
+    if (steps(L, size - position, size - position)) return guard_yield(L, position, go_on_remove);
+  }
+  lua_pushnil(L);
   lua_seti(L, 1, position);
-  return 0;
+  return 1;
+}
+
+static int go_on_remove(lua_State *L, int status, lua_KContext position) {
+  (void)status;
+  return remove_from(L, (lua_Integer)position);
 }
 
 static int l_remove(lua_State *L) {
@@ -70,62 +106,131 @@ static int l_remove(lua_State *L) {
   }
   check_range(L, position, size);
   step(L);
+  lua_settop(L, 1);
+  lua_pushinteger(L, size);
   lua_geti(L, 1, position);
-  for (lua_Integer first = position; position < size; position++) {
-    steps(L, position - first, size - position);
-    lua_geti(L, 1, position + 1);
-    lua_seti(L, 1, position);
+  steps(L, 0, size - position);
+  return remove_from(L, position);
+}
+
+static int go_on_move(lua_State *L, int status, lua_KContext i);
+
+/* (list, from, end, to, target): moves the elements from the i-th on, in the order in which none is lost. */
+static int move_from(lua_State *L, lua_Integer i) {
+  lua_Integer from = lua_tointeger(L, 2), end = lua_tointeger(L, 3), to = lua_tointeger(L, 4);
+  lua_Integer count = (lua_Integer)((lua_Unsigned)end - (lua_Unsigned)from + 1);
+  bool upward = to > end || to <= from || !lua_rawequal(L, 1, 5);
+  while (i < count) {
+    lua_Integer at = upward ? i : count - 1 - i;
+    lua_geti(L, 1, from + at);
+    lua_seti(L, 5, to + at);
+    i++;
+    if (steps(L, i, count - i)) return guard_yield(L, i, go_on_move);
   }
-  lua_pushnil(L);
-  lua_seti(L, 1, position);
+  lua_settop(L, 5);
   return 1;
+}
+
+static int go_on_move(lua_State *L, int status, lua_KContext i) {
+  (void)status;
+  return move_from(L, (lua_Integer)i);
 }
 
 /* table.move, with charges for elements and a cap on the range. */
 static int l_move(lua_State *L) {
   lua_Integer from = luaL_checkinteger(L, 2), end = luaL_checkinteger(L, 3), to = luaL_checkinteger(L, 4);
-  int target = lua_isnoneornil(L, 5) ? 1 : 5;
+  if (lua_isnoneornil(L, 5)) {
+    lua_settop(L, 4);
+    lua_pushvalue(L, 1);
+  }
+  lua_settop(L, 5);
   check_list(L, 1);
-  check_list(L, target);
-  if (end >= from) {
-    luaL_argcheck(L, from > 0 || end < LUA_MAXINTEGER + from, 3, "too many elements to move");
-    check_range(L, from, end);
-    lua_Integer count = (lua_Integer)((lua_Unsigned)end - (lua_Unsigned)from + 1);
-    luaL_argcheck(L, to <= LUA_MAXINTEGER - count + 1, 4, "destination wrap around");
-    bool upward = to > end || to <= from || (target != 1 && !lua_rawequal(L, 1, target));
-    for (lua_Integer i = 0; i < count; i++) {
-      lua_Integer at = upward ? i : count - 1 - i;
-      steps(L, i, count - i);
-      lua_geti(L, 1, from + at);
-      lua_seti(L, target, to + at);
+  check_list(L, 5);
+  if (end < from) return 1;
+  luaL_argcheck(L, from > 0 || end < LUA_MAXINTEGER + from, 3, "too many elements to move");
+  check_range(L, from, end);
+  luaL_argcheck(L, to <= LUA_MAXINTEGER - (end - from + 1) + 1, 4, "destination wrap around");
+  steps(L, 0, end - from + 1);
+  return move_from(L, 0);
+}
+
+/* The state of a concatenation: on the C stack, or in a userdata where it may be interrupted. */
+typedef struct Concat {
+  luaL_Buffer b;
+  lua_Integer next;          /* element */
+  lua_Integer left, all;     /* how many */
+  bool plain;                /* the list has no metatable */
+  bool asked;                /* __index has yielded: the next element is on top */
+  int place;                 /* stack index of the userdata; 0: none */
+} Concat;
+
+static int go_on_concat(lua_State *L, int status, lua_KContext place);
+
+static void push_element(lua_State *L, Concat *c) {
+  if (c->plain) {
+    lua_rawgeti(L, 1, c->next);
+    return;
+  }
+  lua_pushinteger(L, c->next);
+  c->asked = true;
+  library_index(L, 1, c->place, c->place != 0 ? go_on_concat : NULL);
+}
+
+/* (list, gap, ...) */
+static int concat_on(lua_State *L, Concat *c) {
+  size_t gap_size;
+  const char *gap = lua_tolstring(L, 2, &gap_size);
+  for (; c->left > 0; c->left--, c->next++) {
+    if (!c->asked) push_element(L, c);
+    c->asked = false;
+    if (!lua_isstring(L, -1)) {
+      luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1),
+                 (LUAI_UACINT)c->next);
+    }
+    luaL_addvalue(&c->b);
+    if (c->left > 1) luaL_addlstring(&c->b, gap, gap_size);
+    if (steps(L, c->all - c->left, c->left) && c->place != 0) {
+      c->left--;
+      c->next++;
+      return guard_yield(L, c->place, go_on_concat);
     }
   }
-  lua_pushvalue(L, target);
+  luaL_pushresult(&c->b);
   return 1;
 }
 
+static int go_on_concat(lua_State *L, int status, lua_KContext place) {
+  (void)status;
+  return concat_on(L, lua_touserdata(L, (int)place));
+}
+
+#define CONCAT_FEW 64   /* plain elements that are worth no userdata */
+
 /* table.concat, with charges for elements and a cap on the range. */
 static int l_concat(lua_State *L) {
-  size_t gap_size;
+  Concat here, *c = &here;
   lua_Integer last = length_of(L, 1);
-  const char *gap = luaL_optlstring(L, 2, "", &gap_size);
-  lua_Integer i = luaL_optinteger(L, 3, 1);
+  luaL_optstring(L, 2, "");
+  lua_Integer first = luaL_optinteger(L, 3, 1);
   last = luaL_optinteger(L, 4, last);
-  check_range(L, i, last);
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  lua_Integer all = last >= i ? last - i + 1 : 0;
-  for (lua_Integer count = all; count > 0; count--, i++) {
-    steps(L, all - count, count);
-    lua_geti(L, 1, i);
-    if (!lua_isstring(L, -1)) {
-      luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1), (LUAI_UACINT)i);
-    }
-    luaL_addvalue(&b);
-    if (count > 1) luaL_addlstring(&b, gap, gap_size);
+  check_range(L, first, last);
+  lua_settop(L, 2);
+  if (lua_isnil(L, 2)) {
+    lua_pushliteral(L, "");
+    lua_replace(L, 2);
   }
-  luaL_pushresult(&b);
-  return 1;
+  lua_tolstring(L, 2, NULL);
+  bool plain = lua_type(L, 1) == LUA_TTABLE && !lua_getmetatable(L, 1);
+  lua_settop(L, 2);
+  lua_Integer all = last >= first ? last - first + 1 : 0;
+  if ((all > CONCAT_FEW || !plain) && guard_can_yield(L)) c = lua_newuserdatauv(L, sizeof *c, 0);
+  c->next = first;
+  c->left = c->all = all;
+  c->plain = plain;
+  c->asked = false;
+  c->place = c == &here ? 0 : 3;
+  luaL_buffinit(L, &c->b);
+  return concat_on(L, c);
 }
 
 static int l_pack(lua_State *L) {

@@ -108,6 +108,7 @@ struct Sandbox {
   int64_t started;           /* when this step began, microseconds of guard_now */
   uint64_t used_before;      /* microseconds of the steps before */
   uint64_t slice_fuel, slice_microseconds;   /* where the slice ends, as totals of `used`; 0: nowhere */
+  uint64_t late_since;       /* processor time, microseconds, at which the slice was over for some time; 0: it is not */
   SandboxEnd killed;
   Landing *landing;          /* where a stopped script comes down; NULL: none runs */
   bool wide;                 /* the next block may exceed block_limit */
@@ -169,6 +170,9 @@ int   guard_fall(lua_State *L);
 bool  guard_can_yield(lua_State *L);
 /* Can a yield of the guard's pass outward from here to the host? */
 bool  guard_can_pass(lua_State *L);
+/* guard_charge where nothing may be raised: true when the script is stopped; the caller comes to an end, and charges
+   what stops it. */
+bool  guard_meter(lua_State *L, uint64_t units);
 /* guard_charge for C functions that can be interrupted: true when the slice is over. Then the caller keeps its state in
    Lua values and ends with guard_yield, as with lua_yieldk. */
 bool  guard_pause(lua_State *L, uint64_t units);

@@ -77,7 +77,7 @@ static size_t random_template(char *out) {
 
 typedef struct Case {
   const char *function;
-  char subject[64], pattern[64], template[16];
+  char subject[256], pattern[64], template[16];
   size_t subject_size, pattern_size, template_size;
   lua_Integer init;
 } Case;
@@ -91,8 +91,8 @@ static void random_case(Case *c) {
   c->init = (lua_Integer)below(below(3) == 0 ? 30 : 1) - 10 * (lua_Integer)below(2);
 }
 
-/* The function is at 1 of L. */
-static const char *answer(lua_State *L, const Case *c, size_t *size) {
+/* The function is at 1 of L: pushes it and its five arguments. */
+static void push_call(lua_State *L, const Case *c) {
   lua_settop(L, 1);
   lua_pushvalue(L, 1);
   lua_pushstring(L, c->function);
@@ -100,6 +100,10 @@ static const char *answer(lua_State *L, const Case *c, size_t *size) {
   lua_pushlstring(L, c->pattern, c->pattern_size);
   lua_pushlstring(L, c->template, c->template_size);
   lua_pushinteger(L, c->init);
+}
+
+static const char *answer(lua_State *L, const Case *c, size_t *size) {
+  push_call(L, c);
   if (lua_pcall(L, 5, 1, 0) != LUA_OK) fail_msg("%s", lua_tostring(L, -1));
   return lua_tolstring(L, -1, size);
 }
@@ -129,6 +133,88 @@ static void agrees_on_random_patterns(void **state) {
   }
   lua_close(stock);
   sandbox_free(sandbox);
+}
+
+/* A subject that is long enough for slices to end within a match. */
+static void random_long_case(Case *c) {
+  random_case(c);
+  while (c->subject_size < 150) {
+    size_t more = c->subject_size + 1 < 150 - c->subject_size ? c->subject_size + 1 : 150 - c->subject_size;
+    c->subject[c->subject_size] = 'a';
+    memmove(c->subject + c->subject_size + 1, c->subject, more - 1);
+    c->subject_size += more;
+  }
+}
+
+/* The same in a task whose slices end as soon as they can; adds how many it took. */
+static const char *answer_in_slices(Sandbox *sandbox, const Case *c, size_t *size, uint64_t *slices) {
+  lua_State *L = sandbox_state(sandbox);
+  Task *task;
+  int results;
+  TaskState state;
+  push_call(L, c);
+  assert_int_equal(task_start(sandbox, 5, &(SandboxLimits){0}, &task), SANDBOX_OK);
+  while ((state = task_step(task, 0, 1, &results)) == TASK_READY) ++*slices;
+  if (state != TASK_DONE) fail_msg("%s", sandbox_message(sandbox));
+  assert_int_equal(results, 1);
+  task_free(task);
+  return lua_tolstring(L, -1, size);
+}
+
+static void agrees_when_slices_end_within_a_match(void **state) {
+  (void)state;
+  uint64_t rounds = test_setting("ROUNDS", 100000) / 50, slices = 0;
+  chance = test_seed();
+  lua_State *stock = luaL_newstate();
+  luaL_openlibs(stock);
+  SandboxConfig config = {.memory_limit = 0};
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_int_equal(luaL_loadbuffer(stock, COMPARE, sizeof COMPARE - 1, "=compare"), LUA_OK);
+  assert_int_equal(sandbox_load(sandbox, COMPARE, sizeof COMPARE - 1, "=compare"), SANDBOX_OK);
+  for (uint64_t round = 0; round < rounds; round++) {
+    Case c;
+    random_long_case(&c);
+    size_t expected_size, size;
+    const char *expected = answer(stock, &c, &expected_size);
+    const char *actual = answer_in_slices(sandbox, &c, &size, &slices);
+    if (size == expected_size && memcmp(actual, expected, size) == 0) continue;
+    fail_msg("round %lu: %s(\"%.*s\", \"%.*s\", \"%.*s\", %d):\n  %s\nstock Lua:\n  %s", (unsigned long)round,
+             c.function, (int)c.subject_size, c.subject, (int)c.pattern_size, c.pattern, (int)c.template_size,
+             c.template, (int)c.init, actual, expected);
+  }
+  assert_true(slices > 2 * rounds);
+  if (getenv("SHOW") != NULL) printf("%lu slices\n", (unsigned long)slices);
+  lua_close(stock);
+  sandbox_free(sandbox);
+}
+
+/* A match that goes on for long in each of its ways, over and over: its answers are those of one slice. */
+static void long_matches_are_interrupted(void **state) {
+  (void)state;
+  static const char script[] =
+    "local a = ('a'):rep(60) local out = {}\n"
+    "local function add(...) for _, v in ipairs { ... } do out[#out + 1] = tostring(v) end end\n"
+    "add((a .. 'xb'):find '(.-)(.-)(.-)xb') add((a .. a):match '(a*)(a*)(a*)b') add((a .. 'b'):match '(a?a*)(a*a*)b()')\n"
+    "add((('('):rep(90000) .. (')'):rep(90000)):find '%b()') add((('a'):rep(300000) .. 'b'):find '[^b]*b')\n"
+    "add((('x'):rep(300000)):find('[ab]')) add((('ab'):rep(50000) .. 'aa'):find('aa', 1, true))\n"
+    "for x, y in (a .. 'c' .. a .. 'c'):gmatch '(.-.-)a(c)' do add(x, y) end\n"
+    "add(((a .. 'c'):rep(3):gsub('(.-)(.-)(.-)c', '%3%1')))\n"
+    "return table.concat(out, ' ')";
+  char answers[2][2000];
+  for (int i = 0; i < 2; i++) {
+    Sandbox *sandbox = sandbox_new(&(SandboxConfig){.seed = 1});
+    assert_int_equal(sandbox_load(sandbox, script, sizeof script - 1, "=long"), SANDBOX_OK);
+    Task *task;
+    int results = 0, slices = 1;
+    assert_int_equal(task_start(sandbox, 0, &(SandboxLimits){0}, &task), SANDBOX_OK);
+    while (task_step(task, 0, i == 0 ? 0 : 1, &results) == TASK_READY) slices++;
+    if (results != 1) fail_msg("%s", sandbox_message(sandbox));
+    assert_true(i == 0 ? slices == 1 : slices > 300);
+    snprintf(answers[i], sizeof answers[i], "%s", lua_tostring(sandbox_state(sandbox), -1));
+    sandbox_free(sandbox);
+  }
+  assert_string_equal(answers[1], answers[0]);
+  assert_non_null(strstr(answers[0], "1 180000 1 300001"));
 }
 
 /* ---- cases from the reference manual's words (6.4.1) ---- */
@@ -169,6 +255,7 @@ static void agrees_with_the_manual(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_manual),
-    cmocka_unit_test(agrees_on_random_patterns)};
+    cmocka_unit_test(agrees_on_random_patterns), cmocka_unit_test(agrees_when_slices_end_within_a_match),
+    cmocka_unit_test(long_matches_are_interrupted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,8 +108,9 @@ static void requests_are_answered(void **state) {
     "local one = ask 'x'\n"
     "local two = select(2, pcall(request, 'y'))\n"
     "local ok, e = pcall(request, 'z')\n"
-    "local no = select(2, pcall(function() return (('x'):gsub('x', function() return request 'n' end)) end))\n"
-    "local nested = select(2, pcall(table.sort, { 1, 2 }, coroutine.wrap(function() request 'n' end)))\n"
+    "local function refused(f) return setmetatable({}, { __newindex = f }) end\n"
+    "local no = select(2, pcall(table.insert, refused(function() request 'n' end), 1))\n"
+    "local nested = select(2, pcall(table.insert, refused(coroutine.wrap(function() request 'n' end)), 1))\n"
     "return one, two, ok, e.code, no, nested\n";
   Task *task = start_task(sandbox, script, NULL), *other = start_task(sandbox, "return (request 'other')", NULL);
   assert_int_equal(task_step(other, 0, 0, NULL), TASK_REQUEST);
@@ -141,6 +142,33 @@ static void requests_are_answered(void **state) {
   assert_string_equal(lua_tostring(L, 1), "late");
   lua_pushnil(L);
   assert_int_equal(task_answer(other), SANDBOX_ERROR);
+  sandbox_free(sandbox);
+}
+
+/* Functions that C functions call may ask, too. */
+static void requests_pass_through_functions(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  static const char script[] =
+    "local list = { 3, 1, 2 }\n"
+    "local o = setmetatable({}, { __tostring = request, __index = function(_, k) return request(k) end,\n"
+    "  __add = function(a) return request(a) end, __len = function() return 2 end })\n"
+    "local n, out = 0, {}\n"
+    "out[1] = ('abc'):gsub('%a', function(c) return request(c .. '!') end)\n"
+    "out[2] = ('abc'):gsub('%a', o)\n"
+    "table.sort(list, function(a, b) return request(a < b and 1 or 0) == 1 end)\n"
+    "out[3] = table.concat(list)\n"
+    "o = setmetatable(o, { __index = function(_, k) return request(k) end, __len = function() return 3 end,\n"
+    "  __tostring = function() return request 's' end, __add = function() return request(7) end })\n"
+    "out[4] = table.concat(o, ',')\n"
+    "out[5] = tostring(o) .. ('%s-%s-%d'):format(o, o, 1)\n"
+    "out[6] = 'x' + o\n"
+    "out[7] = load(function() n = n + 1 return request(({ 'return ', '40', '+2', '' })[n]) end)()\n"
+    "return table.concat(out, ' ')\n";
+  Task *task = start_task(sandbox, script, NULL);
+  int steps, results;
+  if (run_task(task, 0, &steps, &results) != TASK_DONE) fail_msg("%s", sandbox_message(sandbox));
+  assert_string_equal(lua_tostring(sandbox_state(sandbox), -1), "a!b!c! abc 123 1,2,3 ss-s-1 7 42");
   sandbox_free(sandbox);
 }
 
@@ -385,7 +413,8 @@ static void garbage_does_not_pile_up(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(slices_pass_through_all_that_nests), cmocka_unit_test(a_slice_of_time_ends),
-    cmocka_unit_test(requests_are_answered), cmocka_unit_test(fuel_repeats),
+    cmocka_unit_test(requests_are_answered),
+    cmocka_unit_test(requests_pass_through_functions), cmocka_unit_test(fuel_repeats),
     cmocka_unit_test(fuel_ends_a_script_at_its_unit), cmocka_unit_test(cancelling_stops_what_runs_next_too),
     cmocka_unit_test(a_task_in_mid_run_is_dropped), cmocka_unit_test(errors_keep_their_words),
     cmocka_unit_test(memory_may_fail_anywhere), cmocka_unit_test(no_slice_pays_for_all_garbage),
