@@ -117,10 +117,10 @@ static void where(lua_State *L, char *out, size_t size) {
   }
 }
 
-/* The C function on the stack that does not yield, for a message: "'sort'" or "a function". */
+/* The C function on the stack that does not yield, for a message: "'sort'" or "a C function". */
 static void name_function(lua_State *L, char *out, size_t size) {
   lua_Debug ar;
-  snprintf(out, size, "a function of the host");
+  snprintf(out, size, "a C function");
   for (int level = 0; lua_getstack(L, level, &ar) && level < 64; level++) {
     lua_getinfo(L, "Sn", &ar);
     if (*ar.what != 'C' || ar.name == NULL) continue;

@@ -28,11 +28,11 @@ int library_stock(lua_State *L) {
   return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
-#define INDEX_MAX 2000   /* of a chain of __index, as in Lua */
+#define INDEX_CHAIN 2000   /* of a chain of __index, as in Lua */
 
 void library_index(lua_State *L, int table, lua_KContext context, lua_KFunction go_on) {
   lua_pushvalue(L, table);                   /* key object */
-  for (int i = 0; i < INDEX_MAX; i++) {
+  for (int i = 0; i < INDEX_CHAIN; i++) {
     if (lua_type(L, -1) == LUA_TTABLE) {
       lua_pushvalue(L, -2);
       if (lua_rawget(L, -2) != LUA_TNIL || luaL_getmetafield(L, -2, "__index") == LUA_TNIL) {

@@ -25,7 +25,7 @@ static const Shape SHAPES[] = {
    " nest(80)()"},
   {"deep recursion", "local function f(n) if n > 0 then return 1 + f(n - 1) end return 0 end while true do f(20000) end"},
   {"errors caught at a deep stack",
-   "local function f(n) if n > 0 then return 1 + f(n - 1) end while true do pcall(error) end end f(60000)"},
+   "local function f(n) if n > 0 then return 1 + f(n - 1) end while true do pcall(error) end end f(20000)"},
   {"errors that rise through pcalls",
    "local function f(n) if n == 0 then error 'x' end local ok, e = pcall(f, n - 1) error(e, 0) end"
    " while true do pcall(f, 150) end"},
@@ -84,8 +84,8 @@ static const Shape SHAPES[] = {
   {"gsub of a long text", "local s = ('word '):rep(100000) while true do s:gsub('%a+', '%0%0') end"},
   {"plain find of 1 MB in 2 MB",
    "local s, t = ('a'):rep(2^21), ('a'):rep(2^20) .. 'b' while true do local _ = s:find(t, 1, true) end"},
-  {"runs over 4 MB", "local s = ('a'):rep(4000000) while true do local _ = s:find('[^b]*b') end"},
-  {"balance over 4 MB", "local s = ('('):rep(4000000) while true do local _ = s:find('%b()') end"},
+  {"runs over 1 MB", "local s = ('a'):rep(1000000) while true do local _ = s:find('[^b]*b') end"},
+  {"balance over 1 MB", "local s = ('('):rep(1000000) while true do local _ = s:find('%b()') end"},
   {"upper and lower of 300 KB", "local s = ('a'):rep(300000) while true do s:upper() s:lower() end"},
   {"reverse of 300 KB", "local s = ('a'):rep(300000) while true do s:reverse() end"},
   {"concat of 100,000 texts",
@@ -95,6 +95,62 @@ static const Shape SHAPES[] = {
   {"move of 100,000 elements", "local t = {} for i = 1, 100000 do t[i] = i end while true do table.move(t, 1, #t, 2) end"},
   {"unpack of 30,000", "local t = table.pack(('x'):rep(30000):byte(1, -1)) while true do local _ = table.unpack(t) end"},
   {"format of numbers", "while true do local _ = ('%.99f'):format(1e308) end"},
+};
+
+/* ---- scripts that hold much when they are stopped: none ends by itself ----
+**
+** Of the last UNSLICED one step is long: nothing yields there.
+*/
+
+#define UNSLICED 2
+
+static const Shape STOPPED[] = {
+  {"35,000 pcalls in each of five coroutines",
+   "local LEVELS, DEEP = 35000, 5"
+   " local function nest(d) local n, f = 0"
+   " f = function() pcall(function() coroutine.yield() n = n + 1"
+   " if n >= LEVELS then if d > 1 then nest(d - 1) end while true do end end f() end) end"
+   " local co = coroutine.wrap(f) while true do co() end end nest(DEEP)"},
+  {"pcalls within __eq",
+   "local m = {} m.__eq = function(a, b) pcall(function() return a == b end) while true do end end"
+   " local c, d = setmetatable({}, m), setmetatable({}, m) local _ = c == d"},
+  {"xpcalls in one coroutine, whose handlers loop",
+   "local function f(n) coroutine.yield() xpcall(function() if n == 0 then while true do end end f(n - 1) end,"
+   " function() while true do end end) while true do end end"
+   " local co = coroutine.wrap(f) co(30000) while true do co() end"},
+  {"pcalls that go on at a deep stack",
+   "local function f(n) if n > 0 then return 1 + f(n - 1) end while true do pcall(error) end end f(60000)"},
+  {"pcalls within each other at a deep stack",
+   "local function g(n) if n == 0 then while true do end end pcall(g, n - 1) while true do end end"
+   " local function f(n) if n > 0 then return 1 + f(n - 1) end g(180) end f(60000)"},
+  {"pcalls in functions of gsub",
+   "local function f(n) if n == 0 then while true do end end"
+   " pcall(string.gsub, 'x', 'x', function() f(n - 1) end) while true do end end f(60)"},
+  {"__close that loops, a hundred times",
+   "local function f(n) local x <close> = setmetatable({}, { __close = function() while true do end end })"
+   " if n == 0 then while true do end end f(n - 1) end f(100)"},
+  {"coroutines within coroutines that catch",
+   "local function f(n) while true do pcall(coroutine.wrap(function() if n > 0 then f(n - 1) end while true do end end))"
+   " end end f(150)"},
+  {"a match that goes back and forth", "while true do pcall(string.find, ('a'):rep(3000), '.-.-.-.-b') end"},
+  {"coroutines that close each other",
+   "local function f(n) local co = coroutine.create(function() local x <close> = setmetatable({}, { __close ="
+   " function() if n > 0 then f(n - 1) end while true do pcall(error) end end }) coroutine.yield() end)"
+   " coroutine.resume(co) coroutine.close(co) end f(50)"},
+  {"sources that compile for long",
+   "local s = ('x = x + 1 '):rep(60000) while true do pcall(load, s) end"},
+};
+
+/* ---- what cannot yield: such a script is stopped some time after its slice ---- */
+
+static const Shape LATE[] = {
+  {"a handler", "xpcall(error, function() while true do end end)"},
+  {"__close of a coroutine",
+   "local co = coroutine.create(function() local x <close> = setmetatable({}, { __close = function() while true do end"
+   " end }) coroutine.yield() end) coroutine.resume(co) coroutine.close(co)"},
+  {"__newindex of an insert", "table.insert(setmetatable({}, { __newindex = function() while true do end end }), 1)"},
+  {"a coroutine within __newindex",
+   "table.insert(setmetatable({}, { __newindex = coroutine.wrap(function() while true do pcall(error) end end) }), 1)"},
 };
 
 #endif

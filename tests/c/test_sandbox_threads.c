@@ -92,8 +92,8 @@ static void tasks_are_cancelled_in_any_slice(void **state) {
     load(sandbox, LOOPS[i]);
     assert_int_equal(task_start(sandbox, 0, NULL, &task), SANDBOX_OK);
     start(&canceller, sandbox);
-    while (task_step(task, 1000, 0, NULL) == TASK_READY) continue;
-    assert_int_equal(task_end(task), SANDBOX_CANCELLED);
+    while (task_step(task, 0, 200000, NULL) == TASK_READY) continue;      /* by time some would be stopped before */
+    if (task_end(task) != SANDBOX_CANCELLED) fail_msg("%s: %s", LOOPS[i], sandbox_message(sandbox));
     pthread_join(canceller.thread, NULL);
     check_whole(sandbox);
     sandbox_free(sandbox);
