@@ -18,12 +18,10 @@
 ** keys, and by the half of it that is there already.
 */
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "os/clock.h"
 #include "sandbox/sandbox_state.h"
-#include "sandbox/trusted_library.h"
 
 #define STRING_BIG     ((size_t)8192)
 #define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */
@@ -37,7 +35,7 @@
 #define KIND_HASH      (-1)
 #define FAILURE_UNITS  10000          /* a failed allocation, beside 1/64 of the bytes in use: Lua collected for it */
 #define CHARGE_MAX     ((uint64_t)1 << 40)
-#define LATE_INSTRUCTIONS 10          /* between two hooks when a slice ends late: between two callbacks few may stand */
+#define LATE_INSTRUCTIONS 10          /* between hooks when a slice ends late: few may stand between callbacks */
 #define LATE_MAX       10000          /* microseconds of processor time that a slice may end late */
 #define LATE_FIRST     2000           /* from when on they are counted */
 #define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
@@ -105,47 +103,9 @@ static SandboxEnd reached(const Sandbox *sandbox) {
   return SANDBOX_OK;
 }
 
-/* Where in the script: chunk:line of its innermost function, or nothing. The library beside it is not meant. */
-static void where(lua_State *L, char *out, size_t size) {
-  lua_Debug ar;
-  out[0] = '\0';
-  for (int level = 0; lua_getstack(L, level, &ar) && level < 64; level++) {
-    lua_getinfo(L, "Sl", &ar);
-    if (ar.currentline <= 0 || trusted_library_owns(ar.source)) continue;
-    snprintf(out, size, "%s:%d: ", ar.short_src, ar.currentline);
-    return;
-  }
-}
-
-/* The C function on the stack that does not yield, for a message: "'sort'" or "a C function". */
-static void name_function(lua_State *L, char *out, size_t size) {
-  lua_Debug ar;
-  snprintf(out, size, "a C function");
-  for (int level = 0; lua_getstack(L, level, &ar) && level < 64; level++) {
-    lua_getinfo(L, "Sn", &ar);
-    if (*ar.what != 'C' || ar.name == NULL) continue;
-    snprintf(out, size, "'%s'", ar.name);
-    return;
-  }
-}
-
 static void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end, bool late) {
-  char place[LUA_IDSIZE + 16], text[MESSAGE_MAX], function[64];
-  const SandboxLimits *limits = &sandbox->limits;
   sandbox->killed = end;
-  where(L, place, sizeof place);
-  if (late) {
-    name_function(L, function, sizeof function);
-    snprintf(text, sizeof text, "%sstopped: %s cannot be interrupted, and went on for %d ms after its slice", place,
-             function, LATE_MAX / 1000);
-  } else if (end == SANDBOX_FUEL_OUT) {
-    snprintf(text, sizeof text, "%sstopped: it used up its fuel of %llu", place, (unsigned long long)limits->fuel);
-  } else if (end == SANDBOX_DEADLINE_OVER) {
-    snprintf(text, sizeof text, "%sstopped: it ran longer than %.1f ms", place, (double)limits->microseconds / 1000);
-  } else {
-    snprintf(text, sizeof text, "%sstopped: it was cancelled", place);
-  }
-  outcome_note_text(sandbox, end, NULL, text);
+  outcome_note_kill(sandbox, L, late ? LATE_MAX / 1000 : 0);
 }
 
 /* Has what runs gone on for LATE_MAX after its slice? Only processor time counts, which is dear to ask for: a

@@ -8,10 +8,7 @@
 ** An error would unwind the script level by level: each pcall would catch it and be stopped
 ** again, and each time Lua walks over the whole stack, so 35,000 nested pcalls took 10 s. So
 ** nothing is unwound. All threads of the script stay as they are, count as running for ever and
-** belong to the collector: no function of theirs runs again, __close and handlers neither.
-**
-** C functions that must clean up after a script's function call it by guard_pcall: it has a
-** thread and a landing of its own.
+** belong to the collector: none of their functions runs again, __close and handlers neither.
 */
 #include <assert.h>
 #include <setjmp.h>
@@ -44,43 +41,4 @@ int landing_resume(Sandbox *sandbox, lua_State *thread, lua_State *from, int arg
 void landing_jump(Sandbox *sandbox) {
   assert(sandbox->landing != NULL && sandbox->killed != SANDBOX_OK);
   longjmp(sandbox->landing->place, 1);
-}
-
-/* ---- calls that clean up ---- */
-
-/* (function, arguments ...) -> results: calls it where Lua cannot yield. */
-static int call(lua_State *L) {
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
-}
-
-/* The same in a thread of its own. Raises what that raises; when the script is stopped, a value without a meaning. */
-static int call_apart(lua_State *L) {
-  int count, arguments = lua_gettop(L);
-  Sandbox *sandbox = sandbox_of(L);
-  lua_State *thread = lua_newthread(L);
-  THREAD_FLAGS(thread) = THREAD_HOST;
-  lua_insert(L, 1);
-  luaL_checkstack(thread, arguments + 1, NULL);
-  lua_pushcfunction(thread, call);
-  lua_xmove(L, thread, arguments);
-  sandbox->barred++;
-  guard_enter(sandbox, thread);
-  int status = landing_resume(sandbox, thread, L, arguments, &count);
-  sandbox->barred--;
-  guard_enter(sandbox, L);
-  if (status == LANDING_STOPPED) return guard_fall(L);
-  luaL_checkstack(L, count + 1, NULL);
-  lua_xmove(thread, L, status == LUA_OK ? count : 1);
-  return status == LUA_OK ? count : lua_error(L);
-}
-
-int guard_pcall(lua_State *L, int arguments, int results) {
-  Sandbox *sandbox = sandbox_of(L);
-  if (sandbox != NULL && sandbox->current != NULL) {
-    lua_pushcfunction(L, call_apart);
-    lua_insert(L, -arguments - 2);
-    arguments++;
-  }
-  return lua_pcall(L, arguments, results, 0);
 }

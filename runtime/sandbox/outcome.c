@@ -95,6 +95,52 @@ static void note_value(Sandbox *sandbox, lua_State *L) {
   if (lua_pcall(L, 2, 0, 0) != LUA_OK) lua_pop(L, 1);
 }
 
+/* ---- scripts that are stopped ---- */
+
+#define LIBRARY "@ebb/"   /* sources of the library that stands beside scripts begin so */
+
+/* Where in the script: chunk:line of its innermost function, or nothing. The library beside it is not meant. */
+static void where(lua_State *L, char *out, size_t size) {
+  lua_Debug ar;
+  out[0] = '\0';
+  for (int level = 0; lua_getstack(L, level, &ar) && level < 64; level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.currentline <= 0 || strncmp(ar.source, LIBRARY, sizeof LIBRARY - 1) == 0) continue;
+    snprintf(out, size, "%s:%d: ", ar.short_src, ar.currentline);
+    return;
+  }
+}
+
+/* The C function on the stack that does not yield, for a message: "'sort'" or "a C function". */
+static void name_function(lua_State *L, char *out, size_t size) {
+  lua_Debug ar;
+  snprintf(out, size, "a C function");
+  for (int level = 0; lua_getstack(L, level, &ar) && level < 64; level++) {
+    lua_getinfo(L, "Sn", &ar);
+    if (*ar.what != 'C' || ar.name == NULL) continue;
+    snprintf(out, size, "'%s'", ar.name);
+    return;
+  }
+}
+
+void outcome_note_kill(Sandbox *sandbox, lua_State *L, int late) {
+  char place[LUA_IDSIZE + 16], text[MESSAGE_MAX], function[64];
+  const SandboxLimits *limits = &sandbox->limits;
+  where(L, place, sizeof place);
+  if (late != 0) {
+    name_function(L, function, sizeof function);
+    snprintf(text, sizeof text, "%sstopped: %s cannot be interrupted, and went on for %d ms after its slice", place,
+             function, late);
+  } else if (sandbox->killed == SANDBOX_FUEL_OUT) {
+    snprintf(text, sizeof text, "%sstopped: it used up its fuel of %llu", place, (unsigned long long)limits->fuel);
+  } else if (sandbox->killed == SANDBOX_DEADLINE_OVER) {
+    snprintf(text, sizeof text, "%sstopped: it ran longer than %.1f ms", place, (double)limits->microseconds / 1000);
+  } else {
+    snprintf(text, sizeof text, "%sstopped: it was cancelled", place);
+  }
+  outcome_note_text(sandbox, sandbox->killed, NULL, text);
+}
+
 void sandbox_describe_memory(const Sandbox *sandbox, char *text, size_t size) {
   if (!sandbox->reached_memory) {
     snprintf(text, size, "not enough memory");

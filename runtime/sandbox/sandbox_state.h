@@ -146,6 +146,8 @@ Locale sandbox_enter_locale(Sandbox *sandbox);
 void   sandbox_leave_locale(Sandbox *sandbox, Locale before);
 /* Notes the failure that lies on top of L with `status`, and pops it. LANDING_STOPPED: leaves L as it is. */
 SandboxEnd outcome_note(Sandbox *sandbox, lua_State *L, int status);
+/* Notes why the script was killed, in L. `late`: milliseconds after its slice; 0: it was not late. */
+void  outcome_note_kill(Sandbox *sandbox, lua_State *L, int late);
 SandboxEnd outcome_note_text(Sandbox *sandbox, SandboxEnd end, const char *code, const char *text);
 
 /* ---- guard.c ---- */

@@ -2,11 +2,8 @@
 
 #include <lauxlib.h>
 #include <lualib.h>
-#include <string.h>
 
 #include "sandbox/sandbox_state.h"
-
-bool trusted_library_owns(const char *source) { return strncmp(source, "@ebb/", 5) == 0; }
 
 /* Addresses are keys of the registry. */
 static const char GLOBALS, MODULES;

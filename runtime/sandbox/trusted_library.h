@@ -12,7 +12,6 @@
 #define EBB_SANDBOX_TRUSTED_LIBRARY_H
 
 #include <lua.h>
-#include <stdbool.h>
 
 /* Opens the library before a script has run. Pops a function, find(name) -> the loader of
    a module: a chunk, which gets the library's globals, or a C function; it raises for an
@@ -23,7 +22,5 @@ void trusted_library_push_globals(lua_State *L);
 void trusted_library_push_modules(lua_State *L);
 /* Pushes a module; loads it with its first use. Raises what find and the module raise. */
 void trusted_library_require(lua_State *L, const char *name);
-/* Is this the source of a chunk of the library, as lua_Debug has it? Its modules are "@ebb/...". */
-bool trusted_library_owns(const char *source);
 
 #endif

@@ -23,7 +23,8 @@ static const Shape SHAPES[] = {
   {"coroutines within coroutines",
    "local function nest(n) return coroutine.wrap(function() if n > 0 then nest(n - 1)() end while true do end end) end"
    " nest(80)()"},
-  {"deep recursion", "local function f(n) if n > 0 then return 1 + f(n - 1) end return 0 end while true do f(20000) end"},
+  {"deep recursion",
+   "local function f(n) if n > 0 then return 1 + f(n - 1) end return 0 end while true do f(20000) end"},
   {"errors caught at a deep stack",
    "local function f(n) if n > 0 then return 1 + f(n - 1) end while true do pcall(error) end end f(20000)"},
   {"errors that rise through pcalls",
@@ -36,7 +37,8 @@ static const Shape SHAPES[] = {
 
   /* callbacks of C functions */
   {"gsub with a function, over words",
-   SPIN "local text = ('word and another '):rep(64) while true do text:gsub('%a+', function(w) spin(8000) return w end) end"},
+   SPIN "local text = ('word and another '):rep(64) while true do text:gsub('%a+', function(w) spin(8000)"
+   " return w end) end"},
   {"gsub with a function, one long call",
    "local text = ('word and another '):rep(100000) text:gsub('%a+', function(w) return w:upper() end)"},
   {"gsub with a function that never ends", "('x'):gsub('x', function() while true do end end)"},
@@ -62,7 +64,8 @@ static const Shape SHAPES[] = {
    SPIN "local t = setmetatable({}, { __tostring = function() spin(500000) return 'x' end })"
    " while true do local _ = ('%s %d %s'):format(t, 1, t) end"},
   {"concat by __index",
-   SPIN "local t = setmetatable({}, { __index = function(_, i) spin() return 'x' end, __len = function() return 1000 end })"
+   SPIN "local t = setmetatable({}, { __index = function(_, i) spin() return 'x' end, __len = function() return"
+   " 1000 end })"
    " while true do table.concat(t, ',') end"},
   {"load with a reader",
    SPIN "while true do local n = 0 load(function() spin() n = n + 1 return n < 200 and 'x = 1 ' or nil end) end"},
@@ -70,7 +73,8 @@ static const Shape SHAPES[] = {
   {"load of nested parentheses", "while true do load('return ' .. ('('):rep(300)) end"},
   {"load of a source", "local s = ('x = x + 1 '):rep(500) while true do load(s) end"},
   {"sums of a text and an object",
-   SPIN "local t = setmetatable({}, { __add = function() spin(500000) return 1 end }) while true do local _ = 'x' + t end"},
+   SPIN "local t = setmetatable({}, { __add = function() spin(500000) return 1 end }) while true do local _ ="
+   " 'x' + t end"},
   {"pairs by __pairs",
    SPIN "local t = setmetatable({}, { __pairs = function() spin(500000) return next, {} end })"
    " while true do for _ in pairs(t) do end end"},
@@ -92,8 +96,10 @@ static const Shape SHAPES[] = {
    "local t = {} for i = 1, 100000 do t[i] = 'text' end while true do table.concat(t, ',') end"},
   {"inserts in front and removes of many",
    "local t = {} for i = 1, 200000 do t[i] = i end while true do table.insert(t, 1, 1) table.remove(t, 1) end"},
-  {"move of 100,000 elements", "local t = {} for i = 1, 100000 do t[i] = i end while true do table.move(t, 1, #t, 2) end"},
-  {"unpack of 30,000", "local t = table.pack(('x'):rep(30000):byte(1, -1)) while true do local _ = table.unpack(t) end"},
+  {"move of 100,000 elements",
+   "local t = {} for i = 1, 100000 do t[i] = i end while true do table.move(t, 1, #t, 2) end"},
+  {"unpack of 30,000",
+   "local t = table.pack(('x'):rep(30000):byte(1, -1)) while true do local _ = table.unpack(t) end"},
   {"format of numbers", "while true do local _ = ('%.99f'):format(1e308) end"},
 };
 
@@ -130,7 +136,8 @@ static const Shape STOPPED[] = {
    "local function f(n) local x <close> = setmetatable({}, { __close = function() while true do end end })"
    " if n == 0 then while true do end end f(n - 1) end f(100)"},
   {"coroutines within coroutines that catch",
-   "local function f(n) while true do pcall(coroutine.wrap(function() if n > 0 then f(n - 1) end while true do end end))"
+   "local function f(n) while true do pcall(coroutine.wrap(function() if n > 0 then f(n - 1) end while true do"
+   " end end))"
    " end end f(150)"},
   {"a match that goes back and forth", "while true do pcall(string.find, ('a'):rep(3000), '.-.-.-.-b') end"},
   {"coroutines that close each other",

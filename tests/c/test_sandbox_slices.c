@@ -208,7 +208,8 @@ static void what_cannot_yield_is_stopped(void **state) {
     char message[200];
     Times times = run_slices(LATE[i].script, 10 * DEADLINE, &end, message, sizeof message);
     assert_int_equal(end, SANDBOX_DEADLINE_OVER);
-    if (strstr(message, "cannot be interrupted, and went on for 10 ms after its slice") == NULL) fail_msg("%s", message);
+    if (strstr(message, "cannot be interrupted, and went on for 10 ms after its slice") == NULL)
+      fail_msg("%s", message);
     if (times.steps != 1 || times.longest > SLICE + 10000 + LONGEST)
       fail_msg("%s: %d steps, the longest of %d us", LATE[i].name, (int)times.steps, (int)times.longest);
     if (getenv("SHOW") != NULL) printf("%s: %d us, %s\n", LATE[i].name, (int)times.longest, message);
