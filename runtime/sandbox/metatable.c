@@ -6,9 +6,9 @@
 ** 90,000 keys. Weak values are looked at once.
 **
 ** The collector reads "__mode" of a metatable whenever it comes by, and a script may write that field at any time, by
-** an instruction that calls nothing of ours. But the collector finds the field by the address of a string that Lua
-** keeps. mode_open writes another word into that string before a script runs. From then on the "__mode" of scripts is
-** a second string and a field like any other, and setmetatable alone tells the collector:
+** an instruction that calls no function of the sandbox. But the collector finds the field by the address of a string
+** that Lua keeps. mode_open writes another word into that string before a script runs. From then on the "__mode" of
+** scripts is a second string and a field like any other, and setmetatable alone tells the collector:
 **
 **     metatable.__mode       "v"    the script's; setmetatable reads it, a later change has no effect
 **     metatable[word]        "v"    the collector's; pairs and next skip it, and no text is equal to it

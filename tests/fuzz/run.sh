@@ -49,8 +49,8 @@ inputs() {
     fuzz_document | fuzz_saved | fuzz_vocab) echo 80000 ;;
     fuzz_edits | fuzz_regex) echo 55000 ;;
     fuzz_check) echo 40000 ;;
-    fuzz_operations | fuzz_sandbox) echo 30000 ;;
-    fuzz_pretoken) echo 15000 ;;
+    fuzz_operations) echo 30000 ;;
+    fuzz_pretoken | fuzz_sandbox) echo 15000 ;;
     *) echo 6000 ;;
   esac
 }
