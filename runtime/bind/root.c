@@ -42,6 +42,7 @@ static int l_read(lua_State *L) {
   const char *why = "";
   Status status = contained_dir_read(dir, path, cap, bytes, &why);
   if (status == STATUS_MEMORY) return bind_raise_status(L, status, "root:read");
+  if (status == STATUS_LIMIT) why = lua_pushfstring(L, "it is larger than %I bytes", (lua_Integer)cap);
   if (status != STATUS_OK) return bind_refuse(L, status_code(status), why);
   lua_pushlstring(L, bytes->bytes, bytes->size);
   buffer_free(bytes);        /* not only when the collector comes by */

@@ -57,7 +57,8 @@ static void hold(const char *const *read) {
   _exit(1);
 }
 
-static _Noreturn void answer_in_child(Answer *answer, bool confined, const char *const *read, Confined call, void *user) {
+static _Noreturn void answer_in_child(Answer *answer, bool confined, const char *const *read, Confined call,
+                                      void *user) {
   for (int i = 1; i < NSIG; i++) signal(i, SIG_DFL);      /* those of sanitizers */
   if (confined) hold(read);
   errno = 0;

@@ -2,7 +2,7 @@
 ** Attacks on what lies outside of a confined process: other processes, files, sockets, the terminal, kernel memory.
 **
 ** Each attack runs twice against a world of its own: unconfined, to see that it is one, and confined, where the call
-** fails and the world stays as it was. All of it as the user who runs the tests and, for root, as an ordinary user, too.
+** fails and the world stays as it was. All of it as the user who runs the tests and, for root, as an ordinary user.
 */
 #define _GNU_SOURCE 1
 #include <linux/sched.h>
@@ -350,8 +350,8 @@ static int count_successes(const char *user) {
     real += damage != NULL || before.ended || before.value >= 0;
     Answer answer = answer_to(&ROWS[i], true, &damage);
     if (damage == NULL && !answer.ended && answer.value == -1 && is_refusal(answer.error)) continue;
-    print_error("%s: %s: harm: %s; answer %ld, %s\n", user, ROWS[i].name, damage != NULL ? damage : "none", answer.value,
-                answer.ended ? "ended" : strerror(answer.error));
+    print_error("%s: %s: harm: %s; answer %ld, %s\n", user, ROWS[i].name, damage != NULL ? damage : "none",
+                answer.value, answer.ended ? "ended" : strerror(answer.error));
     successes++;
   }
   print_message("swept: %d attacks by %s; %d of them succeed without confinement\n", ROW_COUNT, user, real);

@@ -46,7 +46,7 @@ limits.SECTIONS = {
     { "models.json", "ebb.cli.model_file BYTES_MAX", "bytes" },
     { "nodes in JSON", "ebb.workflow BYTES_MAX", "bytes" },
     { "rules", "ebb.cli.rules BYTES_MAX", "bytes" },
-    { "a policy, filter or processor", "ebb.sandbox.script_file MAX", "bytes" },
+    { "a policy, filter, processor, macro or module", "ebb.sandbox.script_file MAX", "bytes" },
   },
   { title = "scripts of others",
     { "instructions", "ebb.sandbox.loader DEFAULT.fuel", "instructions", "--fuel, fuel of ebb.h, " .. AMOUNTS },

@@ -3,6 +3,7 @@
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local files = require "ebb.pipeline.files"
 local options = require "ebb.cli.options"
 local plugins = require "ebb.pipeline.plugins"
 local script_file = require "ebb.sandbox.script_file"
@@ -64,7 +65,7 @@ end
 --- Refuses files of an agent, a model or a user that cannot be read, as bad input.
 local function check_readable(args)
   for _, path in ipairs { args.agent or false, args.model_config or false, args.user_profile or false } do
-    if path and script_file.is_path(path) then failure.check(core.read_file(path, math.maxinteger)) end
+    if path and script_file.is_path(path) then failure.check(core.read_file(path, files.BYTES_MAX)) end
   end
 end
 

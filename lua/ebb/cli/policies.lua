@@ -38,9 +38,8 @@ end
 function command.calling_itself(name)
   for _, folder in ipairs(script_path.policies) do
     for _, file in ipairs(names_in(folder)) do
-      local path = ("%s/%s.lua"):format(folder, file)
-      local ok, policy = pcall(policies.find, path)
-      if ok and policy.name == name then return path end
+      local ok, policy = pcall(policies.find, file .. ".lua", { folder = folder .. "/" })
+      if ok and policy.name == name then return ("%s/%s.lua"):format(folder, file) end
     end
   end
 end

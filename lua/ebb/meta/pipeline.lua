@@ -197,6 +197,8 @@ function Context:only_core_follows() end
 ---@param messages ebb.WorkingMessage[]
 ---@return integer? tokens
 function Context:forecast(messages) end
---- How policies that settings name are run. Not in a sandbox.
+--- How a file is run that this setting of the processor names: {limits, trusted, folder}; folder: of the file of an
+--- agent or a model that has the setting, below which the file must lie. Not in a sandbox.
+---@param key string
 ---@return ebb.Loading
-function Context:loading() end
+function Context:loading(key) end

@@ -121,6 +121,7 @@ function Draft:note(text) end
 ---@class ebb.Loading        How files and texts are run
 ---@field trusted? boolean   in the program's own state, with all that it may do and without limits
 ---@field limits? ebb.Limits
+---@field folder? string     of a file that names the script, ending with a slash: paths lead to regular files below it
 
 ---@class ebb.FilterFile
 ---@field name? string

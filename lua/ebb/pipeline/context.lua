@@ -60,10 +60,12 @@ function Context:call(service, request)
   return tables.copy(answer[1]), answer[2]
 end
 
---- How policies that settings name are run.
+--- How a file is run that a setting of the current processor names.
+---@param key string           of the setting
 ---@return ebb.Loading
-function Context:loading()
-  return self.run.loading
+function Context:loading(key)
+  local run = self.run
+  return { limits = run.loading.limits, trusted = run.loading.trusted, folder = run.steps[run.place].folders[key] }
 end
 
 --- Tokens of a request with these messages, framing and tools included.

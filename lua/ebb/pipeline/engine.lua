@@ -25,6 +25,7 @@ local HOOK_STEP = 10000   -- instructions between two checks
 ---@class ebb.engine.Step
 ---@field processor ebb.Processor
 ---@field values table          its settings
+---@field folders table<string, string>   of the files that have them
 ---@field is_core boolean
 
 ---@class ebb.engine.Run

@@ -142,7 +142,8 @@ local function steps_of(self)
   local steps, skipped = {}, {}
   for _, each in ipairs(self:order()) do
     if each.setting.enabled then
-      steps[#steps + 1] = { processor = each.processor, values = each.setting.values, is_core = each.is_core }
+      steps[#steps + 1] = { processor = each.processor, values = each.setting.values, folders = each.setting.folders,
+        is_core = each.is_core }
     else
       skipped[#skipped + 1] = each.processor.id
     end

@@ -58,15 +58,17 @@ end
 ---@param path string
 ---@param loading? ebb.Loading
 ---@param kind { noun: string }
+---@param folder? string        as for script_file.text
 ---@return any value
 ---@return ebb.Error? problem
-function plugins.file(path, loading, kind)
-  if loading and loading.trusted then return script_file.load(path) end
-  return loader.load(path, loading and loading.limits, kind)
+function plugins.file(path, loading, kind, folder)
+  if loading and loading.trusted then return script_file.load(path, folder) end
+  return loader.load(path, loading and loading.limits, kind, folder)
 end
 
 ---@class ebb.plugins.Origin
 ---@field path string
+---@field folder? string        in which the path was found; else it is the caller's own
 ---@field place integer        in the list that the file returns
 ---@field loading? ebb.Loading
 ---@field kind ebb.plugins.Kind
@@ -74,14 +76,14 @@ end
 ---@type table<function, ebb.plugins.Origin>   by proxy
 local origins = setmetatable({}, { __mode = "k" })
 
-local function from_file(path, loading, kind)
-  local value, problem = plugins.file(path, loading, kind)
+local function from_file(path, loading, kind, folder)
+  local value, problem = plugins.file(path, loading, kind, folder)
   if problem then refuse(problem.code == "script" and kind.noun or problem.code, problem.message, problem.hint) end
-  local list = as_list(value, path, kind)
+  local list = as_list(value, (folder or "") .. path, kind)
   for place, plugin in ipairs(list) do
     local call = type(plugin) == "table" and plugin[kind.verb]
     if type(call) == "function" and loader.holds(call) then
-      origins[call] = { path = path, place = place, loading = loading, kind = kind }
+      origins[call] = { path = path, folder = folder, place = place, loading = loading, kind = kind }
     end
   end
   return list
@@ -96,12 +98,13 @@ end
 function plugins.fresh(call, sandboxes)
   local origin = origins[call]
   if not origin then return call end
-  local key = origin.kind.apart and call or origin.path
-  sandboxes[key] = sandboxes[key] or from_file(origin.path, origin.loading, origin.kind)
+  local path = (origin.folder or "") .. origin.path
+  local key = origin.kind.apart and call or path
+  sandboxes[key] = sandboxes[key] or from_file(origin.path, origin.loading, origin.kind, origin.folder)
   local plugin = sandboxes[key][origin.place]
   local fresh = type(plugin) == "table" and plugin[origin.kind.verb]
   if type(fresh) == "function" then return fresh end
-  return refuse(origin.kind.noun, origin.path .. ": it has changed since it was loaded")
+  return refuse(origin.kind.noun, path .. ": it has changed since it was loaded")
 end
 
 local function from_folder(folder, loading, kind)
@@ -111,7 +114,7 @@ local function from_folder(folder, loading, kind)
   local list = {}
   for _, entry in ipairs(entries) do
     if entry:find "%.lua$" then
-      for _, plugin in ipairs(from_file(("%s/%s"):format(folder, entry), loading, kind)) do
+      for _, plugin in ipairs(from_file(entry, loading, kind, folder .. "/")) do
         list[#list + 1] = plugin
       end
     end

@@ -10,6 +10,7 @@ local json_file = require "ebb.support.json_file"
 local names_of = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
+local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
 
 local settings = {}
@@ -124,9 +125,10 @@ end
 ---@field priority number
 ---@field values table<string, any>      the config of execute
 ---@field origins table<string, "default"|"model"|"agent"|"set">
+---@field folders table<string, string>  of the file that has a value, where a file has it
 
 local function default_of(entry)
-  local setting = { enabled = entry.enabled, priority = entry.priority, values = {},
+  local setting = { enabled = entry.enabled, priority = entry.priority, values = {}, folders = {},
     origins = { enabled = "default", priority = "default" } }
   for _, field in ipairs(entry.processor.config_fields or {}) do
     setting.values[field.key], setting.origins[field.key] = field.default, "default"
@@ -134,9 +136,9 @@ local function default_of(entry)
   return setting
 end
 
-local function put_value(setting, key, value, origin)
+local function put_value(setting, key, value, origin, folder)
   if key == "enabled" or key == "priority" then setting[key] = value else setting.values[key] = value end
-  setting.origins[key] = origin
+  setting.origins[key], setting.folders[key] = origin, folder
 end
 
 local function processors_of(registry, word)
@@ -148,8 +150,8 @@ local function processors_of(registry, word)
 end
 
 --- Lays one entry over the others. A setting that it leaves out has its default again.
---- `path` leads to the entry, and to the key that is read.
-local function lay_one(merged, registry, entry, origin, path)
+--- `path` leads to the entry, and to the key that is read; `folder` is that of the file.
+local function lay_one(merged, registry, entry, origin, path, folder)
   local key_step = #path + 1
   local processors = processors_of(registry, entry.id)
   for _, processor in ipairs(processors) do
@@ -160,18 +162,21 @@ local function lay_one(merged, registry, entry, origin, path)
     local where = ("%s.%s of the %s"):format(entry.id, key, origin)
     path[key_step] = key
     spread(processors, entry.id, key, function(field) return schema.check(schema_of(field), value, where) end,
-      function(id, field, read) put_value(merged[id], field.key, read, origin) end)
+      function(id, field, read) put_value(merged[id], field.key, read, origin, folder) end)
   end
 end
 
 --- Groups come first, so that an entry for one of their processors has the last word.
 local function lay(merged, registry, entries, origin, source)
   local file = source and source.path and source
+  local folder = file and script_file.folder(file.path)
   for _, groups in ipairs { true, false } do
     for _, entry in ipairs(entries) do
       local path = { source and source.member, entry.step }
       local ids = json_file.check(file, path, registry.ids_of, registry, entry.id)
-      if (#ids > 1) == groups then json_file.check(file, path, lay_one, merged, registry, entry, origin, path) end
+      if (#ids > 1) == groups then
+        json_file.check(file, path, lay_one, merged, registry, entry, origin, path, folder)
+      end
     end
   end
 end

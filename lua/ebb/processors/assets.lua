@@ -109,7 +109,7 @@ end
 local function from_file(root, folder, path, cap)
   if path:sub(1, 1) ~= "/" then path = folder .. path end   -- else it is refused as it is
   local bytes, problem = root:read(path, cap)
-  if not bytes then return nil, problem.code == "limit" and too_large(cap) or problem end
+  if not bytes then return nil, problem end
   return { bytes = bytes }
 end
 

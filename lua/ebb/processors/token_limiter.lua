@@ -173,7 +173,7 @@ end
 ---@return ebb.limiter.Cut?
 ---@return ebb.Error? problem
 local function cut(plan, growth)
-  local chat, loading = plan.chat:fork(), plan.context:loading()
+  local chat, loading = plan.chat:fork(), plan.context:loading "policy"
   local reserve = plan.fixed + growth
   local report, problem = trim.run(chat, {
     budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
@@ -299,7 +299,7 @@ end
 --- The plan of a cut. Weights add up: framing is counted once.
 local function plan_of(context, config, budget)
   local plan = { context = context, config = config, budget = budget, parts = parts_of(context.messages),
-    policy = policy_of(config, context:loading()) }
+    policy = policy_of(config, context:loading "policy") }
   plan.extra = attachments_of(context, context.messages)
   local fixed, nothing = {}, context:weigh {}
   for i, each in ipairs(plan.parts.fixed) do
@@ -344,7 +344,7 @@ limiter.processor = {
       label = "Tokens of the whole request; default: the model's window less its output" },
     { key = "reserve", type = "number", default = 0, label = "Tokens of the budget to leave free" },
     { key = "policy", type = "text", default = "keep_recent",
-      label = "The policy that trims, as for a trim; several with ; between" },
+      label = "The policy that trims, as for a trim; several with ; between; an agent's files lie below it" },
     { key = "guards", type = "boolean", default = true,
       label = "Keep system and pinned messages, pending calls and the last user message" },
     { key = "when_full", type = "select", default = "refuse", options = { "refuse", "drop_history" },

@@ -124,23 +124,26 @@ local function is_below(word)
   return word:find "^[%w_%-][%w_%-./]*$" ~= nil and not word:find("..", 1, true) and not word:find "/[./]"
 end
 
---- Text and path of the first file of this name beside the script or on its path.
-local function find_file(place, name)
+--- Text and path of the first file of this name beside the script or on its path; or nil, and why it is not read
+--- or else `absent`.
+local function find_first(place, name, absent)
   if is_below(name) then
     for _, folder in ipairs(place.folders()) do
-      local path = folder .. name
-      local text, problem = core.read_file(path, script_file.MAX)
-      if text then return (text:gsub("^#[^\n]*", "", 1)), path end
-      if problem.code ~= "absent" then return nil, problem.message end
+      local text, path = script_file.text(name, folder)
+      if text then return text, path end
+      if path.code ~= "absent" then return nil, path.message end
     end
   end
-  return nil, ("'%s' is neither beside the %s nor on its path"):format(name, place.noun)
+  return nil, absent
+end
+
+local function find_file(place, name)
+  return find_first(place, name, ("'%s' is neither beside the %s nor on its path"):format(name, place.noun))
 end
 
 local function find_module(place, name)
-  local text, path = find_file(place, name:gsub("%.", "/") .. ".lua")
-  if text then return text, path end
-  return nil, ("module '%s' not found: a sandboxed %s finds those beside it and on its path"):format(name, place.noun)
+  return find_first(place, name:gsub("%.", "/") .. ".lua",
+    ("module '%s' not found: a sandboxed %s finds those beside it and on its path"):format(name, place.noun))
 end
 
 --- The function `host(what, word)` of a sandbox.
@@ -155,7 +158,7 @@ end
 
 --- The folders in which a script finds other files: its own, and the path of its kind.
 local function place_of(path, kind)
-  local own_folder = path and (path:match "^(.*/)" or "./")
+  local own_folder = path and script_file.folder(path)
   local noun = kind and kind.noun or "script"
   return { noun = noun, folders = function()
     local list = { own_folder }
@@ -182,23 +185,25 @@ end
 ---@param path string
 ---@param limits? ebb.Limits    also of the loading; proxies keep them
 ---@param kind? ebb.ScriptKind
+---@param folder? string        as for script_file.text
 ---@return any value            nil when it failed, or when the file returned nothing
----@return ebb.Error? problem   with file:line where there is one; code: "absent", "io", "limit", "syntax", "script"
-function loader.load(path, limits, kind)
-  local text, problem = core.read_file(path, script_file.MAX)
-  if not text then return nil, problem end
-  return run((text:gsub("^#[^\n]*", "", 1)), "@" .. path, place_of(path, kind), limits)
+---@return ebb.Error? problem   as of script_file.load
+function loader.load(path, limits, kind, folder)
+  local text, whole_path = script_file.text(path, folder)
+  if not text then return nil, script_file.hinted(whole_path, (folder or "") .. path) end
+  return run(text, "@" .. whole_path, place_of(whole_path, kind), limits)
 end
 
 --- The table that a file returns, a bare function put into one. Raises what is wrong.
 ---@param path string
 ---@param kind ebb.ScriptKind
 ---@param loading? ebb.Loading
+---@param folder? string        as for script_file.text
 ---@return table value
 ---@return string name          of the file
-function loader.read(path, kind, loading)
-  if loading and loading.trusted then return script_file.read(path, kind) end
-  local value, problem = loader.load(path, loading and loading.limits, kind)
+function loader.read(path, kind, loading, folder)
+  if loading and loading.trusted then return script_file.read(path, kind, folder) end
+  local value, problem = loader.load(path, loading and loading.limits, kind, folder)
   return script_file.shaped(path, kind, value, problem), script_file.name(path)
 end
 

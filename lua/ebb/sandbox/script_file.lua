@@ -82,14 +82,64 @@ function script_file.run(text, chunk_name)
   return value
 end
 
+--- "path/to/agent.json" -> "path/to/"
+---@param path string
+---@return string
+function script_file.folder(path)
+  return path:match "^(.*/)" or "./"
+end
+
+--- The text of a file below a folder, which no link leads to: only a regular file is opened.
+local function contained_text(folder, name)
+  local root, problem = core.root(folder)
+  if not root then return nil, problem end
+  local text
+  text, problem = root:read(name, script_file.MAX)
+  root:close()
+  if text then return text end
+  local path = name:sub(1, 1) == "/" and name or folder .. name
+  local hint = problem.code == "forbidden" and hints.contained or nil
+  return nil, core.error(problem.code, ("%s: %s"):format(path, problem.message), hint)
+end
+
+--- The text of a script, without the line that makes it a program.
+---@param path string
+---@param folder? string       which ends with a slash: the path stands in a file of others that lies there, so it
+---    must lead to a regular file below it, and through no link. nil: the caller's own path, to any file
+---@return string? text
+---@return ebb.Error|string problem   or the whole path; code: "absent", "forbidden", "io", "limit"
+function script_file.text(path, folder)
+  local text, problem
+  if folder then
+    text, problem = contained_text(folder, path)
+  else
+    text, problem = core.read_file(path, script_file.MAX)
+  end
+  if not text then return nil, problem end
+  return (text:gsub("^#[^\n]*", "", 1)), (folder or "") .. path
+end
+
+--- The error, for a file that does not exist with a hint: a file beside it with nearly the same name.
+---@param problem ebb.Error
+---@param path string
+---@return ebb.Error
+function script_file.hinted(problem, path)
+  local folder, name = path:match "^(.*/)([^/]*)$"
+  local entries = problem.code == "absent" and core.list_folder and core.list_folder(folder or ".")
+  local near = entries and suggest.nearest(name or path, entries)
+  return near and core.error("absent", problem.message, ("did you mean '%s%s'?"):format(folder or "", near)) or problem
+end
+
 --- What the file returns.
 ---@param path string
+---@param folder? string       as for `text`
 ---@return any value           nil when it failed, or when the file returned nothing
----@return ebb.Error? problem  with file:line where there is one; code: "absent", "io", "limit", "syntax", "script"
-function script_file.load(path)
-  local text, problem = core.read_file(path, script_file.MAX)
-  if not text then return nil, problem end
-  return script_file.run((text:gsub("^#[^\n]*", "", 1)), "@" .. path)   -- without the line that makes it a program
+---@return ebb.Error? problem  with file:line where there is one; code: "absent", "forbidden", "io", "limit", "syntax",
+---    "script"
+function script_file.load(path, folder)
+  local text, whole_path = script_file.text(path, folder)
+  if not text then return nil, script_file.hinted(whole_path, (folder or "") .. path) end
+  return script_file.run(text, "@" .. whole_path)
 end
 
 ---@class ebb.ScriptKind      What a file should return: a function, or a table with one
@@ -113,14 +163,6 @@ function script_file.refuse_other(where, kind, value)
   end
 end
 
---- The hint for a file that does not exist: a file beside it with nearly the same name.
-local function near_file(path)
-  local folder, name = path:match "^(.*/)([^/]*)$"
-  local entries = core.list_folder and core.list_folder(folder or ".")
-  local near = entries and suggest.nearest(name or path, entries)
-  return near and ("did you mean '%s%s'?"):format(folder or "", near) or nil
-end
-
 --- What was loaded as a table, a bare function put into one. Raises what is wrong.
 ---@param where string         the file
 ---@param kind ebb.ScriptKind
@@ -129,7 +171,7 @@ end
 ---@return table
 function script_file.shaped(where, kind, value, problem)
   local code = problem and (problem.code == "script" and kind.noun or problem.code)
-  if problem then return refuse(code, problem.message, problem.hint or code == "absent" and near_file(where) or nil) end
+  if problem then return refuse(code, problem.message, problem.hint) end
   if type(value) == "function" then return { [kind.verb] = value } end
   if type(value) ~= "table" then
     return refuse("shape", ("%s: expected a %s, the file returned %s"):format(where, kind.noun, type(value)), kind.hint)
@@ -141,10 +183,11 @@ end
 --- The table that a file returns.
 ---@param path string
 ---@param kind ebb.ScriptKind
+---@param folder? string       as for `text`
 ---@return table value
 ---@return string name         of the file
-function script_file.read(path, kind)
-  return script_file.shaped(path, kind, script_file.load(path)), script_file.name(path)
+function script_file.read(path, kind, folder)
+  return script_file.shaped(path, kind, script_file.load(path, folder)), script_file.name(path)
 end
 
 --- What stands for the file where a script is a text.

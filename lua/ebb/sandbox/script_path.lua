@@ -21,8 +21,8 @@ function script_path.find(name, folders)
   if not name:find "^[%w_%-]+$" then return nil end
   for _, folder in ipairs(folders) do
     local path = ("%s/%s.lua"):format(folder, name)
-    local text, problem = core.read_file(path, 1)
-    if text or problem.code ~= "absent" then return path end
+    local identity, problem = core.file_identity(path)
+    if identity or problem.code ~= "absent" then return path end
   end
 end
 

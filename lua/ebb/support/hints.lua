@@ -14,6 +14,7 @@ local hints = {
   models = "ebb.models lists them; or give a budget and an encoding",
   processors = "pipeline:processors() lists them",
   asset_root = "asset_root = ...",
+  contained = "what a file names lies below that file's folder, and no link leads there; a caller may name any file",
   trusted_processor = "a processor of your own may be trusted (trusted = true)",
   vocabularies = "the command ebb adds one: vocab import FILE",
   vocabulary = "the command ebb says more: vocab verify; importing it again replaces it",

@@ -64,8 +64,8 @@ local function made_of(value, name)
     filter = value.filter }
 end
 
-local function from_file(path, loading)
-  local value, name = loader.read(path, KIND, loading)
+local function from_file(path, loading, folder)
+  local value, name = loader.read(path, KIND, loading, folder)
   return made_of(check_table(value, path), name)
 end
 
@@ -77,9 +77,9 @@ end
 local function from_word(word, loading)
   if script_file.is_source(word) then return from_source(word, loading) end
   script_file.refuse_without_return(word, "filter")
-  if script_file.is_path(word) then return from_file(word, loading) end
-  local path = loader.find(word, "filters")
-  return from_file(path or word, loading)   -- a plain name is still a file of the working directory
+  local path = not script_file.is_path(word) and loader.find(word, "filters")
+  if path then return from_file(path, loading) end
+  return from_file(word, loading, loading and loading.folder)   -- a plain name is still a file of the working directory
 end
 
 --- A filter to run, or nil if the value is a table of conditions.

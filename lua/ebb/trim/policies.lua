@@ -70,8 +70,8 @@ local KIND = {
 
 local TEXT = script_file.source_name("", KIND)
 
-local function from_file(path, loading)
-  local value, name = loader.read(path, KIND, loading)
+local function from_file(path, loading, folder)
+  local value, name = loader.read(path, KIND, loading, folder)
   return named(check_policy(value, path), name)
 end
 
@@ -98,7 +98,7 @@ local function from_name(name, loading)
   if script_file.is_source(name) then return from_source(name, loading) end
   script_file.refuse_without_return(name, "policy")
   refuse_options(name)
-  if script_file.is_path(name) then return from_file(name, loading) end
+  if script_file.is_path(name) then return from_file(name, loading, loading and loading.folder) end
   local policy = built_in.find(name)
   if policy then return policy end
   local path = loader.find(name, "policies")

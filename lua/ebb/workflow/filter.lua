@@ -18,13 +18,13 @@ return {
       help = "required: conditions such as { roles = { \"user\" } }, a function, or the name of a file" },
     options = { type = "table", help = "the filter's own options" },
   }),
-  prepare = function(options, folder)
+  prepare = function(options, place)
     if options.filter == nil then
       refuse("argument", "a filter node needs filter = conditions, a function or a file")
     end
     local wanted = options.filter
-    if type(wanted) == "string" then wanted = locate.path(wanted, folder) end
     local loading = { limits = options.limits, trusted = options.trusted }
+    if type(wanted) == "string" then wanted, loading.folder = locate.path(wanted, place) end
     local declared = filter.find(wanted, loading)
     if declared then schema.options_of(declared, options.options, filter.owner(declared), "filter") end
     local request = {

@@ -28,8 +28,7 @@ local nodes = {}
 ---@field summary string
 ---@field example string
 ---@field fields? table<string, ebb.Schema>    its options; nil: `prepare` checks them
----@field prepare fun(options: table, folder?: string): fun(chat: ebb.Conversation): any, ebb.Error?   folder: of
----    the workflow's file
+---@field prepare fun(options: table, place: ebb.WorkflowPlace): fun(chat: ebb.Conversation): any, ebb.Error?
 
 local TYPES = { "context_processor", "filter", "script", "trim" }
 
@@ -56,7 +55,7 @@ function nodes.types(workflow)
   for _, name in ipairs(TYPES) do
     types[name] = require("ebb.workflow." .. name)
   end
-  if workflow and workflow.types ~= nil then own_types.add(types, workflow.types, workflow.folder) end
+  if workflow and workflow.types ~= nil then own_types.add(types, workflow.types, locate.place(workflow)) end
   return types
 end
 
@@ -78,13 +77,13 @@ local function type_of(node, types, where)
 end
 
 --- Checks a node's own fields; the function that runs it.
-local function prepare(node_type, declared, node, folder)
+local function prepare(node_type, declared, node, place)
   local options = {}
   for key, value in pairs(node) do
     if not nodes.common[key] then options[key] = value end
   end
   if declared.fields then options = schema.options(declared.fields, options, ("a %s node"):format(node_type)) end
-  return declared.prepare(options, folder)
+  return declared.prepare(options, place)
 end
 
 --- Checks a node; errors name it.
@@ -155,7 +154,7 @@ function nodes.check(workflow)
   for i, node in ipairs(list) do
     local where = ("node %d"):format(i)
     local node_type = type_of(node, types, where)
-    prepared[i] = checked(where, node_type, types[node_type], node, workflow.folder)
+    prepared[i] = checked(where, node_type, types[node_type], node, locate.place(workflow))
   end
   return prepared
 end
@@ -170,7 +169,8 @@ function nodes.load(path)
   local text, problem = core.read_file(path, nodes.BYTES_MAX)
   if not text then return nil, problem end
   local value
-  if locate.is_json(text) then
+  local is_json = locate.is_json(text)
+  if is_json then
     local ok, file = pcall(json_file.parse, path, text)
     if not ok then return nil, file end
     value = file.value
@@ -184,7 +184,9 @@ function nodes.load(path)
     local kind = type(value) == "table" and "has none" or "returned " .. type(value)
     return nil, core.error("shape", ("%s: expected a list of nodes, the file %s"):format(path, kind), nodes.form)
   end
-  return locate.in_folder(value, path)
+  local ok, workflow = pcall(locate.in_folder, value, path, is_json)
+  if not ok then return nil, workflow end
+  return workflow
 end
 
 --- Runs the nodes in order. Mistakes in the list raise before anything runs.

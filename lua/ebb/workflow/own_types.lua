@@ -49,8 +49,8 @@ local function type_of(declaration)
   }
 end
 
-local function load_file(path)
-  local value, problem = script_file.load(path)
+local function load_file(path, folder)
+  local value, problem = script_file.load(path, folder)
   if problem then error(problem, 0) end
   if type(value) ~= "table" then
     refuse("shape", ("%s: expected a type of nodes or a list of them, the file returned %s"):format(path, type(value)),
@@ -76,14 +76,17 @@ end
 --- Adds the types of a workflow; raises for mistakes in them.
 ---@param types table<string, ebb.NodeType>   by name
 ---@param sources (string|table)[]            files, and types as they are
----@param folder? string                      of the workflow's file
-function own_types.add(types, sources, folder)
+---@param place ebb.WorkflowPlace
+function own_types.add(types, sources, place)
   if type(sources) ~= "table" or #sources == 0 and next(sources) ~= nil then
     refuse("argument", "types: expected a list of types and Lua files", 'types = { "tag.lua" }')
   end
   for i, source in ipairs(sources) do
-    local where = type(source) == "string" and locate.path(source, folder) or ("types[%d]"):format(i)
-    local value = type(source) == "string" and load_file(where) or source
+    local where, value = ("types[%d]"):format(i), source
+    if type(source) == "string" then
+      where = locate.path(source, place)
+      value = load_file(locate.path(source, place))
+    end
     local list = type(value) == "table" and value.name == nil and value.run == nil and value or { value }
     for _, declaration in ipairs(list) do
       add(types, declaration, where)

@@ -8,8 +8,8 @@ local refuse = require "ebb.support.refuse"
 local script_file = require "ebb.sandbox.script_file"
 local step = require "ebb.workflow.step"
 
-local function from_file(path)
-  local value, problem = script_file.load(path)
+local function from_file(path, folder)
+  local value, problem = script_file.load(path, folder)
   if problem then error(problem, 0) end
   if type(value) ~= "function" then
     refuse("shape", ("%s: expected a function, the file returned %s"):format(path, type(value)))
@@ -25,8 +25,8 @@ return {
     run = { type = "function", help = "called with the conversation; an error, or nil and a reason, ends the run" },
     file = { type = "string", help = "in place of run: a file that returns such a function, beside the workflow's" },
   },
-  prepare = function(options, folder)
-    local run = options.file and from_file(locate.path(options.file, folder)) or options.run
+  prepare = function(options, place)
+    local run = options.file and from_file(locate.path(options.file, place)) or options.run
     if not run then refuse("argument", "a script node needs run = function(chat), or file = a path") end
     return function(chat) return step.call(run, chat) end
   end,

@@ -11,8 +11,8 @@ return {
   summary = "cuts the conversation to a budget, as chat:trim does",
   example = '{ type = "trim", budget = 8000, policy = { "keep_recent", keep = 4 } }',
   fields = trim_options.fields,
-  prepare = function(options, folder)
-    options.policy = locate.policy(options.policy, folder)
+  prepare = function(options, place)
+    options.policy = locate.policy(options.policy, place, options)
     policies.resolve(options.policy, nil, options)   -- a wrong name or option is found before any node runs
     return function(chat) return chat:trim(options) end
   end,
