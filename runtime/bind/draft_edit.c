@@ -16,6 +16,7 @@
 #include "bind/unit.h"
 #include "bind/view.h"
 #include "json/json_edit.h"
+#include "sandbox/guard.h"
 
 /* ---- what an edit is about ---- */
 
@@ -274,6 +275,7 @@ static int l_insert(lua_State *L) {
   read_one(L, conversation, 3, "insert", &raw, &shape);
   Text reason = reason_at(L, 4, "inserted");
   bind_hold_draft(L, raw.size);
+  if (!draft_inserts_fast(draft, &shape)) guard_charge(L, 20 + draft_count(draft) / 4);
   bind_push_message(L, 1, 0, position);      /* before the edit, after which nothing may fail */
   Status status = draft_insert(draft, position, raw, &shape, reason, &new_id);
   if (status == STATUS_GUARDED) return refuse(L, STATUS_GUARDED, "guarded: a call and its results stay together");

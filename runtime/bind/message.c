@@ -225,7 +225,7 @@ static void push_age(lua_State *L, Access *access) {
 }
 
 static void push_unit(lua_State *L, Access *access) {
-  const Units *units = bind_view_units(L, &access->view);
+  const Units *units = bind_view_groups(L, &access->view);
   uint32_t slot = bind_view_slot(L, &access->view, access->handle->id, access->handle->hint);
   if (slot == UNIT_NONE) {
     lua_pushnil(L);

@@ -28,7 +28,7 @@ static UnitPlace place_of(lua_State *L, int index) {
   UnitPlace place;
   lua_getiuservalue(L, index, 1);
   place.view = bind_look(L, -1);
-  place.units = bind_view_units(L, &place.view);
+  place.units = bind_view_groups(L, &place.view);
   uint32_t slot = bind_view_slot(L, &place.view, handle->first, 0);
   if (slot == UNIT_NONE) bind_raise_argument(L, "out_of_range", NULL, "the unit is no longer in the list");
   place.number = place.units->unit_of[slot];
@@ -118,7 +118,11 @@ static int l_unit_index(lua_State *L) {
   case UNIT_OF_OPEN: lua_pushboolean(L, place.unit.open); break;
   case UNIT_OF_PENDING: lua_pushboolean(L, place.unit.pending); break;
   case UNIT_OF_GUARDED: lua_pushboolean(L, is_guarded(&place)); break;
-  case UNIT_OF_AGE: lua_pushinteger(L, (lua_Integer)place.units->count - 1 - place.number); break;
+  case UNIT_OF_AGE:
+    bind_view_units(L, &place.view);         /* in order; the place is another one then */
+    place = place_of(L, 1);
+    lua_pushinteger(L, (lua_Integer)place.units->count - 1 - place.number);
+    break;
   }
   return 1;
 }

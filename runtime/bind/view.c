@@ -3,11 +3,14 @@
 ** messages. Slots are how its units are numbered: positions of the list, or for
 ** a draft the slots that it began with.
 */
+#include "base/minmax.h"
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/type.h"
 #include "bind/view.h"
 #include "sandbox/guard.h"
+
+#define WAITING_UNITS 200    /* fuel of an edit that is applied to the list */
 
 bool bind_is_view(lua_State *L, int index) {
   return bind_test(L, index, &BIND_CONVERSATION) != NULL || bind_test(L, index, &BIND_BATCH) != NULL ||
@@ -47,7 +50,7 @@ View bind_look(lua_State *L, int index) {
 void bind_view_list(lua_State *L, View *view) {
   if (view->list != NULL) return;
   uint32_t messages = sequence_count(conversation_list(view->conversation));
-  guard_charge(L, draft_list_is_current(view->draft) ? 1 : 20 + messages / 16);
+  guard_charge(L, 1 + min_u32(20 + messages / 16, WAITING_UNITS * min_u32(draft_waiting(view->draft), messages)));
   Status status = draft_list(view->draft, &view->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "draft");
 }
@@ -79,13 +82,20 @@ const Units *bind_view_units(lua_State *L, View *view) {
   return units;
 }
 
+const Units *bind_view_groups(lua_State *L, View *view) {
+  if (view->draft == NULL) return bind_view_units(L, view);
+  Status status = draft_prepare_slots(view->draft);
+  if (status != STATUS_OK) bind_raise_status(L, status, "units");
+  return draft_units(view->draft);
+}
+
 uint32_t bind_view_message_tokens(const View *view, MessageId id) {
   return view->draft != NULL ? draft_message_tokens(view->draft, id) : sequence_weight(view->list, id);
 }
 
 uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint) {
   if (view->draft != NULL) {
-    Status status = draft_number_slots(view->draft);
+    Status status = draft_prepare_slots(view->draft);
     if (status != STATUS_OK) bind_raise_status(L, status, "draft");
     return draft_slot_of(view->draft, id);
   }

@@ -26,6 +26,8 @@ View  bind_look(lua_State *L, int index);
 void  bind_view_list(lua_State *L, View *view);            /* fills in the list after bind_look; raises */
 bool  bind_is_view(lua_State *L, int index);               /* true if bind_view accepts the value */
 const Units *bind_view_units(lua_State *L, View *view);    /* of the list, or of a draft's slots; raises */
+/* The same, but of a draft they may be out of order: for what looks at single units. */
+const Units *bind_view_groups(lua_State *L, View *view);
 /* The slot of a message in a draft, else its position in the list; UNIT_NONE if it has none.
    `hint`: the position to try first. */
 uint32_t bind_view_slot(lua_State *L, View *view, MessageId id, uint32_t hint);

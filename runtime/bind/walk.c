@@ -206,6 +206,7 @@ static View look(lua_State *L, int index) {
    indices, which may be those of upvalues. */
 static int step(lua_State *L, int draft, int options, Walk *walk) {
   View view = look(L, draft);
+  if (walk->kind == WALK_TURNS) bind_view_units(L, &view);     /* turns are stretches of slots in order */
   walk->conditions.table = options;
   while (walk->at < walk->end) {
     uint32_t number = walk->newest ? --walk->end : walk->at++;

@@ -9,6 +9,8 @@
 #include "base/bitset.h"
 #include "core/evict_oldest.h"
 
+#define APPLY_ALL 64        /* messages of a list that are built anew in the time of one edit of it */
+
 /* ---- windows ---- */
 
 static Status windows_start(Draft *draft) {
@@ -101,9 +103,10 @@ static void hold_windows(const Draft *draft, const Sequence *list, Slots *slots)
 /* ---- slots, and the holds of guards ---- */
 
 static void slots_free(const Memory *memory, Slots *slots) {
-  memory_free(memory, slots->ids, slots->count * sizeof *slots->ids);
-  memory_free(memory, slots->flags, slots->count);
-  memory_free(memory, slots->turns_after, slots->count * sizeof *slots->turns_after);
+  memory_free(memory, slots->ids, slots->ids_room * sizeof *slots->ids);
+  memory_free(memory, slots->flags, slots->flags_room);
+  memory_free(memory, slots->turns_after, slots->numbered * sizeof *slots->turns_after);
+  memory_free(memory, slots->cover, slots->numbered * sizeof *slots->cover);
   units_free(slots->units);
   *slots = (Slots){0};
 }
@@ -149,12 +152,15 @@ static void hold_guarded(const Conversation *conversation, const Sequence *list,
 
 Status slots_make(const Draft *draft, const Sequence *list, Slots *result) {
   const Memory *memory = &draft->memory;
-  Slots slots = {.count = sequence_count(list)};
+  uint32_t count = sequence_count(list);
+  Slots slots = {.count = count, .numbered = count};
   Status status = units_new(memory, draft->store, list, &slots.units);
   if (status != STATUS_OK) return status;
   if (slots.count > 0) {
     slots.ids = memory_new_array(memory, slots.count, sizeof *slots.ids);
     slots.flags = memory_new_array(memory, slots.count, sizeof *slots.flags);
+    if (slots.ids != NULL) slots.ids_room = count;
+    if (slots.flags != NULL) slots.flags_room = count;
     if (slots.ids == NULL || slots.flags == NULL) {
       slots_free(memory, &slots);
       return STATUS_MEMORY;
@@ -182,8 +188,7 @@ Status draft_reserve_ids(Draft *draft) {
   return STATUS_OK;
 }
 
-Status draft_number_slots(Draft *draft) {
-  if (draft->numbered) return STATUS_OK;
+static Status number_first(Draft *draft) {
   Slots slots;
   Status status = draft_reserve_ids(draft);
   if (status == STATUS_OK) status = slots_make(draft, draft->list, &slots);
@@ -192,6 +197,22 @@ Status draft_number_slots(Draft *draft) {
   draft->slots = slots;
   draft->numbered = true;
   return STATUS_OK;
+}
+
+Status draft_prepare_slots(Draft *draft) { return draft->numbered ? STATUS_OK : number_first(draft); }
+
+Status draft_number_slots(Draft *draft) {
+  Slots slots;
+  Sequence *list;
+  if (!draft->numbered) return number_first(draft);
+  if (draft->slots.numbered == draft->slots.count) return STATUS_OK;
+  Status status = draft_apply_edits(draft);
+  if (status == STATUS_OK) status = sequence_share(draft->list, &list);
+  if (status != STATUS_OK) return status;
+  status = slots_make(draft, list, &slots);
+  if (status == STATUS_OK) draft_renumber(draft, list, slots);
+  else sequence_release(list);
+  return status;
 }
 
 /* ---- renumbering ---- */
@@ -210,34 +231,75 @@ static void carry_holds(Draft *draft, Slots *slots) {
 
 /* Moves slot_of of every id, replaced messages too, from the old slot to the new one; ids of
    dropped messages get none. Overwrites the ids of the old slots. */
-static void renumber_ids(Draft *draft, const uint32_t *places, uint32_t count) {
-  uint32_t index = 0, before = 0;      /* before: insertions before the slot */
-  for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    bool dropped = draft_slot_is_dropped(draft, slot);
-    while (before < count && places[before] <= index) before++;
-    draft->slots.ids[slot] = dropped ? 0 : index + before + 1;
-    index += !dropped;
+static void renumber_ids(Draft *draft, const Slots *slots) {
+  uint32_t *numbers = draft->slots.ids;
+  memset(numbers, 0, draft->slots.count * sizeof *numbers);
+  for (uint32_t slot = 0; slot < slots->count; slot++) {
+    uint32_t old = draft_slot_of(draft, slots->ids[slot]);
+    if (old != UNIT_NONE) numbers[old] = slot + 1;
   }
-  assert(index == draft->live);
   for (uint32_t id = 0; id < draft->slot_of_room; id++) {
-    if (draft->slot_of[id] > 0) draft->slot_of[id] = draft->slots.ids[draft->slot_of[id] - 1];
+    if (draft->slot_of[id] > 0) draft->slot_of[id] = numbers[draft->slot_of[id] - 1];
   }
+  for (uint32_t slot = 0; slot < slots->count; slot++) draft->slot_of[slots->ids[slot]] = slot + 1;
 }
 
-void draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *places, uint32_t count) {
-  assert(slots.count == sequence_count(list) && slots.count == draft->live + count && draft->list_is_current);
+void draft_renumber(Draft *draft, Sequence *list, Slots slots) {
+  assert(slots.count == sequence_count(list) && draft->waiting_count == 0);
   carry_holds(draft, &slots);
-  renumber_ids(draft, places, count);
-  for (uint32_t i = 0; i < count; i++) draft->slot_of[slots.ids[places[i] + i]] = places[i] + i + 1;
+  if (draft->slots.count > 0) renumber_ids(draft, &slots);
+  else for (uint32_t slot = 0; slot < slots.count; slot++) draft->slot_of[slots.ids[slot]] = slot + 1;
   slots_free(&draft->memory, &draft->slots);
   draft_take_list(draft, list);
   draft->slots = slots;
   draft->live = slots.count;
 }
 
+/* ---- single slots ---- */
+
+Status draft_reserve_slot(Draft *draft) {
+  Slots *slots = &draft->slots;
+  void *grown = memory_grow(&draft->memory, slots->ids, &slots->ids_room, slots->count, sizeof *slots->ids);
+  if (grown == NULL) return STATUS_MEMORY;
+  slots->ids = grown;
+  grown = memory_grow(&draft->memory, slots->flags, &slots->flags_room, slots->count, sizeof *slots->flags);
+  if (grown == NULL) return STATUS_MEMORY;
+  slots->flags = grown;
+  return units_reserve(slots->units);
+}
+
+void draft_add_slot(Draft *draft, MessageId id, Hold hold) {
+  Slots *slots = &draft->slots;
+  assert(slots->count < slots->ids_room && slots->count < slots->flags_room && id < draft->slot_of_room);
+  slots->ids[slots->count] = id;
+  slots->flags[slots->count] = (uint8_t)hold;
+  units_add(slots->units);
+  draft->slot_of[id] = ++slots->count;
+}
+
+Status draft_cover_slots(Draft *draft) {
+  Slots *slots = &draft->slots;
+  const Units *units = slots->units;
+  if (slots->cover != NULL || slots->numbered == 0) return STATUS_OK;
+  uint32_t *cover = memory_new_array(&draft->memory, slots->numbered, sizeof *cover), open = 0;
+  if (cover == NULL) return STATUS_MEMORY;
+  memset(cover, 0, slots->numbered * sizeof *cover);
+  for (uint32_t slot = 0; slot < slots->numbered; slot++) {
+    bool first = units->units[units->unit_of[slot]].first == slot, last = units->next[slot] == UNIT_NONE;
+    cover[slot] = open;
+    if (first && !last) open++;
+    if (last && !first) open--;
+  }
+  assert(open == 0);
+  slots->cover = cover;
+  return STATUS_OK;
+}
+
 /* ---- queries ---- */
 
 Status draft_turns_after(Draft *draft, const uint32_t **turns) {
+  Status status = draft_number_slots(draft);
+  if (status != STATUS_OK) return status;
   Slots *slots = &draft->slots;
   if (slots->turns_after == NULL && slots->count > 0) {
     uint32_t *result = memory_new_array(&draft->memory, slots->count, sizeof *result), after = 0;
@@ -288,7 +350,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
   Draft *draft = memory_new(memory, sizeof *draft);
   if (draft == NULL) return STATUS_MEMORY;
   *draft = (Draft){.memory = *memory, .conversation = conversation,
-                   .store = store_share(conversation_store(conversation)), .guarded = guarded, .list_is_current = true,
+                   .store = store_share(conversation_store(conversation)), .guarded = guarded,
                    .version = conversation_version(conversation), .before = conversation_tokens(conversation),
                    .base = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
@@ -338,6 +400,7 @@ void draft_free(Draft *draft) {
   sequence_release(draft->list);
   slots_free(&memory, &draft->slots);
   draft_windows_free(draft);
+  memory_free(&memory, draft->waiting, draft->waiting_room * sizeof *draft->waiting);
   memory_free(&memory, draft->slot_of, draft->slot_of_room * sizeof *draft->slot_of);
   ledger_release(draft->ledger);
   rewind_store(draft);
@@ -389,25 +452,51 @@ void draft_take_list(Draft *draft, Sequence *list) {
   draft->list = list;
 }
 
-/* Applies the slots' marks to `list`, a share of the draft's. */
+Status draft_reserve_waiting(Draft *draft) {
+  void *grown = memory_grow(&draft->memory, draft->waiting, &draft->waiting_room, draft->waiting_count,
+                            sizeof *draft->waiting);
+  if (grown == NULL) return STATUS_MEMORY;
+  draft->waiting = grown;
+  return STATUS_OK;
+}
+
+static void mark_applied(Draft *draft, uint32_t slot) {
+  uint8_t *flags = &draft->slots.flags[slot];
+  if (*flags & SLOT_DROPPED) *flags |= SLOT_REMOVED;
+  *flags &= (uint8_t)~SLOT_CHANGED;
+}
+
+/* Applies the mark of one slot to the list. */
+static Status apply_one(Draft *draft, uint32_t slot) {
+  uint8_t flags = draft->slots.flags[slot];
+  bool drops = (flags & SLOT_DROPPED) && !(flags & SLOT_REMOVED), changes = flags & SLOT_CHANGED;
+  if (!drops && !changes) return STATUS_OK;
+  uint32_t index = sequence_index_of_origin(draft->list, draft->slots.ids[slot]);
+  assert(index < sequence_count(draft->list));
+  Status status = drops ? sequence_remove(&draft->list, index, index + 1)
+                        : sequence_replace(&draft->list, index, draft->slots.ids[slot]);
+  if (status == STATUS_OK) mark_applied(draft, slot);
+  return status;
+}
+
+/* Applies the marks of all slots to `list`, a share of the draft's. */
 static Status apply_slots(Draft *draft, Sequence **list, uint64_t *keep) {
-  uint32_t index = 0;
-  for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    uint8_t flags = draft->slots.flags[slot];
-    if (flags & SLOT_REMOVED) continue;
-    if (!(flags & SLOT_DROPPED)) bitset_add(keep, index);
-    if ((flags & SLOT_CHANGED) && !(flags & SLOT_DROPPED)) {
-      Status status = sequence_replace(list, index, draft->slots.ids[slot]);
+  SequenceWalk walk = sequence_walk(draft->list, 0, sequence_count(draft->list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      uint32_t slot = draft_slot_of(draft, walk.ids[i]);
+      uint8_t flags = draft->slots.flags[slot];
+      if (flags & SLOT_DROPPED) continue;
+      bitset_add(keep, walk.index + i);
+      Status status = STATUS_OK;
+      if (flags & SLOT_CHANGED) status = sequence_replace(list, walk.index + i, draft->slots.ids[slot]);
       if (status != STATUS_OK) return status;
     }
-    index++;
   }
-  assert(index == sequence_count(*list));
   return sequence_keep(list, keep);
 }
 
-Status draft_apply_edits(Draft *draft) {
-  if (draft->list_is_current) return STATUS_OK;
+static Status apply_all(Draft *draft) {
   uint32_t count = sequence_count(draft->list);
   Sequence *list = NULL;
   uint64_t *keep = bitset_new(&draft->memory, count);
@@ -420,13 +509,21 @@ Status draft_apply_edits(Draft *draft) {
     return status;
   }
   draft_take_list(draft, list);
-  draft->list_is_current = true;
-  for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    if (draft->slots.flags[slot] & SLOT_DROPPED) draft->slots.flags[slot] |= SLOT_REMOVED;
-    draft->slots.flags[slot] &= (uint8_t)~SLOT_CHANGED;
-  }
-  assert(sequence_count(list) == draft->live);
+  for (uint32_t i = 0; i < draft->waiting_count; i++) mark_applied(draft, draft->waiting[i]);
+  draft->waiting_count = 0;
   return STATUS_OK;
+}
+
+Status draft_apply_edits(Draft *draft) {
+  bool few = draft->waiting_count < sequence_count(draft->list) / APPLY_ALL && sequence_is_ranked(draft->list);
+  Status status = STATUS_OK;
+  if (draft->waiting_count > 0 && !few) status = apply_all(draft);
+  while (draft->waiting_count > 0 && status == STATUS_OK) {
+    status = apply_one(draft, draft->waiting[draft->waiting_count - 1]);
+    if (status == STATUS_OK) draft->waiting_count--;
+  }
+  assert(status != STATUS_OK || sequence_count(draft->list) == draft->live);
+  return status;
 }
 
 Status draft_list(Draft *draft, const Sequence **list) {
@@ -435,7 +532,7 @@ Status draft_list(Draft *draft, const Sequence **list) {
   return status;
 }
 
-bool draft_list_is_current(const Draft *draft) { return draft->list_is_current; }
+uint32_t draft_waiting(const Draft *draft) { return draft->waiting_count; }
 
 /* ---- the ledger ---- */
 

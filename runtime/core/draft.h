@@ -12,8 +12,9 @@
 ** items of its window too, because the newest of them would become visible.
 **
 ** Slots: the messages of the list at the draft's start are numbered 0, 1, 2 ... A slot
-** keeps its number when its message is dropped or replaced. An insertion numbers the
-** present messages anew, so all slots, units and turns_after read before are stale:
+** keeps its number when its message is dropped or replaced. After an insertion
+** draft_number_slots numbers the present messages anew, so all slots, units and
+** turns_after read before are stale:
 **
 **     slot     0        1        2        3         4
 **     message  system   user     calls    result    user
@@ -61,10 +62,10 @@ void     draft_free(Draft *draft);      /* NULL is allowed; discards edits witho
 Status   draft_set_author(Draft *draft, Text author);
 Text     draft_author(const Draft *draft);           /* borrowed until draft_set_author; at first empty */
 
-/* The current list, borrowed until the next edit. O(slots) after edits. STATUS_MEMORY,
-   STATUS_LIMIT: the edits stay, and a later call may succeed. */
+/* The current list, borrowed until the next edit. O(log n) for each edit that waits, at most
+   O(n) for all. STATUS_MEMORY, STATUS_LIMIT: the edits stay, and a later call may succeed. */
 Status   draft_list(Draft *draft, const Sequence **list);
-bool     draft_list_is_current(const Draft *draft);  /* no edit waits for draft_list, which is O(1) then */
+uint32_t draft_waiting(const Draft *draft);          /* how many edits wait for draft_list */
 uint32_t draft_count(const Draft *draft);            /* messages of the current list */
 uint32_t draft_unchanged_count(const Draft *draft);  /* messages of the first list that are still in it, unreplaced */
 uint64_t draft_tokens(const Draft *draft);           /* of the request with the current list */
@@ -87,8 +88,11 @@ EditCounts draft_edit_counts(const Draft *draft);    /* O(runs of the ledger) */
 
 /* ---- slots ---- */
 
-/* Numbers the slots, which the queries of this section require. O(messages) once. STATUS_MEMORY. */
+/* Numbers the slots in the order of the list, as the queries of this section require. O(messages) once, and
+   after insertions. STATUS_MEMORY, STATUS_LIMIT. */
 Status   draft_number_slots(Draft *draft);
+/* The same, but behind insertions slots may be out of order: for what looks at single messages and units. */
+Status   draft_prepare_slots(Draft *draft);
 uint32_t draft_slot_count(const Draft *draft);
 const Units *draft_units(const Draft *draft);        /* a position is a slot; borrowed until the next insertion */
 uint32_t draft_slot_of(const Draft *draft, MessageId id);      /* also of a replaced message; UNIT_NONE: no slot */
@@ -124,6 +128,9 @@ Status   draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape 
    messages of a unit. */
 Status   draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
                       MessageId *new_id);
+/* True if draft_insert of such a message costs O(log n), once the slots are prepared; else O(n): with calls or
+   results, and for a user message while a unit is pending. */
+bool     draft_inserts_fast(const Draft *draft, const MessageShape *shape);
 
 /* Many messages to insert, each at its own place. */
 typedef struct Insertion {

@@ -5,8 +5,15 @@
 ** suffices for dropping the oldest units (core/evict_oldest.h).
 **
 ** Drops and replacements only mark their slots; draft_apply_edits applies the marks to the
-** list before a read. So a policy that drops ten thousand units one by one costs ten
-** thousand marks and one edit of the tree.
+** list before a read: few of them one by one, O(log n) each, many in one edit of the tree.
+**
+** A message without calls and results that is inserted gets the next slot, and the slots are
+** no longer in the order of the list (`ordered`). Who needs that order numbers them anew:
+**
+**     slot    0       1       2       3            after draft_number_slots   0  1  2  3
+**     list    0       1       3       2                                       0  1  2  3
+**
+** So an edit costs O(log n), and what walks over all messages O(n), once.
 **
 ** Invariants (asserted by draft_check):
 **   1. `live` and `tokens` are those of the slots without SLOT_DROPPED, and the overhead.
@@ -26,8 +33,12 @@ enum { SLOT_HOLD = 0x07, SLOT_DROPPED = 0x08, SLOT_REMOVED = 0x10, SLOT_CHANGED 
 
 typedef struct Slots {
   uint32_t count;
+  uint32_t numbered;         /* the first of them are in the order of the list; the others were added since */
+  uint32_t ids_room, flags_room;
   MessageId *ids;
   uint8_t *flags;
+  uint32_t *cover;           /* per numbered slot, how many units have messages before it and from it on; NULL until
+                                its first use */
   Units *units;
   uint32_t *turns_after;     /* per slot; NULL until its first use */
 } Slots;
@@ -46,7 +57,8 @@ struct Draft {
   Store *store;              /* a share of the conversation's store, in case the draft ends later */
   bool guarded;
   bool numbered;             /* `slots` and `slot_of` are filled */
-  bool list_is_current;      /* no drop or replacement waits for draft_apply_edits */
+  uint32_t *waiting;         /* slots whose drop or replacement waits for draft_apply_edits; some may be undone */
+  uint32_t waiting_count, waiting_room;
   bool done;                 /* committed */
   uint64_t version;          /* of the conversation at the start */
   uint32_t base;             /* messages of the store at the start */
@@ -77,9 +89,15 @@ void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
 uint32_t slot_tokens(const Draft *draft, uint32_t slot);
 /* Makes room in slot_of for every id of the store, and one more. STATUS_MEMORY. */
 Status   draft_reserve_ids(Draft *draft);
-/* Installs a list with `count` insertions and its slots; places[] are positions in the
-   old list. Takes both over. */
-void     draft_renumber(Draft *draft, Sequence *list, Slots slots, const uint32_t *places, uint32_t count);
+/* Installs a list and its slots, and takes both over. */
+void     draft_renumber(Draft *draft, Sequence *list, Slots slots);
+/* Makes room for one more slot, and adds it for a message that is a unit by itself. STATUS_MEMORY. */
+Status   draft_reserve_slot(Draft *draft);
+void     draft_add_slot(Draft *draft, MessageId id, Hold hold);
+/* Makes room in `waiting` for one more. STATUS_MEMORY. */
+Status   draft_reserve_waiting(Draft *draft);
+/* Fills slots.cover. STATUS_MEMORY. */
+Status   draft_cover_slots(Draft *draft);
 
 /* The window item that a message is, or NULL. */
 const WindowItem *draft_window_item(const Draft *draft, MessageId id);

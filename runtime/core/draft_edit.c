@@ -21,12 +21,13 @@ const char *hold_reason(Hold hold) {
 static Status drop_one(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed) {
   if (draft_slot_is_dropped(draft, slot)) return STATUS_OK;
   Status status = ledger_reserve(draft->ledger);
+  if (status == STATUS_OK) status = draft_reserve_waiting(draft);
   if (status != STATUS_OK) return status;
   uint32_t tokens = slot_tokens(draft, slot);
   draft_record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = draft->slots.ids[slot], .freed = tokens});
   assert(draft->live > 0 && draft->tokens >= tokens);
   draft->slots.flags[slot] |= SLOT_DROPPED;
-  draft->list_is_current = false;
+  draft->waiting[draft->waiting_count++] = slot;
   draft->live--;
   draft->unchanged -= draft->slots.ids[slot] <= draft->base;
   draft->tokens -= tokens;
@@ -76,7 +77,7 @@ static void undo_drops(Draft *draft, LedgerMark mark, uint64_t *freed) {
 Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *hold) {
   Cause cause;
   *freed = 0;
-  Status status = draft_number_slots(draft);
+  Status status = draft_prepare_slots(draft);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
@@ -264,7 +265,7 @@ static Status store_replacement(Draft *draft, Text raw, const MessageShape *shap
 
 Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *new_id,
                      int64_t *freed, Hold *hold) {
-  Status status = draft_number_slots(draft);
+  Status status = draft_prepare_slots(draft);
   if (status != STATUS_OK) return status;
   uint32_t slot = draft_slot_of(draft, id);
   if (slot == UNIT_NONE || draft_slot_is_dropped(draft, slot)) return STATUS_RANGE;
@@ -274,6 +275,7 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   Cause cause;
   status = draft_cause(draft, reason, &cause);
   if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
+  if (status == STATUS_OK) status = draft_reserve_waiting(draft);
   if (status != STATUS_OK) return status;
   MessageId before = draft->slots.ids[slot];
   status = store_replacement(draft, raw, shape, before, new_id);
@@ -284,7 +286,7 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   draft->slots.ids[slot] = *new_id;
   draft->slots.flags[slot] |= SLOT_CHANGED;
   draft->slot_of[*new_id] = slot + 1;
-  draft->list_is_current = false;
+  draft->waiting[draft->waiting_count++] = slot;
   uint32_t now = slot_tokens(draft, slot);
   draft->tokens = draft->tokens - old + now;
   *freed = (int64_t)old - (int64_t)now;
@@ -311,7 +313,7 @@ static Status record_kept(Draft *draft, uint32_t unit, Text reason) {
 }
 
 Status draft_keep(Draft *draft, MessageId id, Text reason) {
-  Status status = draft_number_slots(draft);
+  Status status = draft_prepare_slots(draft);
   if (status != STATUS_OK) return status;
   uint32_t slot = draft_slot_of(draft, id);
   if (slot == UNIT_NONE || draft_slot_is_dropped(draft, slot)) return STATUS_RANGE;

@@ -99,7 +99,7 @@ Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
   if (draft->stored == 0) draft->mark = mark;      /* at the first addition: an older draft may rewind before it */
   draft->stored += insertion->count;
   draft->tokens += tokens;
-  draft_renumber(draft, list, slots, insertion->places, insertion->count);
+  draft_renumber(draft, list, slots);
   return STATUS_OK;
 }
 
@@ -118,11 +118,88 @@ static Status next_one(void *user, bool *more, Text *raw, MessageShape *shape) {
   return STATUS_OK;
 }
 
+/* ---- one plain message: O(log n) ---- */
+
+bool draft_inserts_fast(const Draft *draft, const MessageShape *shape) {
+  if (!draft->numbered || shape->call_count > 0 || shape->result_count > 0) return false;
+  return shape->role != ROLE_USER || draft->slots.units->pending == 0;
+}
+
+/* As tears_unit for one place. No unit has grown since the slots were numbered, so added ones lie in no unit. */
+static Status tears_one(Draft *draft, uint32_t position, bool *tears) {
+  *tears = false;
+  if (position == sequence_count(draft->list)) return STATUS_OK;
+  Status status = draft_cover_slots(draft);
+  uint32_t place = draft_slot_of(draft, sequence_at(draft->list, position));
+  const Slots *slots = &draft->slots;
+  if (status != STATUS_OK || place >= slots->numbered) return status;
+  for (uint32_t slot = place; slot > 0 && slots->cover[slot] > 0 && !*tears; slot--) {
+    if (draft_slot_is_dropped(draft, slot - 1)) continue;
+    for (uint32_t at = slots->units->next[slot - 1]; at != UNIT_NONE && !*tears; at = slots->units->next[at]) {
+      *tears = at >= place && !draft_slot_is_dropped(draft, at);
+    }
+  }
+  return STATUS_OK;
+}
+
+/* The hold of a message that was inserted at the position. */
+static Hold hold_at(const Draft *draft, const Sequence *list, uint32_t position, Role role) {
+  if (!draft->guarded) return HOLD_NONE;
+  if (role == ROLE_SYSTEM) return HOLD_SYSTEM;
+  uint32_t turns = sequence_sum(list).turns;
+  bool last = turns > 0 && sequence_find(list, MEASURE_TURNS, turns - 1) == position;
+  return last && role == ROLE_USER ? HOLD_LAST_USER : HOLD_NONE;
+}
+
+/* Stores the message and inserts it into *list; leaves what it stored on failure. */
+static Status store_plain(Draft *draft, const Place *place, Text raw, const MessageShape *shape, Sequence **list,
+                          MessageId *id) {
+  Status status = conversation_store_one(draft->conversation, place, raw, false, shape, id);
+  if (status == STATUS_OK) status = sequence_insert(list, place->position, *id);
+  if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
+  if (status == STATUS_OK) status = draft_reserve_ids(draft);
+  return status == STATUS_OK ? draft_reserve_slot(draft) : status;
+}
+
+static Status insert_plain(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
+                           MessageId *new_id) {
+  bool tears = false;
+  Sequence *list;
+  Cause cause;
+  Status status = draft_apply_edits(draft);
+  if (status == STATUS_OK && !draft_may_store(draft)) status = STATUS_ARGUMENT;
+  if (status == STATUS_OK && draft->guarded) status = tears_one(draft, position, &tears);
+  if (status == STATUS_OK && tears) status = STATUS_GUARDED;
+  if (status == STATUS_OK) status = draft_cause(draft, reason, &cause);
+  if (status == STATUS_OK) status = sequence_share(draft->list, &list);
+  if (status != STATUS_OK) return status;
+  StoreMark mark = store_mark(draft->store);
+  Place place = {.list = draft->list, .position = position};
+  status = store_plain(draft, &place, raw, shape, &list, new_id);
+  if (status != STATUS_OK) {
+    sequence_release(list);
+    store_rewind(draft->store, mark);
+    return status;
+  }
+  uint32_t weight = draft_message_tokens(draft, *new_id);
+  if (draft->stored++ == 0) draft->mark = mark;      /* at the first addition: an older draft may rewind before it */
+  draft_add_slot(draft, *new_id, hold_at(draft, list, position, shape->role));
+  draft_take_list(draft, list);
+  draft->tokens += weight;
+  draft->live++;
+  draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *new_id, .freed = -(int64_t)weight});
+  return STATUS_OK;
+}
+
 Status draft_insert(Draft *draft, uint32_t position, Text raw, const MessageShape *shape, Text reason,
                     MessageId *new_id) {
   One one = {.raw = raw, .shape = shape};
   MessageSource source = {.next = next_one, .user = &one};
   if (position > draft->live) return STATUS_RANGE;
+  if (shape->role == ROLE_NONE) return STATUS_GUARDED;
+  Status status = draft_prepare_slots(draft);
+  if (status != STATUS_OK) return status;
+  if (draft_inserts_fast(draft, shape)) return insert_plain(draft, position, raw, shape, reason, new_id);
   return draft_insert_all(draft, &(Insertion){.count = 1, .places = &position, .source = &source, .ids = new_id},
                           reason);
 }

@@ -143,6 +143,7 @@ static void find_pending(Builder *builder) {
   for (uint32_t i = 0; i < builder->units->count; i++) {
     Unit *unit = &builder->units->units[i];
     unit->pending = unit->open && (turns == 0 || unit->first > newest);
+    builder->units->pending += unit->pending;
   }
 }
 
@@ -162,6 +163,8 @@ static Status build(Builder *builder) {
   Units *units = builder->units;
   units->unit_of = memory_new_array(&units->memory, units->message_count, sizeof *units->unit_of);
   units->next = memory_new_array(&units->memory, units->message_count, sizeof *units->next);
+  if (units->unit_of != NULL) units->unit_of_room = units->message_count;
+  if (units->next != NULL) units->next_room = units->message_count;
   if (units->unit_of == NULL || units->next == NULL) return STATUS_MEMORY;
   Status status = join_units(builder);
   if (status != STATUS_OK) return status;
@@ -195,9 +198,31 @@ void units_free(Units *units) {
   if (units == NULL) return;
   Memory memory = units->memory;
   memory_free(&memory, units->units, units->room * sizeof *units->units);
-  memory_free(&memory, units->unit_of, units->message_count * sizeof *units->unit_of);
-  memory_free(&memory, units->next, units->message_count * sizeof *units->next);
+  memory_free(&memory, units->unit_of, units->unit_of_room * sizeof *units->unit_of);
+  memory_free(&memory, units->next, units->next_room * sizeof *units->next);
   memory_free(&memory, units, sizeof *units);
+}
+
+Status units_reserve(Units *units) {
+  const Memory *memory = &units->memory;
+  void *grown = memory_grow(memory, units->units, &units->room, units->count, sizeof *units->units);
+  if (grown == NULL) return STATUS_MEMORY;
+  units->units = grown;
+  grown = memory_grow(memory, units->unit_of, &units->unit_of_room, units->message_count, sizeof *units->unit_of);
+  if (grown == NULL) return STATUS_MEMORY;
+  units->unit_of = grown;
+  grown = memory_grow(memory, units->next, &units->next_room, units->message_count, sizeof *units->next);
+  if (grown == NULL) return STATUS_MEMORY;
+  units->next = grown;
+  return STATUS_OK;
+}
+
+void units_add(Units *units) {
+  uint32_t position = units->message_count++;
+  assert(units->count < units->room && position < units->unit_of_room && position < units->next_room);
+  units->unit_of[position] = units->count;
+  units->next[position] = UNIT_NONE;
+  units->units[units->count++] = (Unit){.first = position};
 }
 
 void units_check(const Units *units) {

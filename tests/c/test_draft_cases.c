@@ -176,6 +176,8 @@ static void a_handle_leads_to_what_stands_in_its_place(void **state) {
   Hold why;
   assert_int_equal(draft_put(draft, true, 2, "a9", &made, &why), STATUS_OK);
   assert_int_equal(draft_put(draft, false, 0, "u", &inserted, &why), STATUS_OK);
+  assert_int_equal(draft_slot_of(draft, 2), draft_slot_of(draft, made));
+  assert_int_equal(draft_number_slots(draft), STATUS_OK);
   assert_int_equal(draft_slot_of(draft, 2), 2);
   assert_int_equal(draft_slot_of(draft, made), 2);
   assert_int_equal(drop(draft, 2), STATUS_OK);

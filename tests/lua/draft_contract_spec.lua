@@ -691,3 +691,64 @@ describe("core.draft", function()
     end)
   end)
 end)
+
+describe("an edit of a draft", function()
+  local SMALL, LARGE, EDITS = 2000, 64000, 300
+
+  local function chat_of(n)
+    local list, chat = {}, helper.ebb.conversation()
+    for i = 1, n do
+      list[i] = { role = i % 2 == 1 and "user" or "assistant", content = "m" .. i }
+    end
+    chat:append(list)
+    return chat
+  end
+
+  local EDITS_OF = {
+    insert = function(draft, i) assert(draft:insert(i * 7, { role = "assistant", content = "x" })) end,
+    drop = function(draft, i) assert(draft:drop(draft[i * 3])) end,
+    replace = function(draft, i) assert(draft:replace(draft[i * 3], { content = "y" .. i })) end,
+    ["insert, drop and replace"] = function(draft, i)
+      local message = assert(draft:insert(i * 3, { role = "user", content = "x" .. i }))
+      assert(draft:replace(message, { content = "z" }))
+      assert(draft:drop(draft[i * 3 + 1].unit))
+    end,
+  }
+
+  local function seconds(chat, edit)
+    local draft = chat:draft()
+    edit(draft, 1)                       -- numbers the slots
+    local start = os.clock()
+    for i = 2, EDITS do
+      edit(draft, i)
+    end
+    return os.clock() - start
+  end
+
+  for name, edit in pairs(EDITS_OF) do
+    it("costs no more in a long list: " .. name, function()
+      local small, large, ratio = chat_of(SMALL), chat_of(LARGE), nil
+      for _ = 1, 3 do                    -- a moment's disturbance is no failure
+        ratio = seconds(large, edit) / seconds(small, edit)
+        if ratio < 5 then return end
+      end
+      error(("%d times the messages, %.1f times the time"):format(LARGE // SMALL, ratio))
+    end)
+  end
+
+  it("is seen by walks over turns and units that are under way", function()
+    local chat, counts = helper.conversation "u1 a2 u3 a4 u5", {}
+    local draft = chat:draft()
+    for turn in draft:turns() do
+      if #counts == 0 then assert(draft:insert(2, { role = "assistant", content = "a9" })) end
+      counts[#counts + 1] = turn.count
+    end
+    assert.same({ 2, 2, 1 }, counts)
+    assert.equal("u1 a9 a2 u3 a4 u5", helper.texts(draft))
+    local ages = {}
+    for i, message in ipairs(draft) do
+      ages[i] = message.unit.age
+    end
+    assert.same({ 5, 4, 3, 2, 1, 0 }, ages)
+  end)
+end)
