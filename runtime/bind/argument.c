@@ -194,22 +194,21 @@ unsigned bind_roles(lua_State *L, int index) {
 /* ---- fields ---- */
 
 void bind_check_names(lua_State *L, int index, const char *what, const char *const *names) {
+  const char *before = what != NULL ? what : "", *colon = what != NULL ? ": " : "", *unknown = NULL;
   index = lua_absindex(L, index);
   bind_expect(L, index, what, LUA_TTABLE);
-  lua_pushnil(L);
-  while (lua_next(L, index) != 0) {
-    lua_pop(L, 1);
-    const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    const char *const *name = names;
-    while (key != NULL && *name != NULL && strcmp(key, *name) != 0) name++;
-    if (key != NULL && *name != NULL) continue;
-    const char *before = what != NULL ? what : "", *colon = what != NULL ? ": " : "";
-    if (key == NULL) {
+  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) {
       bind_raise_argument(L, "argument", NULL, "%s%soptions are named, such as {%s = ...}", before, colon, names[0]);
     }
-    bind_raise_argument(L, "unknown_name", bind_push_suggestion(L, key, names, NULL), "%s%sunknown option '%s'",
-                        before, colon, key);
+    const char *key = lua_tostring(L, -2);
+    const char *const *name = names;
+    while (*name != NULL && strcmp(key, *name) != 0) name++;
+    if (*name == NULL && (unknown == NULL || strcmp(key, unknown) < 0)) unknown = key;
   }
+  if (unknown == NULL) return;
+  bind_raise_argument(L, "unknown_name", bind_push_suggestion(L, unknown, names, NULL), "%s%sunknown option '%s'",
+                      before, colon, unknown);
 }
 
 int bind_get_field(lua_State *L, int index, const char *name) {

@@ -182,25 +182,31 @@ static bool removes(lua_State *L) {
   return is_null && strcmp(lua_tostring(L, -2), "content") != 0;
 }
 
-/* The fields at 3 as edits of the message's members; their JSON goes to `out`. */
+/* The fields at 3 as edits of the message's members, in the order of their names; their JSON goes to `out`. */
 static uint32_t read_edits(lua_State *L, View *view, MessageId id, MemberEdit edits[], uint32_t room, Buffer *out) {
-  uint32_t count = 0;
-  size_t starts[32];
+  size_t count, starts[32];
   bind_expect(L, 3, NULL, LUA_TTABLE);
   for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING)
       bind_raise_argument(L, "argument", NULL, "fields are named, such as {content = ...}");
-    check_edit(L, view, id);
-    if (count == room) bind_raise(L, "limit", NULL, "replace: more than %d fields", (int)room);
-    starts[count] = out->size;
-    edits[count++].key = bind_text(L, -2);
-    if (!removes(L)) bind_encode(L, -1, out);
   }
-  for (uint32_t i = 0; i < count; i++) {      /* the buffer has stopped moving */
+  const Text *keys = bind_push_keys(L, 3, &count);
+  if (count > room) bind_raise(L, "limit", NULL, "replace: more than %d fields", (int)room);
+  for (size_t i = 0; i < count; i++) {
+    lua_pushlstring(L, keys[i].bytes, keys[i].size);
+    lua_pushvalue(L, -1);
+    lua_rawget(L, 3);        /* ... key value */
+    check_edit(L, view, id);
+    starts[i] = out->size;
+    edits[i].key = keys[i];
+    if (!removes(L)) bind_encode(L, -1, out);
+    lua_pop(L, 2);
+  }
+  for (size_t i = 0; i < count; i++) {      /* the buffer has stopped moving */
     size_t end = i + 1 < count ? starts[i + 1] : out->size;
     edits[i].value = text_plain(out->bytes + starts[i], end - starts[i]);
   }
-  return count;
+  return (uint32_t)count;
 }
 
 /* Raises nothing: the reader holds memory. */

@@ -276,24 +276,34 @@ static void put_list(Encoder *encoder, int index) {
   put(encoder, "]", 1);
 }
 
-static int compare_texts(const void *a, const void *b) {
-  const Text *one = a, *other = b;
-  size_t shorter = one->size < other->size ? one->size : other->size;
-  int order = memcmp(one->bytes, other->bytes, shorter);
-  if (order != 0) return order;
-  return one->size < other->size ? -1 : one->size > other->size;
+static int compare_texts(const void *a, const void *b) { return text_compare(*(const Text *)a, *(const Text *)b); }
+
+/* The name of a key that is no text, for errors: of several the least, so that it is the same in each run. Pushes it. */
+static const char *push_other_key(lua_State *L, int index) {
+  const char *least = NULL;
+  lua_pushnil(L);            /* ... least */
+  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
+    int kind = lua_type(L, -2);
+    if (kind == LUA_TSTRING) continue;
+    if (kind == LUA_TNUMBER) luaL_tolstring(L, -2, NULL);
+    else lua_pushstring(L, lua_typename(L, kind));
+    if (least == NULL || strcmp(lua_tostring(L, -1), least) < 0) {
+      least = lua_tostring(L, -1);
+      lua_copy(L, -1, -4);
+    }
+    lua_pop(L, 1);
+  }
+  return least;
 }
 
-/* The keys of the table at `index` in byte order; pushes the block that holds
-   them. The table holds the strings. */
-static Text *push_keys(lua_State *L, int index, size_t *count) {
+Text *bind_push_keys(lua_State *L, int index, size_t *count) {
   size_t keys = 0, at = 0;
   for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) keys++;
   Text *texts = lua_newuserdatauv(L, keys * sizeof *texts + 1, 0);
   for (lua_pushnil(L); lua_next(L, index) != 0 && at < keys; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) {
-      const char *key = lua_type(L, -2) == LUA_TNUMBER ? luaL_tolstring(L, -2, NULL) : luaL_typename(L, -2);
-      bind_raise_argument(L, "argument", NULL, "a table is a list (1 to n) or has string keys, but this has %s", key);
+      bind_raise_argument(L, "argument", NULL, "a table is a list (1 to n) or has string keys, but this has %s",
+                          push_other_key(L, index));
     }
     texts[at++] = bind_text(L, -2);
   }
@@ -316,7 +326,7 @@ static void put_member(Encoder *encoder, int index, bool first) {
 static void put_object(Encoder *encoder, int index) {
   lua_State *L = encoder->L;
   size_t count;
-  Text *keys = push_keys(L, index, &count);
+  Text *keys = bind_push_keys(L, index, &count);
   put(encoder, "{", 1);
   encoder->depth++;
   for (size_t i = 0; i < count; i++) {
@@ -490,7 +500,7 @@ void bind_encode_message(lua_State *L, int index, Buffer *out) {
     first = false;
   }
   size_t count;
-  Text *keys = push_keys(L, index, &count);
+  Text *keys = bind_push_keys(L, index, &count);
   for (size_t i = 0; i < count; i++) {
     if (is_message_key(keys[i])) continue;
     lua_pushlstring(L, keys[i].bytes, keys[i].size);

@@ -7,6 +7,7 @@
 #include <lua.h>
 #include <stdbool.h>
 #include "base/buffer.h"
+#include "base/text.h"
 
 void  bind_push_json(lua_State *L, const char *bytes, size_t size);     /* pushes the value of valid JSON */
 /* Appends the value at index as JSON; raises {code = "argument"} for values without a JSON form. */
@@ -15,6 +16,9 @@ void  bind_encode(lua_State *L, int index, Buffer *out);
    bytes (0: no limit), or beyond JSON_DEPTH_MAX levels. */
 void  bind_encode_within(lua_State *L, int index, int depth, size_t most, Buffer *out);
 void  bind_encode_message(lua_State *L, int index, Buffer *out);        /* keys in a message's usual order */
+/* The keys of the table at the absolute `index` in byte order, in a block that it pushes; the table holds their bytes.
+   Raises {code = "argument"} for keys that are no texts. */
+Text *bind_push_keys(lua_State *L, int index, size_t *count);
 bool  bind_is_json_list(lua_State *L, int index);                       /* a table that is marked as a list */
 /* The mark of a table, by which it is a list or raw JSON; 0 for plain tables and other values. Needs no memory. */
 int   bind_json_mark(lua_State *L, int index);

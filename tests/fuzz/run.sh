@@ -26,7 +26,7 @@ fi
 settings() {
   case $1 in
     fuzz_edits) echo -max_len=200 ;;
-    fuzz_sandbox) echo -max_len=400 -timeout=20 ;;
+    fuzz_sandbox) echo -max_len=400 -len_control=0 -timeout=20 ;;
     fuzz_regex) echo -max_len=400 tests/fuzz/seeds/regex ;;
     # Lua keeps its state between inputs, which looks like a leak to every one of them.
     fuzz_saved) echo -max_len=6000 -detect_leaks=0 tests/fuzz/seeds/saved ;;

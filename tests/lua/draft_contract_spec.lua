@@ -317,6 +317,23 @@ describe("an edit", function()
     assert.same({ role = "assistant", content = "short", name = "n", extra = { 1 } }, chat[1]:totable())
   end)
 
+  it("writes new fields in the order of their names, and names the first option that is wrong", function()
+    local chat = ebb.conversation {}
+    chat:append { { role = "assistant", content = "a" }, { role = "user", content = "u" } }
+    local fields, options = {}, { zz = 1 }
+    for letter in ("qwertyuioplkjhgfdsazxcvbnm"):gmatch "." do
+      fields["x" .. letter], options["x" .. letter] = 1, 1
+    end
+    trimmed(chat, function(draft)
+      assert.truthy(draft:replace(draft[1], fields))
+      local _, why = pcall(draft.messages, draft, options)
+      assert.matches("unknown option 'xa'", tostring(why))
+    end)
+    local names = {}
+    for name in chat[1].json:gmatch '"x(%a)"' do names[#names + 1] = name end
+    assert.equal("abcdefghijklmnopqrstuvwxyz", table.concat(names))
+  end)
+
   it("takes a message's own table back, and refuses a field that is a slip of the pen", function()
     local chat = ebb.conversation {}
     chat:append { role = "user", content = {
