@@ -503,8 +503,8 @@ EBB_API ebb_status ebb_chat_listen(ebb_chat *chat, ebb_listener listener, void *
 /* ---- filters ---- */
 
 /* Loads a filter from the text of its Lua file, as ebb_policy_load does a policy: it returns a function
-   of a message, or a table {filter, options, exact}; the function answers nil or true to keep a message,
-   false to drop it, a table to put in its place. */
+   of a message, or a table {filter, name, summary, options, check, exact}; the function answers nil or
+   true to keep a message, false to drop it, a table to put in its place. */
 EBB_API ebb_status ebb_filter_load(ebb_runtime *runtime, const char *name, const char *source, size_t size);
 EBB_API ebb_status ebb_filter_unload(ebb_runtime *runtime, const char *name);      /* EBB_UNKNOWN_NAME */
 /* Filters the visible list, within the runtime's limits: one batch, or nothing at all. name: of a
@@ -571,7 +571,7 @@ EBB_API ebb_status ebb_chat_query(ebb_chat *chat, const char *query, size_t size
 ** options: a JSON object or nothing: budget (default: the model's window less its
 ** output reserve), reserve, guards, dryRun, options {of the policy}.
 ** *report (may be NULL): {before, after, budget, trust, dropped, replaced, inserted,
-** kept, batch, refused, ledger [{action, seq, role, by, reason, tokens}]}.
+** kept, batch, refused, notes [{by, text}], ledger [{action, seq, role, by, reason, tokens}]}.
 ** EBB_CANNOT_FIT, EBB_OVER_BUDGET, EBB_POLICY, EBB_FUEL, EBB_DEADLINE ...
 */
 EBB_API ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options, size_t size,
@@ -630,8 +630,8 @@ EBB_API ebb_status ebb_register(ebb_runtime *runtime, const char *name, ebb_func
 **
 ** A window is state that the model reads as it is when a request is built. It lives
 ** beside the batches: a rollback brings back items, never windows. What shows it are
-** items, {"type": "window", "window": "todo"}, appended, inserted and trimmed as
-** messages are; only the last of the same window is shown.
+** items, {"type": "window", "window": "todo"} ({window = "todo"} in Lua), appended, inserted
+** and trimmed as messages are; only the last of the same window is shown.
 **
 **     open --item--> ebb_chat_render --> model --> ebb_chat_act --> results, for the model
 **                         ^                             |

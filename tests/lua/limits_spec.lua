@@ -14,6 +14,7 @@ local OTHERS = {
   ["lua/ebb/support/suggest.lua LIST_MAX"] = "what is shown",
   ["lua/ebb/support/lcs.lua PAIRS_MAX"] = "how carefully equal lines are searched",
   ["lua/ebb/macros/messages.lua VALUE_BYTES_MAX"] = "what is shown",
+  ["lua/ebb/macros/evaluate.lua SOURCE_BYTES_MAX"] = "what is shown",
   ["lua/ebb/macros/parse.lua LABEL_BYTES_MAX"] = "what is shown",
   ["lua/ebb/macros/parse.lua NAME_BYTES_MAX"] = "longer words are text",
   ["lua/ebb/macros/environment.lua"] = "a calendar's range",
@@ -138,7 +139,7 @@ describe("ebb limits", function()
   it("shows amounts as people write them", function()
     local text = command.does "limits"
     for _, words in ipairs { "a message%s+16 MiB%s+%-%-max%-message", "levels", "models.json%s+1 MiB\n",
-      "its time%s+120 s%s+%-%-model%-timeout", "windows of a conversation, closed ones too%s+65536 windows",
+      "its time%s+120 s%s+%-%-model%-timeout", "windows of a conversation, closed ones too%s+65,536 windows",
       "dice of a roll%s+100 dice" } do
       assert.truthy(text:find(words), words)
     end

@@ -22,7 +22,8 @@ function filter.declare(parser)
   options.quiet(parser)
   options.reading(parser)
   parser:epilog(options.examples {
-    [[ebb filter 'return function(m) return m.role ~= "tool" end' --input chat.json]],
+    [[ebb filter 'return function(m) return m.role ~= "tool" end' \
+    --input chat.json]],
     "ebb filter drop_tool_noise.lua:max=200 --input chat.jsonl -o short.jsonl",
   } .. "\n\nA filter answers true or nil to keep a message, false to drop it, a table to replace it.")
 end

@@ -46,7 +46,7 @@ limits.SECTIONS = {
     { "models.json", "ebb.cli.model_file BYTES_MAX", "bytes" },
     { "nodes in JSON", "ebb.workflow BYTES_MAX", "bytes" },
     { "rules", "ebb.cli.rules BYTES_MAX", "bytes" },
-    { "a policy, filter, processor, macro or module", "ebb.sandbox.script_file MAX", "bytes" },
+    { "a policy, filter, processor, macro, type of nodes or module", "ebb.sandbox.script_file MAX", "bytes" },
   },
   { title = "scripts of others",
     { "instructions", "ebb.sandbox.loader DEFAULT.fuel", "instructions", "--fuel, fuel of ebb.h, " .. AMOUNTS },
@@ -68,7 +68,7 @@ limits.SECTIONS = {
     { "coroutine.close in coroutine.close", "CLOSE_DEPTH", "levels" },
     { "the name of a module", "MODULE_NAME_MAX", "bytes" },
     { "an error message", "MESSAGE_MAX", "bytes" },
-    { "jumps that parsing may look through", "PARSE_JUMPS_MAX", "jumps" },
+    { "jumps that the parser of a script may follow", "PARSE_JUMPS_MAX", "jumps" },
     { "names that parsing may compare", "PARSE_LOOKS_MAX", "comparisons" },
     { "texts that a pipeline adds: memory, divided by", "ebb.pipeline.run_budget SHARE", "", "--memory" },
     { "a trusted processor's call", "ebb.pipeline.engine FUEL", "instructions" },
@@ -191,7 +191,9 @@ local function amount_of(limit)
       end
     end
   end
-  local number = core.tostring(limit.value)
+  local number = core.tostring(limit.value):gsub("^%d+", function(digits)   -- 268,435,455
+    return (digits:reverse():gsub("%d%d%d", "%0,"):reverse():gsub("^,", ""))
+  end)
   return limit.unit == "" and number or number .. " " .. limit.unit
 end
 

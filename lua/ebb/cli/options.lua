@@ -75,7 +75,7 @@ end
 options.OWN_POLICY = [[
 Your own policy is a Lua file, such as:
   return function(draft, budget) draft:drop_oldest { to = budget } end
-'ebb help policies-in-lua' says more; scripts/policies in the sources has examples.]]
+'ebb help policies-in-lua' says more; share/doc/ebb/examples/policies has examples.]]
 
 function options.input(parser)
   parser:argument("file", "JSON array, JSONL or request body; - is standard input."):args("?")

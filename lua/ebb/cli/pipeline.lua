@@ -45,7 +45,7 @@ function command.declare(parser)
   parser:epilog(options.examples {
     "ebb pipeline chat.json --agent agent.json --model gpt-4o -o request.json",
     "ebb pipeline chat.json --agent agent.json --preview",
-    "ebb pipeline chat.json --agent agent.json --set token-limiter.budget=8000 --show-config",
+    "ebb pipeline chat.json --agent agent.json \\\n    --set token-limiter.budget=8000 --show-config",
   })
 end
 

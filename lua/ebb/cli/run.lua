@@ -16,7 +16,8 @@ local run = {}
 
 function run.declare(parser)
   parser:epilog(options.examples { "ebb run script.lua one two", "ebb run flow.lua --input chat.json -o out.json" }
-    .. "\n\nNodes are a list of steps, run in order on --input:\n  return " .. nodes.form)
+    .. "\n\nNodes are a list of steps, run in order on --input:\n  return "
+    .. nodes.form:gsub("}, {", "},\n    {"))
   parser:argument("script", "Lua file: a script, or one that returns nodes; or nodes in JSON.")
   parser:argument("arguments", "For the script; put -- before those that begin with a dash."):args("*")
     :argname("<argument>")

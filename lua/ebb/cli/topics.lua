@@ -40,7 +40,9 @@ A policy is a Lua file that returns a function, or a table with options:
 
   return {
     name = "mine", summary = "what it does",
-    options = { keep = { type = "integer", default = 4, min = 0, help = "units" } },
+    options = {
+      keep = { type = "integer", default = 4, min = 0, help = "units" },
+    },
     trim = function(draft, budget, options) ... end,
   }
 
@@ -58,7 +60,9 @@ A filter is a Lua file, or a text on the command line, that returns a function. 
 
   return function(message, options)
     if message.role == "tool" and #message.text > 2000 then
-      return { role = "tool", tool_call_id = message.call.id, content = message.text:sub(1, 2000) }
+      local copy = message:totable()
+      copy.content = message.text:sub(1, 2000)
+      return copy
     end
   end
 
@@ -70,10 +74,13 @@ A processor is a Lua file that returns a table. It changes context.messages, cop
 
   return {
     id = "shout", name = "Shout", priority = 900,
-    config_fields = { { key = "mark", type = "text", default = "!", label = "what it adds" } },
+    config_fields = {
+      { key = "mark", type = "text", default = "!", label = "what it adds" },
+    },
     execute = function(context, config)
       local last = context.messages[#context.messages]
-      last.content = context:expand("{{char}} says: ") .. last.content .. config.mark
+      local says = context:expand("{{char}} says: ")
+      last.content = says .. last.content .. config.mark
       context:log("info", "shouted")
     end,
   }
@@ -122,7 +129,9 @@ the run. A step with options is a type of your own:
   tag.lua:
   return {
     name = "tag",
-    fields = { word = { type = "string", required = true, help = "what to look for" } },
+    fields = {
+      word = { type = "string", required = true, help = "what to look for" },
+    },
     run = function(chat, options) ... end,
   }
 
@@ -136,8 +145,8 @@ half-open. Fields stand beside "operation", or in an object of its name.
   append     messages
   insert     position, messages
   replace    index, message
-  truncate   one of keepFirst, keepLast, removeFirst, removeLast, range, role;
-             scope, wholeUnits
+  truncate   any of role, keepFirst, keepLast, removeFirst, removeLast,
+             range; scope, wholeUnits
   clear      keepSystemMessage
   filter     roles, contentContains, contentExcludes, includeNames,
              excludeNames, includeIds, excludeIds, excludeToolCalls,
@@ -148,11 +157,14 @@ half-open. Fields stand beside "operation", or in an object of its name.
   {"operation": "append", "messages": [{"role": "user", "content": "Hi"}]} ]]
 
 TEXTS.environment = [[
-  COLUMNS          cells of a line where output goes to no terminal; unset: nothing is cut
+  COLUMNS          cells of a line where output goes to no terminal;
+                   unset: nothing is cut
   EBB_VOCAB_PATH   a folder of vocabularies that is searched first
   NO_COLOR         no colours
   TERM=dumb        no colours, no progress
-  XDG_CONFIG_HOME  ebb/models.json: your models and prices; ebb/policies, ebb/filters (default ~/.config)
+  XDG_CACHE_HOME   ebb/vocab: vocabularies that were checked (default ~/.cache)
+  XDG_CONFIG_HOME  ebb/models.json: your models and prices; ebb/policies,
+                   ebb/filters (default ~/.config)
   XDG_DATA_HOME    ebb/vocab: vocabularies (default ~/.local/share)
   XDG_STATE_HOME   ebb/history: lines of `ebb repl` (default ~/.local/state)]]
 

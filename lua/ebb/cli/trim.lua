@@ -44,8 +44,8 @@ function trim.declare(parser)
   options.reading(parser)
   parser:epilog(options.examples {
     "ebb trim chat.json --budget 8000 --explain -o trimmed.json",
-    "ebb trim chat.json --budget 8000 --policy 'clear_tool_uses;keep_recent:keep=6'",
-    "ebb trim --replay chat.json --budget 8000 --policy keep_recent --policy a.lua",
+    "ebb trim chat.json --budget 8000 \\\n    --policy 'clear_tool_uses;keep_recent:keep=6'",
+    "ebb trim --replay chat.json --budget 8000 \\\n    --policy keep_recent --policy a.lua",
   } .. "\n\n" .. options.OWN_POLICY)
 end
 

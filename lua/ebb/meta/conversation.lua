@@ -128,7 +128,7 @@ function Conversation:clear(options) end
 ---@field limits? ebb.Limits   of a file or text
 ---@field trusted? boolean     runs those in the program's own state, without limits
 ---@class ebb.Filter           Conditions; all hold
----@field roles? ebb.Role[]    keeps messages of these roles; an empty list is no condition
+---@field roles? ebb.Role[]    keeps messages of these roles (or of one: a text); an empty list is no condition
 ---@field content_contains? string[]   keeps messages whose text contains one of these
 ---@field content_excludes? string[]   removes messages whose text contains one of these
 ---@field include_names? string[]      keeps messages with one of these names
@@ -220,7 +220,7 @@ function Conversation:apply(operations) end
 ---@return integer batch
 ---@return { local: table, global: table } variables   as the macros left them
 function Conversation:input(text, options) end
---- Everything as the seeds' state table (camelCase, positions from 0).
+--- All messages, batches and statistics as one table (camelCase, positions from 0).
 ---@return table
 function Conversation:state() end
 --- What a batch did to which message, and why; nil for operations, which say it themselves.
@@ -310,7 +310,7 @@ function Conversation:calibration() end
 --- Lets policies edit a draft until it fits the budget, and makes that one batch; whatever fails, nothing changes.
 ---@param options? ebb.Trim|string|function   a policy alone needs no table: chat:trim "keep_recent"
 ---@return ebb.TrimReport? report
----@return ebb.Error? problem code: "cannot_fit", "over_budget" or "policy"
+---@return ebb.Error? problem  code: "cannot_fit", "over_budget" or "policy"
 function Conversation:trim(options) end
 --- The list in the shape and bytes of what was loaded; an array for a new conversation.
 ---@return string

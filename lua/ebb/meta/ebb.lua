@@ -103,7 +103,7 @@ function ebb.tokenizer(encoding) end
 ---@param chat ebb.Conversation
 ---@param options? ebb.Replay
 ---@return ebb.ReplayResult[]? results    one per policy
----@return ebb.Error? problem code: "policy": one of them failed
+---@return ebb.Error? problem  code: "policy": one of them failed
 function ebb.replay(chat, options) end
 
 --- Makes a pipeline. Reads and checks the files that the options name; raises what is wrong with them.

@@ -72,7 +72,8 @@ function Environment:instant() end
 
 ---@class ebb.MacroReport
 ---@field unknown { name: string, position: integer }[]
----@field errors { level: "error"|"warning", code: string, name: string?, position: integer, message: string }[]
+---@field errors { level: "error"|"warning", code: string, name: string?, position: integer, message: string,
+---                                source: string? }[]   source: the macro as it stands
 ---@field volatile string[]        names of the volatile macros in the text
 ---@field stability "stable"|"session"|"turn"|"volatile"   of the least stable part of the text
 ---@field least? { name: string, position: integer }   the macro that makes it so; nil if all is stable

@@ -1,8 +1,7 @@
 ---@meta
 --- Pipelines, and what authors of processors write.
 
---- What makes the body of a request from a conversation; lua/ebb/pipeline/context.lua
---- describes what processors get.
+--- What makes the body of a request from a conversation; ebb.Context is what processors get.
 ---@class ebb.PipelineOptions
 ---@field agent? string|table      a file (JSON in camelCase, or Lua), or a table in snake_case: name, presets, rules,
 ---                                processors, variables, parameters, asset_root ...
@@ -53,7 +52,7 @@ local Pipeline = {}
 ---@param chat ebb.Conversation
 ---@param options? { preview?: boolean, trace?: function }   trace(step, messages, failure) is called after each
 ---@return ebb.PipelineResult? result
----@return ebb.Error? problem names the processor that failed; code: "cannot_fit", "processor", "absent" ...
+---@return ebb.Error? problem  names the processor that failed; code: "cannot_fit", "processor", "absent" ...
 ---@return { logs: table[] }? partial
 function Pipeline:run(chat, options) end
 --- The same run, without effects outside of it.
@@ -163,8 +162,9 @@ function Context:log(level, message, details) end
 --- Expands macros in a text of the agent or the user; their problems are logged.
 ---@param text string
 ---@param options? { values?: table }   values: further variables, by name
+---@param where? string            what the text is, for the log: "preset message 1"
 ---@return string
-function Context:expand(text, options) end
+function Context:expand(text, options, where) end
 --- Asks the host: "transcribe", "asset", "retrieve". Within a run the same request has one answer,
 --- so a stage that is tried twice asks once.
 ---@param service string

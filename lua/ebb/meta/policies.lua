@@ -22,16 +22,16 @@
 local Draft = {}
 --- The messages that the walk chooses, with their tokens: `for message, tokens in draft:messages { role = "tool" } do`.
 ---@param walk? ebb.Walk
----@return fun(): ebb.Message?, integer? tokens
+---@return fun(): ebb.Message?, integer?   # a message and its tokens
 function Draft:messages(walk) end
 --- The units that the walk chooses, with what most loops ask of them:
 --- `for unit, tokens, age in draft:units { from = "oldest", droppable = true } do ... end`.
 ---@param walk? ebb.Walk
----@return fun(): ebb.Unit?, integer? tokens, integer? age
+---@return fun(): ebb.Unit?, integer?, integer?   # a unit, its tokens, its age
 function Draft:units(walk) end
 --- The turns, in the same way.
 ---@param walk? ebb.Walk
----@return fun(): ebb.Turn?, integer? tokens, integer? age
+---@return fun(): ebb.Turn?, integer?, integer?   # a turn, its tokens, its age
 function Draft:turns(walk) end
 --- The newest message that the walk would give.
 ---@param walk? ebb.Walk
@@ -105,12 +105,13 @@ function Draft:note(text) end
 ---@field help? string
 
 ---@class ebb.Policy
----@field name string
+---@field name? string         default: the file's name without .lua
 ---@field summary? string
 ---@field help? string         what `ebb policies NAME` says below the options
 ---@field example? string      a command line
 ---@field options? table<string, ebb.OptionDeclaration>
----@field check? fun(options: table): string?   what is wrong with options that are right one by one
+---@field check? fun(options: table): string|boolean?, string?   what is wrong with options that are right one by one:
+---                            a text, or nil and a text; nil, false or true: nothing
 ---@field trim fun(draft: ebb.Draft, budget: integer, options: table)
 
 ---@class ebb.Limits         Of one run of a file's or text's functions; 0: no such limit
@@ -127,7 +128,8 @@ function Draft:note(text) end
 ---@field name? string
 ---@field summary? string
 ---@field options? table<string, ebb.OptionDeclaration>
----@field check? fun(options: table): string?   what is wrong with options that are right one by one
+---@field check? fun(options: table): string|boolean?, string?   what is wrong with options that are right one by one:
+---                            a text, or nil and a text; nil, false or true: nothing
 ---@field exact? boolean       may tear units
 ---@field filter fun(message: ebb.Message, options: table): any
 

@@ -13,7 +13,7 @@
 ---@class ebb.WindowOptions
 ---@field id? string           1 to 256 bytes; required by open
 ---@field description? string
----@field content? string|table|fun(window: ebb.Window): string|table|nil
+---@field content? string|table|fun(window: ebb.Window): string|table
 ---                           text; elements: {"item", id = 1, "text", ...}, a list of these, {window = id} for a nested
 ---                           window; or a function that returns either, called once per rendering within limits:
 ---                           5 million instructions, 256 KiB of markup, 10,000 nodes. A function is not saved
@@ -87,7 +87,7 @@ function Windows:list() end
 --- hidden ones are skipped.
 ---@param options? ebb.Render
 ---@return ebb.MessageTable[]? messages
----@return ebb.Error? problem code: "cannot_fit" or "over_budget"
+---@return ebb.Error? problem  code: "cannot_fit" or "over_budget"
 function Windows:render(options) end
 --- Counts of messages: in all, without obsolete items, obsolete items, items of windows; and the tokens of the request.
 ---@return { total: integer, active: integer, obsolete: integer, windows: integer, estimated_tokens: integer }

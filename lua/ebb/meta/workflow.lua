@@ -1,8 +1,8 @@
 ---@meta
 --- ebb.workflow: lists of nodes, run in order on a conversation. `require "ebb.workflow"` is the same table.
 
----@alias ebb.Workflow table[]|{ nodes: table[], name: string?, types: (string|ebb.OwnNodeType)[]?, folder: string? }
----    a list of nodes, or a table with one. types: of nodes, beside the built-in ones: tables, or Lua files that return
+---@alias ebb.Workflow table[]|table|{ nodes: table[], name: string?, types: (string|ebb.OwnNodeType)[]?, folder: string? }
+---    a list of nodes, a node alone, or a table with a list. types: of nodes, beside the built-in ones: tables, or Lua files that return
 ---    some. folder: names of files are looked for there first, then in the current folder; `load` sets it
 
 ---@class ebb.OwnNodeType         A type of nodes that a workflow brings along
@@ -10,7 +10,8 @@
 ---@field summary? string
 ---@field example? string
 ---@field fields? table<string, ebb.OptionDeclaration>   of a node, beside type, id and name
----@field check? fun(options: table): string?   what is wrong with options that are right one by one
+---@field check? fun(options: table): string|boolean?, string?   what is wrong with options that are right one by one:
+---                            a text, or nil and a text; nil, false or true: nothing
 ---@field run fun(chat: ebb.Conversation, options: table): any, string?   fails: an error, or nil and a reason
 
 ---@class ebb.workflow
@@ -37,7 +38,7 @@ function nodes.load(path) end
 ---@param value any
 ---@return boolean
 function nodes.is_workflow(value) end
---- The types of nodes, with their options and an example of each.
+--- The types of nodes, with their options and an example of each; `prepare` is for `check`.
 ---@param workflow? ebb.Workflow   with its own types, too
----@return table<string, { summary: string, example: string, fields?: table }>
+---@return table<string, { summary: string, example: string, fields?: table, prepare: function }>
 function nodes.types(workflow) end

@@ -29,7 +29,8 @@ function errors.page(sources)
     "## Codes of errors\n", [[
 In Lua an invalid edit or argument raises an error object `{code, message, hint}`, whose `tostring` is readable; calls
 that the world may refuse (`trim`, `load`, `save`) return `nil` and such an object. In C the codes are the names of
-`ebb_status` in small letters, and `ebb_last_error` has code and message. Whatever failed, nothing has changed.]],
+`ebb_status` in small letters, and `ebb_last_error` has code and message. Whatever failed, nothing has changed; of a
+workflow, nothing that the failed node did: the nodes before it have their batches.]],
     markdown.table({ "code", "" }, codes),
   })
 end

@@ -9,7 +9,9 @@ local pages = {}
 function pages.page()
   local parts = { "What exceeds a limit is refused, and nothing has changed. `ebb limits` lists the same." }
   for _, section in ipairs(limits.tables()) do
-    parts[#parts + 1] = "## " .. section.title:gsub("^%l", string.upper) .. "\n"
+    local is_command = section.title:find "^ebb "
+    local title = is_command and markdown.code(section.title) or section.title:gsub("^%l", string.upper)
+    parts[#parts + 1] = "## " .. title .. "\n"
     parts[#parts + 1] = markdown.table({ "limit", "", "raised by" }, section.rows)
   end
   return markdown.page("Limits", parts)

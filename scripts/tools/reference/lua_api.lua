@@ -40,7 +40,9 @@ local function value_rows(values)
   local rows = {}
   for i, value in ipairs(values) do
     local name = value.name and code(value.name .. (value.optional and value.name ~= "..." and "?" or "")) or ""
-    rows[i] = { name, code((value.type:gsub("%?$", ""))), value.text }
+    local type = value.type
+    if not type:find "^fun%(" then type = type:gsub("%?$", "") end   -- the ? behind a function is its result's
+    rows[i] = { name, code(type), value.text }
   end
   return rows
 end

@@ -67,7 +67,8 @@ function manual.page(exits)
     "ebb trim chat.json \\-\\-budget 4000 \\-\\-explain \\-o trimmed.json",
     "ebb count chat.json \\-\\-by message",
     "ebb trim \\-\\-replay chat.json \\-\\-budget 8000 \\-\\-policy keep_recent \\-\\-policy stable_prefix",
-    ".fi", ".SH SEE ALSO", "The guide and the reference in PREFIX/share/doc/ebb.")
+    ".fi", ".SH SEE ALSO", "The guide, the reference and examples are in share/doc/ebb "
+    .. "below the folder of the installation: /usr/local/share/doc/ebb, or /usr/share/doc/ebb.")
   return table.concat(lines, "\n") .. "\n"
 end
 
