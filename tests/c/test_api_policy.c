@@ -115,6 +115,7 @@ static void what_is_no_policy_is_refused(void **state) {
     {"mine", "return 5", EBB_SHAPE, "number"},
     {"mine", "return { trim = function() end, sumary = 'x' }", EBB_SHAPE, "sumary"},
     {"mine", "error 'no'", EBB_SCRIPT, "mine:1: no"},
+    {"mine", "local ebb = require 'ebb'\nebb.load 'x'", EBB_UNKNOWN_NAME, "mine:2: ebb.load is not available"},
     {"mine", "while true do end", EBB_FUEL, "fuel"},
     {"keep_recent", "return function() end", EBB_ARGUMENT, "built-in"},
     {"no/path", "return function() end", EBB_ARGUMENT, "no/path"},

@@ -401,3 +401,72 @@ it("a content function that returns nothing fails in its window", function()
   chat.windows:open { id = "x", content = function() end }
   assert.matches("content failed: its function returned nothing", chat.windows:get("x"):markup(), 1, true)
 end)
+
+describe("options that a script declares", function()
+  for _, case in ipairs {
+    { "a policy", "processors", "return { trim = function() end, fields = {} }", "did you mean 'options'?",
+      function(path) return select(2, helper.conversation("u1"):trim { policy = path, budget = 9 }) end },
+    { "a type of nodes", "types", "return { name = 'tag', run = function() end, options = {} }", "did you mean 'fields'?",
+      function(path) return refusal(ebb.workflow.check, { nodes = { { type = "tag" } }, types = { path } }) end },
+    { "a processor", "processors", "return { id = 'x', name = 'X', execute = print, options = {} }",
+      "did you mean 'config_fields'?",
+      function(path) return refusal(ebb.pipeline, { processors = { path } }) end },
+  } do
+    it(("of %s under another kind's name are told the right one"):format(case[1]), function()
+      local path = helper.lua_file(case[3])
+      finally(helper.clean)
+      assert.equal(case[4], case[5](path).hint)
+    end)
+  end
+
+  it("are either required or have a default", function()
+    local path = helper.lua_file "return { trim = print, options = { n = { type = 'integer', required = true, default = 1 } } }"
+    finally(helper.clean)
+    local _, problem = helper.conversation("u1"):trim { policy = path, budget = 9 }
+    assert.matches("options.n: a required option has no default", problem.message, 1, true)
+  end)
+
+  it("show in the example of a type of nodes, so that it can run", function()
+    local type_of_nodes = { name = "redact", run = function() end, fields = {
+      word = { type = "string", required = true }, n = { type = "integer" },
+      role = { type = "choice", choices = { "user" }, required = true }, at = { type = "integer", required = true },
+    } }
+    local example = ebb.workflow.types({ nodes = {}, types = { type_of_nodes } }).redact.example
+    assert.equal('{ type = "redact", at = 1, role = "user", word = "..." }', example)
+    assert.truthy(ebb.workflow.check { nodes = { load("return " .. example)() }, types = { type_of_nodes } })
+  end)
+end)
+
+describe("examples in help", function()
+  local TOPICS = { "policies-in-lua", "filters-in-lua", "processors-in-lua", "macros-in-lua", "workflows", "operations",
+    "environment" }
+
+  --- The lines of code and of lists in a help text.
+  local function indented(words, columns, from)
+    command.make_folder()
+    finally(command.remove_folder)
+    command.columns = columns
+    local text = command.does(words)
+    command.columns = nil
+    local lines = {}
+    for line in text:sub(from and text:find(from) or 1):gmatch "[^\n]+" do
+      if line:find "^ " then lines[#lines + 1] = line end
+    end
+    return lines
+  end
+
+  for _, topic in ipairs(TOPICS) do
+    it("are whole at 80 columns: " .. topic, function()
+      assert.same(indented("help " .. topic, 200), indented("help " .. topic, 80))
+    end)
+  end
+
+  for _, name in ipairs { "trim", "filter", "apply", "run", "pipeline", "rules", "count", "check", "inspect",
+    "diff", "repl", "macros" } do
+    it("are whole at 80 columns: " .. name, function()
+      local lines = indented("help " .. name, 200, "\nExamples:")
+      assert.truthy(lines[1])
+      assert.same(lines, indented("help " .. name, 80, "\nExamples:"))
+    end)
+  end
+end)

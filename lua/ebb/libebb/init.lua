@@ -20,7 +20,6 @@ local script_face = require "ebb.sandbox.script_face"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
-local traceback = require "ebb.support.traceback"
 local vocabularies = require "ebb.models.vocabularies"
 
 local api = {}
@@ -158,11 +157,15 @@ local function compile(name, source)
   return chunk or refuse("syntax", problem)
 end
 
---- What a compiled script returns; its errors have their line.
+--- What a compiled script returns. Refusals get the script's line, which other errors have.
 local function run_script(chunk)
-  local ok, value, code = traceback.call(chunk, chunk)
-  if not ok then refuse(code or "script", value) end
-  return value
+  local describe = require("ebb.support.traceback").handler(chunk)
+  local ok, value = xpcall(chunk, function(problem)
+    return core.is_error(problem) and describe(problem) or problem
+  end)
+  if ok then return value end
+  if type(value) == "table" and getmetatable(value) == nil then refuse(value.code, value.message) end
+  return error(value, 0)
 end
 
 --- What the text of a script returns.
@@ -247,6 +250,10 @@ local function encode_report(report)
   local result = {}
   for _, name in ipairs(COUNTS) do
     result[name] = report[name]
+  end
+  result.notes = json.array {}
+  for i, note in ipairs(report.ledger:notes()) do
+    result.notes[i] = { by = note.by, text = note.text }
   end
   return json.encode(result), report.ledger
 end

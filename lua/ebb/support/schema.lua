@@ -504,6 +504,7 @@ local DECLARATION = {
     if (declaration.min or declaration.max) and not is_number then return "only numbers have min and max" end
     if declaration.type == "choice" and not declaration.choices then return "a choice needs choices = { ... }" end
     if declaration.default == nil then return nil end
+    if declaration.required then return "a required option has no default" end
     local _, problems = schema.read(declaration, declaration.default, { options = true })
     if problems then return "default: " .. problems[1].message, problems[1].hint end
   end,

@@ -9,6 +9,9 @@ local refuse = require "ebb.support.refuse"
 
 local suggest = {}
 
+--- Names under which scripts declare their options: policies and filters, nodes, processors.
+local SAME = { options = true, fields = true, config_fields = true }
+
 local LIST_MAX = 8   -- where nothing is near, so many names are still listed
 
 local function fold(name)
@@ -40,6 +43,12 @@ local function distance(a, b)
   return before[#b]
 end
 
+local function same_in(name, names)
+  for _, candidate in ipairs(SAME[name] and names or {}) do
+    if SAME[candidate] then return candidate end
+  end
+end
+
 ---@param name string
 ---@param names string[]
 ---@return string?
@@ -53,7 +62,7 @@ function suggest.nearest(name, names)
       best, best_distance = candidate, d
     end
   end
-  return best
+  return best or same_in(name, names)
 end
 
 --- The hint for a wrong name.

@@ -14,6 +14,7 @@ local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 local step = require "ebb.workflow.step"
+local tables = require "ebb.support.tables"
 
 local own_types = {}
 
@@ -34,6 +35,23 @@ local DECLARATION = {
   },
 }
 
+--- A value that a field takes, as Lua source.
+local function sample_of(field)
+  if field.choices then return ("%q"):format(field.choices[1]) end
+  local samples = { integer = field.min or 1, number = field.min or 1, boolean = "true", list = "{}", table = "{}" }
+  return tostring(samples[field.type] or '"..."')
+end
+
+--- A node of the type with all fields that it needs.
+local function example_of(declaration)
+  local words = { ('type = "%s"'):format(declaration.name) }
+  for _, name in ipairs(tables.keys(declaration.fields or {})) do
+    local field = declaration.fields[name]
+    if field.required then words[#words + 1] = ("%s = %s"):format(name, sample_of(field)) end
+  end
+  return ("{ %s }"):format(table.concat(words, ", "))
+end
+
 --- The type as nodes are prepared by it.
 ---@param declaration table
 ---@return ebb.NodeType
@@ -41,7 +59,7 @@ local function type_of(declaration)
   local name, check, run = declaration.name, declaration.check, declaration.run
   return {
     summary = declaration.summary or "a type of the workflow's own",
-    example = declaration.example or ('{ type = "%s" }'):format(name), fields = declaration.fields or {},
+    example = declaration.example or example_of(declaration), fields = declaration.fields or {},
     prepare = function(options)
       schema.check_together(check, options, name, "script")
       return function(chat) return step.call(run, chat, options) end
