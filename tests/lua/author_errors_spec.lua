@@ -404,23 +404,25 @@ end)
 
 describe("options that a script declares", function()
   for _, case in ipairs {
-    { "a policy", "processors", "return { trim = function() end, fields = {} }", "did you mean 'options'?",
+    { "a policy", "return { trim = function() end, fields = {} }", "did you mean 'options'?",
       function(path) return select(2, helper.conversation("u1"):trim { policy = path, budget = 9 }) end },
-    { "a type of nodes", "types", "return { name = 'tag', run = function() end, options = {} }", "did you mean 'fields'?",
+    { "a type of nodes", "return { name = 'tag', run = function() end, options = {} }",
+      "did you mean 'fields'?",
       function(path) return refusal(ebb.workflow.check, { nodes = { { type = "tag" } }, types = { path } }) end },
-    { "a processor", "processors", "return { id = 'x', name = 'X', execute = print, options = {} }",
+    { "a processor", "return { id = 'x', name = 'X', execute = print, options = {} }",
       "did you mean 'config_fields'?",
       function(path) return refusal(ebb.pipeline, { processors = { path } }) end },
   } do
     it(("of %s under another kind's name are told the right one"):format(case[1]), function()
-      local path = helper.lua_file(case[3])
+      local path = helper.lua_file(case[2])
       finally(helper.clean)
-      assert.equal(case[4], case[5](path).hint)
+      assert.equal(case[3], case[4](path).hint)
     end)
   end
 
   it("are either required or have a default", function()
-    local path = helper.lua_file "return { trim = print, options = { n = { type = 'integer', required = true, default = 1 } } }"
+    local path = helper.lua_file("return { trim = print, "
+      .. "options = { n = { type = 'integer', required = true, default = 1 } } }")
     finally(helper.clean)
     local _, problem = helper.conversation("u1"):trim { policy = path, budget = 9 }
     assert.matches("options.n: a required option has no default", problem.message, 1, true)
