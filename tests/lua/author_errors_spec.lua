@@ -280,14 +280,14 @@ describe("a model that nearly has a known name", function()
     return lines
   end
 
-  it("is a warning; a known or quite different one is none", function()
+  it("is a warning, unless the name is known or quite different", function()
     assert.same({ "request: model 'gpt-4oo' is unknown: did you mean 'gpt-4o'?" }, logs_of "gpt-4oo")
     assert.same({}, logs_of "gpt-4o")
     assert.same({}, logs_of "the-model-of-my-own-house")
   end)
 end)
 
-describe("a workflow that is wrong", function()
+describe("a workflow", function()
   local function folder_of(files)
     command.make_folder()
     finally(command.remove_folder)
@@ -311,7 +311,7 @@ describe("a workflow that is wrong", function()
       select(2, ebb.workflow.load(command.path_of "w.json")).message, 1, true)
   end)
 
-  it("is none where a node stands alone", function()
+  it("may be a node alone", function()
     folder_of { ["w.json"] = '{"type":"trim","budget":400}', ["w.lua"] = "return { type = 'trim', budget = 400 }",
       ["in.json"] = '[{"role":"user","content":"u"}]' }
     for _, name in ipairs { "w.json", "w.lua" } do
