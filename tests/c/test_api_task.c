@@ -110,6 +110,28 @@ static void what_was_appended_stays_on_top(void **state) {
   host_close(&host, runtime);
 }
 
+static void limits_of_a_call_are_left_out_with_a_word(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 30);
+  start_script(runtime, chat,
+               "local chat = ... chat:trim { budget = 200, limits = {} } chat:trim { budget = 200 }");
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
+  ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
+  assert_string_equal(host.log, "");
+  start_script(runtime, chat,
+               "local chat = ... for _ = 1, 2 do assert(chat:trim { budget = 150, limits = { fuel = 1 } }) end\n"
+               "chat:filter { function() end, limits = { deadline = 1 } }");
+  assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
+  ebb_task_free(next_event(runtime, EBB_EVENT_DONE).task);
+  assert_string_equal(host.log, "chat:trim: limits: the host's hold here, for all of a script; these are left out\n");
+  host_close(&host, runtime);
+}
+
 /* Both appended: what the task made of the batch is one batch of its own. */
 static void two_that_append_do_not_mix(void **state) {
   (void)state;
@@ -341,7 +363,8 @@ static void a_recording_is_played_under_policies(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_recording_is_played_under_policies),
-    cmocka_unit_test(a_task_trims_in_slices), cmocka_unit_test(what_was_appended_stays_on_top),
+    cmocka_unit_test(a_task_trims_in_slices),
+    cmocka_unit_test(limits_of_a_call_are_left_out_with_a_word), cmocka_unit_test(what_was_appended_stays_on_top),
     cmocka_unit_test(two_that_append_do_not_mix), cmocka_unit_test(any_other_change_is_a_conflict),
     cmocka_unit_test(models_are_asked_and_may_refuse), cmocka_unit_test(tasks_fail_one_by_one),
     cmocka_unit_test(tasks_get_equal_shares), cmocka_unit_test(a_step_keeps_its_time),

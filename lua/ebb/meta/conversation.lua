@@ -283,7 +283,7 @@ function Conversation:calibration() end
 ---@field reserve? integer     tokens to leave free
 ---@field guards? boolean      false lets policies drop what is guarded
 ---@field dry_run? boolean
----@field limits? ebb.Limits   of each policy that is a file or a text
+---@field limits? ebb.Limits   of each policy that is a file or a text; in libebb the host's hold, and the log says so
 ---@field trusted? boolean     runs those in the program's own state, with all that it may do and without limits
 ---@field encoding? string     counts by this encoding, in this trim only
 ---@field model? string|fun(request: ebb.ModelRequest): (string|table)?, string?  a name: counts for this model, in

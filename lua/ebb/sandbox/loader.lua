@@ -76,6 +76,17 @@ function loader.limit(limits, name, messages)
   return loader.DEFAULT[name] + loader.PER_MESSAGE[name] * (messages or 0)
 end
 
+local limits_reported = false
+
+--- Says once that a call's own limits do not hold: in libebb all of a script runs within the host's.
+---@param limits? ebb.Limits
+---@param method string         "trim"
+function loader.tell_limits(limits, method)
+  if sandbox or limits_reported or not limits or next(limits) == nil then return end
+  limits_reported = true
+  log.write(("chat:%s: limits: the host's hold here, for all of a script; these are left out"):format(method))
+end
+
 local function set_limits(box, limits, messages)
   local microseconds = math.ceil(loader.limit(limits, "deadline", messages) * 1000)
   sandbox.limit(box, loader.limit(limits, "fuel", messages), microseconds, loader.limit(limits, "memory", messages))

@@ -398,6 +398,7 @@ function filter.run(chat, argument, filter_conditions)
   if not is_call(argument) then argument = { argument } end
   if argument[1] == nil then return filter_conditions(chat, nil) end
   local values = schema.options(CALL, call.read(argument, "filter", "filter"), "filter")
+  loader.tell_limits(values.limits, "filter")
   local definition = filter.find(values.filter, values)
   if definition then return run_one(chat, definition, values.options, values.limits) end
   if values.options ~= nil then refuse("argument", "conditions have no options: they stand in one table") end

@@ -17,6 +17,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local memory = require "ebb.trim.memory"
 local models = require "ebb.models"
+local loader = require "ebb.sandbox.loader"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
 local running = require "ebb.trim.run"
@@ -46,6 +47,7 @@ local function read_options(chat, options)
   if core.type(chat) ~= "Conversation" then refuse("argument", "trim needs a conversation", "chat:trim { ... }") end
   options = call.read(options, "policy", "trim")
   local values = schema.options(trim_options.fields, options, "trim", "chat:trim { budget = 8000 }")
+  loader.tell_limits(values.limits, "trim")
   local name = type(values.model) == "string" and values.model or nil
   local counter, model
   if values.encoding or name then
