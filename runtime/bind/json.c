@@ -278,7 +278,7 @@ static void put_list(Encoder *encoder, int index) {
 
 static int compare_texts(const void *a, const void *b) { return text_compare(*(const Text *)a, *(const Text *)b); }
 
-/* The name of a key that is no text, for errors: of several the least, so that it is the same in each run. Pushes it. */
+/* Pushes the name of a key that is no text, for errors: of several the least, so that it is the same in each run. */
 static const char *push_other_key(lua_State *L, int index) {
   const char *least = NULL;
   lua_pushnil(L);            /* ... least */

@@ -91,7 +91,7 @@ local OTHERS = {
   "print('hash', hash)", "meet(nil, math.random($number))", "draft.memory.hash = hash",
   "draft:note('n' .. hash)", "if draft:tokens() > budget then pcall(draft.drop, draft, hash % #draft + 1) end",
   "pcall(draft.replace, draft, hash % #draft + 1, { content = 'short ' .. hash })",
-  "pcall(draft.replace, draft, hash % #draft + 1, { content = 'f', zeta = 1, alpha = 2, gamma = { b = 1, a = 2 }, n = 3 })",
+  "pcall(draft.replace, draft, hash % #draft + 1, { content = 'f', zeta = 1, alpha = 2, beta = { b = 1, a = 2 } })",
   "print('error', pcall(draft.messages, draft, { wrong = 1, other = 2, third = 3 }))",
   "print('error', pcall(require('ebb').json.encode, { [1.5] = 1, [true] = 2, [-3.5] = 3, x = 4 }))",
   "pcall(draft.insert, draft, 1 + hash % #draft, { role = 'user', content = 'in' })",
