@@ -112,8 +112,11 @@ local function comparison(a, b, skipped)
 
   --- What stands between two partners: places in `a` and in `b`.
   function self.gap(removed, added)
-    local by_id = has_id(a.messages, removed) and has_id(b.messages, added)
-    local match = lcs.match(roles_of(a, removed, by_id, "-"), roles_of(b, added, by_id, "+"))
+    local match = {}
+    if #removed > 0 and #added > 0 then
+      local by_id = has_id(a.messages, removed) and has_id(b.messages, added)
+      match = lcs.match(roles_of(a, removed, by_id, "-"), roles_of(b, added, by_id, "+"))
+    end
     for n, m in lcs.steps(match, #removed, #added) do
       local i, j = removed[n], added[m]
       if i and j then

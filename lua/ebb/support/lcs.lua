@@ -18,13 +18,17 @@ local lcs = {}
 local PAIRS_MAX = 4096   -- of one key
 local REACH = 32         -- ranks to both sides, beyond that
 
---- Places of each key in list[first..last], rising.
-local function places_of(list, first, last)
+--- Places of each key in list[first..last], rising; of the keys of `among` only.
+local function places_of(list, first, last, among)
   local places = {}
   for i = first, last do
     local key = list[i]
     local list_of_key = places[key]
-    if list_of_key then list_of_key[#list_of_key + 1] = i else places[key] = { i } end
+    if list_of_key then
+      list_of_key[#list_of_key + 1] = i
+    elseif not among or among[key] then
+      places[key] = { i }
+    end
   end
   return places
 end
@@ -78,7 +82,9 @@ function lcs.match(a, b)
   while last_a >= first and last_b >= first and a[last_a] == b[last_b] do
     match[last_a], last_a, last_b = last_b, last_a - 1, last_b - 1
   end
-  local pair = longest_chain(a, first, last_a, places_of(a, first, last_a), places_of(b, first, last_b))
+  if last_a < first or last_b < first then return match end
+  local in_b = places_of(b, first, last_b)
+  local pair = longest_chain(a, first, last_a, places_of(a, first, last_a, in_b), in_b)
   while pair do
     match[pair[1]], pair = pair[2], pair[3]
   end
