@@ -49,8 +49,8 @@ static Status add_marks(const Subject *subject, Buffer *buffer) {
   JsonOut out;
   json_out_start(&out, sink_to_buffer(buffer));
   json_out_open(&out, '[');
-  for (uint32_t i = 0; i < marks_name_count(marks); i++) {
-    if (marks_set_has(marks, i, subject->origin)) json_out_text(&out, marks_name(marks, i));
+  for (uint32_t i = marks_first(marks, subject->origin); i != MARK_NONE; i = marks_after(marks, i, subject->origin)) {
+    json_out_text(&out, marks_name(marks, i));
   }
   json_out_close(&out, ']');
   return json_out_end(&out);

@@ -166,8 +166,7 @@ static void push_marks(lua_State *L, const Access *access) {
   MessageId origin = store_origin(conversation_store(access->view.conversation), access->handle->id);
   lua_Integer n = 0;
   lua_newtable(L);
-  for (uint32_t i = 0; i < marks_name_count(marks); i++) {
-    if (!marks_set_has(marks, i, origin)) continue;
+  for (uint32_t i = marks_first(marks, origin); i != MARK_NONE; i = marks_after(marks, i, origin)) {
     bind_push_text(L, marks_name(marks, i));
     lua_rawseti(L, -2, ++n);
   }

@@ -38,6 +38,8 @@ uint64_t marks_edits(const Marks *marks);
    has a bit for every message of the store. STATUS_MEMORY: *marks is unchanged. */
 Status marks_retain(Marks **marks, const uint64_t *keep);
 
+#define MARK_NONE UINT32_MAX
+
 /* ---- sets; marks_add and marks_remove need marks with one owner (marks_make_private) ---- */
 
 /* Adds an origin to a set, whose name is copied; no change if the set has it. STATUS_MEMORY. */
@@ -53,6 +55,8 @@ bool     marks_next(const Marks *marks, Text name, size_t *at, MessageId *origin
    until the next change. */
 uint32_t marks_name_count(const Marks *marks);
 Text     marks_name(const Marks *marks, uint32_t index);
-bool     marks_set_has(const Marks *marks, uint32_t index, MessageId origin);    /* marks_has for that name */
+/* The indices of the names that an origin has, rising; MARK_NONE at the end. O(1) each. */
+uint32_t marks_first(const Marks *marks, MessageId origin);
+uint32_t marks_after(const Marks *marks, uint32_t index, MessageId origin);     /* the origin has that name */
 
 #endif

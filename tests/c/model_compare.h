@@ -275,6 +275,21 @@ static void same_diff(const Side *one, const Side *other) {
 
 /* ---- messages, marks, checkpoints ---- */
 
+/* Each set has the origin, and the origin's chain the name, or neither; the chain's names are in order. */
+static void same_marks(const Marks *marks, MessageId origin, uint64_t plain) {
+  int64_t newest = -1;
+  unsigned links = 0, bits = 0;
+  for (uint32_t i = 0; i < MARKS; i++) {
+    assert_int_equal(marks_has(marks, text_of(MARK_NAMES[i]), origin), plain >> i & 1);
+    bits += plain >> i & 1;
+  }
+  for (uint32_t i = marks_first(marks, origin); i != MARK_NONE; i = marks_after(marks, i, origin), links++) {
+    assert_true((int64_t)i > newest && marks_has(marks, marks_name(marks, i), origin));
+    newest = i;
+  }
+  assert_int_equal(links, bits);
+}
+
 static void same_message(const Side *side, MessageId id) {
   const Store *store = conversation_store(side->chat);
   const PlainMessage *plain = &messages->list[id];
@@ -288,10 +303,7 @@ static void same_message(const Side *side, MessageId id) {
     assert_int_equal(link.message, plain->links[i].message);
     assert_int_equal(link.call, plain->links[i].call);
   }
-  for (uint32_t i = 0; i < MARKS; i++) {
-    bool has = marks_has(conversation_marks(side->chat), text_of(MARK_NAMES[i]), plain->origin);
-    assert_int_equal(has, side->marks[plain->origin] >> i & 1);
-  }
+  same_marks(conversation_marks(side->chat), plain->origin, side->marks[plain->origin]);
 }
 
 static void same_names(const Side *side) {

@@ -492,9 +492,8 @@ local function on_each(acts)
       end
     end
   end
-  -- One look at all items, or at all names, for each message: once.
+  -- One look at all items for each message: once.
   all[".obsolete"] = function(messages) return messages[1].obsolete end
-  all[".marks"] = function(messages) return messages[1].marks end
   return all
 end
 
@@ -514,7 +513,6 @@ describe("four times the input takes at most five times as long #time:", functio
   end, self)
   on_chats("ebb.replay", function(chat)
     if chat:count "user" == 1 then return end      -- each request adds up all pending calls
-    if chat:marked("mark 1"):count() > 0 then return end      -- each message looks for itself under all names
     ebb.replay(chat, { policies = { "keep_recent" }, budget = 500 })
   end, self)
 
