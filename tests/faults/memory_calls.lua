@@ -464,6 +464,7 @@ call("where", function(world) return world.chat:where { role = "user", matches =
 call("recent", function(world) return world.chat:recent({ "user", "assistant" }, 3) end)
 call("range", function(world) return world.chat:range("user", 1, 2) end)
 call("batch", function(world) return { world.chat:batch(1), world.chat:batch(0):active() } end)
+call("common_ends", function(world) return core.common_ends(world.chat, world.chat:batch(0)) end)
 call("diff", function(world) return world.chat:diff("begin", 1) end)
 call("batch's queries", function(world)
   local batch = world.chat:batch(0)
