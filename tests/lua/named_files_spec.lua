@@ -56,6 +56,7 @@ describe("a module beside a strangers' script", function()
     { "a filter", 'local m = require "m" return function() end', "filter --input %s %s" },
     { "a processor", 'local m = require "m" return { id = "x", name = "X", execute = function() end }',
       "pipeline %s --processor %s" },
+    { "an agent", 'local m = require "m" return { name = "Mira" }', "pipeline %s --agent %s" },
     { "a macro", 'local m = require "m" return { name = "x", summary = "s", stability = "stable", run = print }',
       "pipeline %s --macro %s" },
   }
