@@ -317,6 +317,13 @@ describe("an edit", function()
     assert.same({ role = "assistant", content = "short", name = "n", extra = { 1 } }, chat[1]:totable())
   end)
 
+  it("hands on within its trim only", function()
+    local kept
+    trimmed("u1 u2", function(draft) kept = draft end)
+    local _, why = pcall(kept.run, kept, "keep_recent")
+    assert.matches("run works inside a trim only", tostring(why))
+  end)
+
   it("writes new fields in the order of their names, and names the first option that is wrong", function()
     local chat = ebb.conversation {}
     chat:append { { role = "assistant", content = "a" }, { role = "user", content = "u" } }

@@ -216,6 +216,7 @@ function trim.run(chat, options)
   local draft = run.draft
 
   local raised, report, problem = finish(chat, run, steps, request)
+  running.close(run)
   if not report or request.dry_run then core.draft.discard(draft) end
   if raised then error(raised, 0) end
   return report, problem
@@ -234,6 +235,7 @@ function trim.look(chat, options, texts, use)
   local ok, fits, problem = pcall(shape, run, (resolve(request)))
   local used, raised = true, nil
   if ok and fits then used, raised = pcall(use, run.draft) end
+  running.close(run)
   core.draft.discard(run.draft)
   if not ok then error(fits, 0) end
   if not used then error(raised, 0) end

@@ -33,6 +33,13 @@ function run.open(record)
   return record
 end
 
+--- Ends a run: its draft finds it no more. A script that keeps drafts and what they remembered could build a long
+--- chain of weak keys of them otherwise.
+---@param record ebb.Run
+function run.close(record)
+  runs[record.draft] = nil
+end
+
 --- Puts the draft in the hands of a policy; the value gives it back when closed,
 --- also when the policy raises and another one catches that.
 local function hand_over(record, name)

@@ -32,6 +32,7 @@ function sandboxed_run.trim(trim, draft, name, budget, options, host)
   }
   local step = { policy = { name = name, trim = trim }, options = options }
   local ok, message, code = traceback.call(trim, run.step, record, step)
+  run.close(record)
   if not ok then return false, message, code end
   local text, complaint = memory.text(record.memories)
   if not text then return false, complaint, "policy" end
