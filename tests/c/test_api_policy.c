@@ -60,7 +60,8 @@ static void compiling_changes_nothing_and_adding_swaps(void **state) {
   host_open(&host, &runtime);
   must(ebb_chat_new(runtime, NULL, 0, &chat));
   talk(runtime, chat, 5);
-  must(compile(runtime, "mine", "return function(draft, budget) draft:drop_oldest { to = budget } end", &good));
+  must(compile(runtime, "mine", "return function(draft, budget) draft:note 'why' draft:drop_oldest { to = budget } end",
+               &good));
   must(compile(runtime, "mine", "local n = 1\nreturn function(draft)\n  error 'not today'\nend", &bad));
   refused(trim(chat, "mine", "{\"budget\":100}", NULL), EBB_UNKNOWN_NAME, "mine");
   must(ebb_policy_add(runtime, bad));
@@ -68,6 +69,7 @@ static void compiling_changes_nothing_and_adding_swaps(void **state) {
   must(ebb_policy_add(runtime, good));
   must(trim(chat, "mine", "{\"budget\":100}", &report));
   assert_non_null(strstr(report.bytes, "\"by\":\"mine\""));
+  assert_non_null(strstr(report.bytes, "\"notes\":[{\"by\":\"mine\",\"text\":\"why\"}]"));
   ebb_policy_free(bad);
   ebb_policy_free(good);
   host_close(&host, runtime);
