@@ -281,7 +281,7 @@ static void same_marks(const Marks *marks, MessageId origin, uint64_t plain) {
   unsigned links = 0, bits = 0;
   for (uint32_t i = 0; i < MARKS; i++) {
     assert_int_equal(marks_has(marks, text_of(MARK_NAMES[i]), origin), plain >> i & 1);
-    bits += plain >> i & 1;
+    bits += plain >> i & 1 ? 1 : 0;
   }
   for (uint32_t i = marks_first(marks, origin); i != MARK_NONE; i = marks_after(marks, i, origin), links++) {
     assert_true((int64_t)i > newest && marks_has(marks, marks_name(marks, i), origin));
