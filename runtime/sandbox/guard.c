@@ -198,9 +198,8 @@ bool guard_meter(lua_State *L, uint64_t units) {
 }
 
 bool guard_pause(lua_State *L, uint64_t units) {
-  Sandbox *sandbox = sandbox_of(L);
   guard_charge(L, units);
-  return sandbox->slice_over && guard_can_pass(L);
+  return sandbox_of(L)->slice_over && guard_can_pass(L);
 }
 
 int guard_yield(lua_State *L, lua_KContext context, lua_KFunction go_on) {

@@ -76,11 +76,9 @@ static inline bool is_same(const char *a, const char *b, size_t size) {
 
 static int go_on_plain(lua_State *L, int status, lua_KContext at);
 
-/* Finds the string at 2 in the one at 1 from byte `from` on: candidates by memchr; each costs, and what is
+/* Finds `what`, at 2, in the text at 1 from byte `from` on: candidates by memchr; each costs, and what is
    compared at each as well. It is paid in portions: a short search pays once. */
-static int find_plain(lua_State *L, size_t from) {
-  size_t size, what_size;
-  const char *start = lua_tolstring(L, 1, &size), *what = lua_tolstring(L, 2, &what_size);
+static int find_plain(lua_State *L, const char *start, size_t size, const char *what, size_t what_size, size_t from) {
   const char *at = start + from, *end = start + size;
   uint64_t owed = what_size / 32;            /* it was read for special characters */
   while (what_size > 0) {
@@ -103,8 +101,10 @@ static int find_plain(lua_State *L, size_t from) {
 }
 
 static int go_on_plain(lua_State *L, int status, lua_KContext at) {
+  size_t size, what_size;
+  const char *start = lua_tolstring(L, 1, &size), *what = lua_tolstring(L, 2, &what_size);
   (void)status;
-  return find_plain(L, (size_t)at);
+  return find_plain(L, start, size, what, what_size, (size_t)at);
 }
 
 /* A search for the pattern at 2. */
@@ -168,7 +168,8 @@ static int find(lua_State *L, bool positions) {
     lua_pushnil(L);
     return 1;
   }
-  if (plain || (positions && is_plain(pattern, pattern_size))) return find_plain(L, init);
+  plain = plain || (positions && is_plain(pattern, pattern_size));
+  if (plain) return find_plain(L, s, size, pattern, pattern_size, init);
   Search search;
   search.at = s + init;
   search.anchored = pattern[0] == '^';
@@ -259,6 +260,7 @@ typedef struct Replacing {
   bool busy;                 /* a call uses the userdata */
   bool anchored, changed;
   bool verbatim;             /* there is no % in the text */
+  bool plain;                /* the replacement is a table without a metatable */
   const char *text;          /* of a replacement that is one */
   size_t size;
   const char *at, *last;     /* where to go on; where the last match ended */
@@ -322,7 +324,8 @@ static void ask(lua_State *L, Replacing *r) {
     lua_callk(L, push_captures(&r->m, r->at, r->end), 1, r->place, go_on);
   } else {
     push_capture(&r->m, 0, r->at, r->end);
-    library_index(L, 3, r->place, go_on);
+    if (r->plain) lua_rawget(L, 3);
+    else library_index(L, 3, r->place, go_on);
   }
 }
 
@@ -417,6 +420,8 @@ static int l_gsub(lua_State *L) {
   if (guard_can_yield(L)) r = push_state(L);
   r->place = r == &here ? 0 : 4;
   r->kind = kind;
+  r->plain = kind == LUA_TTABLE && !lua_getmetatable(L, 3);
+  if (kind == LUA_TTABLE && !r->plain) lua_pop(L, 1);
   r->text = lua_tolstring(L, 3, &r->size);   /* NULL: a function or a table */
   r->verbatim = r->text != NULL && memchr(r->text, '%', r->size) == NULL;
   r->anchored = pattern[0] == '^';

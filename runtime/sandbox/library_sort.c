@@ -11,37 +11,45 @@
 */
 #include "sandbox/sandbox_state.h"
 
-#define FIRST 4   /* place of the first element */
+#define FIRST      4   /* place of the first element */
+#define COMPARISON 4   /* fuel */
+#define OWED       200 /* fuel that is paid at once */
 
 typedef struct Sorting {
   size_t count, run;         /* elements; of a sorted run */
   size_t first, a, b, out;   /* the runs that are merged: where they begin, next elements, next place */
   int *from, *to;            /* places in `room` */
   bool before;               /* the answer of the comparison that yielded */
-  bool answered;
+  bool answered, has_function;
+  uint64_t owed;             /* fuel */
   int room[];                /* 2 * count */
 } Sorting;
 
-/* Comparing strings, in the locale's order, costs by the bytes that are equal. True: the slice is over. */
-static bool charge_comparison(lua_State *L, int a, int b) {
-  uint64_t units = 4;
-  if (lua_type(L, a) == LUA_TSTRING && lua_type(L, b) == LUA_TSTRING) {
-    size_t a_size = lua_rawlen(L, a), b_size = lua_rawlen(L, b);
-    units += (a_size < b_size ? a_size : b_size) / 8;
-  }
-  return holds(sandbox_of(L), GUARD_RANGE) && guard_pause(L, units);
+/* What a comparison of strings costs, in the locale's order: by the bytes that are equal. */
+static uint64_t cost_of_strings(lua_State *L, int a, int b) {
+  size_t a_size = lua_rawlen(L, a), b_size = lua_rawlen(L, b);
+  return (a_size < b_size ? a_size : b_size) / 8;
 }
 
-/* Pushes what decides whether the element at place `b` comes before the one at `a`: the function, or that of __lt.
-   False: Lua compares. */
-static bool push_comparison(lua_State *L, int b, int a) {
-  if (!lua_isnil(L, 2)) {
+/* Pushes the function that decides whether the element at place `b` comes before the one at `a`. False: Lua does. */
+static bool push_comparison(lua_State *L, Sorting *s, int b, int a) {
+  if (s->has_function) {
     lua_pushvalue(L, 2);
     return true;
   }
   int kind = lua_type(L, b);
-  if (kind == lua_type(L, a) && (kind == LUA_TNUMBER || kind == LUA_TSTRING)) return false;
+  if (kind == lua_type(L, a) && (kind == LUA_TNUMBER || kind == LUA_TSTRING)) {
+    if (kind == LUA_TSTRING) s->owed += cost_of_strings(L, a, b);
+    return false;
+  }
   return luaL_getmetafield(L, b, "__lt") != LUA_TNIL || luaL_getmetafield(L, a, "__lt") != LUA_TNIL;
+}
+
+/* Pays what comparisons have cost. True: the slice is over. */
+static bool pay(lua_State *L, Sorting *s) {
+  uint64_t units = s->owed;
+  s->owed = 0;
+  return holds(sandbox_of(L), GUARD_RANGE) && guard_pause(L, units);
 }
 
 static bool take_answer(lua_State *L) {
@@ -53,8 +61,8 @@ static bool take_answer(lua_State *L) {
 static int go_on_sort(lua_State *L, int status, lua_KContext compared);
 
 /* Does the element at place `b` come before the one at `a`? */
-static bool comes_before(lua_State *L, int b, int a) {
-  if (!push_comparison(L, b, a)) return lua_compare(L, b, a, LUA_OPLT);
+static bool comes_before(lua_State *L, Sorting *s, int b, int a) {
+  if (!push_comparison(L, s, b, a)) return lua_compare(L, b, a, LUA_OPLT);
   lua_pushvalue(L, b);
   lua_pushvalue(L, a);
   lua_callk(L, 2, 1, true, go_on_sort);
@@ -77,15 +85,16 @@ static bool merge(lua_State *L, Sorting *s) {
   while (s->out < end) {
     bool paused = false, second = s->a == middle;
     if (!second && s->b < end) {
-      int a = s->from[s->a], b = s->from[s->b];
-      second = s->answered ? s->before : comes_before(L, b, a);
+      second = s->answered ? s->before : comes_before(L, s, s->from[s->b], s->from[s->a]);
       s->answered = false;
-      paused = charge_comparison(L, a, b);
+      s->owed += COMPARISON;
+      paused = s->owed > OWED && pay(L, s);
     }
     s->to[s->out++] = s->from[second ? s->b++ : s->a++];
     if (paused) return true;
   }
-  return guard_pause(L, (uint64_t)(end - s->first) / 2);
+  s->owed += (end - s->first) / 2;
+  return s->owed > OWED && pay(L, s);
 }
 
 /* False when the slice is over. */
@@ -107,8 +116,9 @@ static bool merge_all(lua_State *L, Sorting *s) {
 
 static int finish_sort(lua_State *L, Sorting *s) {
   if (!merge_all(L, s)) return guard_yield(L, false, go_on_sort);
+  pay(L, s);
+  guard_charge(L, 4 * s->count);
   for (int i = 0; i < (int)s->count; i++) {
-    guard_charge(L, 4);
     lua_pushvalue(L, s->from[i]);
     lua_seti(L, 1, i + 1);
   }
@@ -132,7 +142,8 @@ static int l_sort(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   Sorting *s = guard_scratch(L, sizeof *s + 2 * (size_t)count * sizeof *s->room);
-  *s = (Sorting){.count = (size_t)count, .run = 1, .from = s->room, .to = s->room + count};
+  *s = (Sorting){.count = (size_t)count, .run = 1, .from = s->room, .to = s->room + count,
+                 .has_function = lua_type(L, 2) == LUA_TFUNCTION};
   begin_merge(s, 0);
   luaL_checkstack(L, (int)count + LUA_MINSTACK, "array too big");
   for (int i = 0; i < (int)count; i++) {

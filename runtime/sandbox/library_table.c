@@ -159,6 +159,8 @@ typedef struct Concat {
   luaL_Buffer b;
   lua_Integer next;          /* element */
   lua_Integer left, all;     /* how many */
+  const char *gap;           /* at 2, or "" */
+  size_t gap_size;
   bool plain;                /* the list has no metatable */
   bool asked;                /* __index has yielded: the next element is on top */
   int place;                 /* stack index of the userdata; 0: none */
@@ -178,8 +180,6 @@ static void push_element(lua_State *L, Concat *c) {
 
 /* (list, gap, ...) */
 static int concat_on(lua_State *L, Concat *c) {
-  size_t gap_size;
-  const char *gap = lua_tolstring(L, 2, &gap_size);
   for (; c->left > 0; c->left--, c->next++) {
     if (!c->asked) push_element(L, c);
     c->asked = false;
@@ -188,7 +188,7 @@ static int concat_on(lua_State *L, Concat *c) {
                  (LUAI_UACINT)c->next);
     }
     luaL_addvalue(&c->b);
-    if (c->left > 1) luaL_addlstring(&c->b, gap, gap_size);
+    if (c->left > 1) luaL_addlstring(&c->b, c->gap, c->gap_size);
     if (steps(L, c->all - c->left, c->left) && c->place != 0) {
       c->left--;
       c->next++;
@@ -208,23 +208,21 @@ static int go_on_concat(lua_State *L, int status, lua_KContext place) {
 
 /* table.concat, with charges for elements and a cap on the range. */
 static int l_concat(lua_State *L) {
+  size_t gap_size;
   Concat here, *c = &here;
   lua_Integer last = length_of(L, 1);
-  luaL_optstring(L, 2, "");
+  const char *gap = luaL_optlstring(L, 2, "", &gap_size);
   lua_Integer first = luaL_optinteger(L, 3, 1);
   last = luaL_optinteger(L, 4, last);
   check_range(L, first, last);
   lua_settop(L, 2);
-  if (lua_isnil(L, 2)) {
-    lua_pushliteral(L, "");
-    lua_replace(L, 2);
-  }
-  lua_tolstring(L, 2, NULL);
   bool plain = lua_type(L, 1) == LUA_TTABLE && !lua_getmetatable(L, 1);
-  lua_settop(L, 2);
+  if (!plain) lua_settop(L, 2);
   lua_Integer all = last >= first ? last - first + 1 : 0;
   if ((all > CONCAT_FEW || !plain) && guard_can_yield(L)) c = lua_newuserdatauv(L, sizeof *c, 0);
   c->next = first;
+  c->gap = gap;
+  c->gap_size = gap_size;
   c->left = c->all = all;
   c->plain = plain;
   c->asked = false;

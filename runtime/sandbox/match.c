@@ -81,7 +81,7 @@ static const char *run_of(const MatchItem *item, const char *s, const char *end)
 
 typedef enum LevelKind { LEVEL_GO, LEVEL_RUN, LEVEL_MOST, LEVEL_FEWEST, LEVEL_BALANCE } LevelKind;
 
-static const char *hold(Matcher *m, MatchLevel level) {
+static const char *hold_level(Matcher *m, MatchLevel level) {
   if (m->levels == NULL) {
     luaL_checkstack(m->L, 1, NULL);
     m->levels = lua_newuserdatauv(m->L, MATCH_LEVELS * sizeof *m->levels, 0);
@@ -92,10 +92,17 @@ static const char *hold(Matcher *m, MatchLevel level) {
   return MATCH_PAUSED;
 }
 
+static const char *hold(Matcher *m, LevelKind kind, const MatchItem *item, const char *at, const char *shortest,
+                        int depth) {
+  return hold_level(m, (MatchLevel){.kind = (uint8_t)kind, .item = item, .at = at, .shortest = shortest,
+                                    .depth = depth});
+}
+
 /* The same where a step was counted that is repeated. */
-static const char *hold_step(Matcher *m, MatchLevel level) {
+static const char *hold_step(Matcher *m, LevelKind kind, const MatchItem *item, const char *at, const char *shortest,
+                             int depth) {
   m->steps++;
-  return hold(m, level);
+  return hold(m, kind, item, at, shortest, depth);
 }
 
 /* ---- matching ---- */
@@ -112,54 +119,45 @@ static const char *go(Matcher *m, const MatchItem *item, const char *s, int dept
 /* Then fewer and fewer, from `at` on. */
 static const char *most_from(Matcher *m, const MatchItem *item, const char *at, const char *shortest, int depth) {
   int byte = next_byte(item + 1);
-  MatchLevel level = {.kind = LEVEL_MOST, .item = item, .shortest = shortest, .depth = depth};
   if (depth >= MATCH_DEPTH_MAX) byte = -1;         /* go complains */
   for (; at >= shortest; at--) {
-    level.at = at;
     if (byte >= 0 && (at == m->end || (unsigned char)*at != byte)) {
-      if (((uintptr_t)at & 7) == 0 && --m->steps < 0 && refill(m)) return hold_step(m, level);
+      if (((uintptr_t)at & 7) == 0 && --m->steps < 0 && refill(m))
+        return hold_step(m, LEVEL_MOST, item, at, shortest, depth);
       continue;
     }
     const char *end = go(m, item + 1, at, depth + 1);
-    level.at = at - 1;
-    if (end != NULL) return end == MATCH_PAUSED ? hold(m, level) : end;
+    if (end != NULL) return end == MATCH_PAUSED ? hold(m, LEVEL_MOST, item, at - 1, shortest, depth) : end;
   }
   return NULL;
 }
 
 /* As many as there are from `s` on. */
 static const char *most(Matcher *m, const MatchItem *item, const char *s, const char *shortest, int depth) {
-  const char *at = s;
-  for (bool more = true; more;) {
-    const char *limit = (size_t)(m->end - at) > PORTION ? at + PORTION : m->end;
-    const char *next = item->kind == MATCH_ANY ? m->end : run_of(item, at, limit);
-    size_t passed = (size_t)(next - at);
-    more = next == limit && limit < m->end;
-    at = next;
-    if (passed >= 8 && spend(m, passed / 8))
-      return hold(m, (MatchLevel){.kind = LEVEL_RUN, .item = item, .at = at, .shortest = shortest, .depth = depth});
+  for (;;) {
+    const char *limit = (size_t)(m->end - s) > PORTION ? s + PORTION : m->end;
+    const char *next = item->kind == MATCH_ANY ? m->end : run_of(item, s, limit);
+    size_t passed = (size_t)(next - s);
+    s = next;
+    if (passed >= 8 && spend(m, passed / 8)) return hold(m, LEVEL_RUN, item, s, shortest, depth);
+    if (next != limit || limit == m->end) return most_from(m, item, s, shortest, depth);
   }
-  return most_from(m, item, at, shortest, depth);
 }
 
 /* None, then more and more. */
 static const char *fewest(Matcher *m, const MatchItem *item, const char *s, int depth) {
   int byte = next_byte(item + 1);
-  MatchLevel level = {.kind = LEVEL_FEWEST, .item = item, .depth = depth};
   if (depth >= MATCH_DEPTH_MAX) byte = -1;
   for (;; s++) {
-    const char *end = NULL;
-    level.at = s;
     if (byte < 0 || (s < m->end && (unsigned char)*s == byte)) {
-      end = go(m, item + 1, s, depth + 1);
-      if (end != NULL && end != MATCH_PAUSED) return end;
+      const char *end = go(m, item + 1, s, depth + 1);
+      if (end == MATCH_PAUSED && s < m->end && fits(item, (unsigned char)*s))
+        return hold(m, LEVEL_FEWEST, item, s + 1, NULL, depth);
+      if (end != NULL) return end;
     } else if (((uintptr_t)s & 7) == 0 && --m->steps < 0 && refill(m)) {
-      return hold_step(m, level);
+      return hold_step(m, LEVEL_FEWEST, item, s, NULL, depth);
     }
-    bool more = s < m->end && fits(item, (unsigned char)*s);
-    level.at = s + 1;
-    if (end == MATCH_PAUSED) return more ? hold(m, level) : end;
-    if (!more) return NULL;
+    if (s >= m->end || !fits(item, (unsigned char)*s)) return NULL;
   }
 }
 
@@ -184,7 +182,7 @@ static const char *balance_from(Matcher *m, const MatchItem *item, const char *a
     bool paused = spend(m, (size_t)(at - from) / 4);
     if (open == 0) return at;
     if (paused)
-      return hold(m, (MatchLevel){.kind = LEVEL_BALANCE, .item = item, .at = at, .depth = depth, .open = open});
+      return hold_level(m, (MatchLevel){.kind = LEVEL_BALANCE, .item = item, .at = at, .depth = depth, .open = open});
   }
   return NULL;
 }
@@ -208,7 +206,7 @@ static const char *go(Matcher *m, const MatchItem *item, const char *s, int dept
   deeper(m, depth);
   for (;; item++) {
     if (--m->steps < 0 && refill(m))
-      return hold_step(m, (MatchLevel){.kind = LEVEL_GO, .item = item, .at = s, .depth = depth});
+      return hold_step(m, LEVEL_GO, item, s, NULL, depth);
     switch ((MatchKind)item->kind) {
       case MATCH_DONE: return s;
       case MATCH_WRONG: luaL_error(m->L, item->of.message, item->a); return NULL;
@@ -233,9 +231,7 @@ static const char *go(Matcher *m, const MatchItem *item, const char *s, int dept
       case '-': return fewest(m, item, s, depth);
       default: {
         const char *end = go(m, item + 1, s + 1, depth + 1);
-        if (end == MATCH_PAUSED)
-          return hold(m, (MatchLevel){.kind = LEVEL_GO, .item = item + 1, .at = s, .depth = depth});
-        if (end != NULL) return end;
+        if (end != NULL) return end == MATCH_PAUSED ? hold(m, LEVEL_GO, item + 1, s, NULL, depth) : end;
       }
     }
   }
