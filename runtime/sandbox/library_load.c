@@ -6,7 +6,8 @@
 #include "sandbox/sandbox_state.h"
 
 #define UNITS_PER_BYTE  8      /* reading twice: 40 ns */
-#define PIECE           1024   /* bytes that the parser gets at once */
+#define PIECE           64     /* bytes that the parser gets at once: where it is quadratic, some ms */
+#define SOURCE_SMALL    1024   /* bytes that need no slice of their own */
 #define LOOKS_PER_UNIT  4
 
 /* Pushes a message for a text that the parser would choke on; charges for what grows faster than its bytes. */
@@ -88,7 +89,7 @@ static int compile(lua_State *L) {
   const char *text = lua_tolstring(L, SOURCE, &size);
   const char *name = luaL_optstring(L, 2, lua_type(L, 1) == LUA_TSTRING && size < 200 ? text : "=(load)");
   bool is_good = !is_too_much(L, text, size, name);
-  if (is_good && size > PIECE && guard_pause(L, 0)) return guard_yield(L, true, finish_load);
+  if (is_good && size > SOURCE_SMALL && guard_pause(L, 0)) return guard_yield(L, true, finish_load);
   return finish_load(L, LUA_OK, is_good);
 }
 

@@ -145,7 +145,8 @@ void sandbox_describe_memory(const Sandbox *sandbox, char *text, size_t size) {
   if (!sandbox->reached_memory) {
     snprintf(text, size, "not enough memory");
   } else if (sandbox->refused_growth) {
-    snprintf(text, size, "a table needs more keys than its deadline allows");
+    snprintf(text, size, "a table needs more keys than its %s allows",
+             sandbox->limits.microseconds != 0 ? "deadline" : "fuel");
   } else if (sandbox->refused_size > sandbox->block_limit) {
     snprintf(text, size, "it needs a string or table of %zu bytes; %zu are allowed", sandbox->refused_size,
              sandbox->block_limit);
@@ -161,7 +162,9 @@ SandboxEnd outcome_note(Sandbox *sandbox, lua_State *L, int status) {
   if (status == LANDING_STOPPED) return end;
   if (end == SANDBOX_OK && status == LUA_ERRMEM) {
     sandbox_describe_memory(sandbox, text, sizeof text);
-    end = outcome_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, text);
+    bool by_memory = !sandbox->reached_memory || !sandbox->refused_growth;
+    end = by_memory ? SANDBOX_MEMORY_OUT : sandbox->limits.microseconds != 0 ? SANDBOX_DEADLINE_OVER : SANDBOX_FUEL_OUT;
+    outcome_note_text(sandbox, end, NULL, text);
   } else if (end == SANDBOX_OK) {
     note_value(sandbox, L);
     end = SANDBOX_ERROR;

@@ -77,6 +77,8 @@ static void slices_pass_through_all_that_nests(void **state) {
   }
 }
 
+static int64_t read_same(void *user) { return *(int64_t *)user; }
+
 /* A clock that goes on by 50 microseconds whenever it is read. */
 static int64_t read_ticks(void *user) { return *(int64_t *)user += 50; }
 
@@ -265,6 +267,30 @@ static void errors_keep_their_words(void **state) {
   sandbox_free(sandbox);
 }
 
+/* A table that would take too long to grow is refused for that, and not for want of memory. */
+static void what_refuses_a_table_is_named(void **state) {
+  (void)state;
+  static const struct { SandboxLimits limits; size_t memory; const char *script, *message; SandboxEnd end; } cases[] = {
+    {{.fuel = 1000000}, 0, "", "a table needs more keys than its fuel allows", SANDBOX_FUEL_OUT},
+    {{.fuel = 1000000}, 0, "pcall(error) ", "a table needs more keys than its fuel allows", SANDBOX_FUEL_OUT},
+    {{.microseconds = 20000}, 0, "", "a table needs more keys than its deadline allows", SANDBOX_DEADLINE_OVER},
+    {{0}, 1 << 20, "", "it needs more memory than the 1024 KiB that are allowed", SANDBOX_MEMORY_OUT}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int64_t ticks = 0;                       /* the clock stands: only growing may end it */
+    SandboxConfig config = {.now = read_same, .user = &ticks, .memory_limit = cases[i].memory};
+    Sandbox *sandbox = sandbox_new(&config);
+    char script[200];
+    int size = snprintf(script, sizeof script, "%slocal t = {} for i = 1, 20000 do t['k' .. i %% 20000] = true end",
+                        cases[i].script);
+    assert_int_equal(sandbox_load(sandbox, script, (size_t)size, "=s"), SANDBOX_OK);
+    SandboxEnd end = sandbox_call(sandbox, 0, 0, &cases[i].limits);
+    assert_string_equal(sandbox_message(sandbox), cases[i].message);
+    assert_int_equal(end, cases[i].end);
+    assert_string_equal(sandbox_code(sandbox), sandbox_end_code(end));
+    sandbox_free(sandbox);
+  }
+}
+
 /* ---- memory that fails ---- */
 
 typedef struct Failing {
@@ -418,6 +444,7 @@ int main(void) {
     cmocka_unit_test(requests_pass_through_functions), cmocka_unit_test(fuel_repeats),
     cmocka_unit_test(fuel_ends_a_script_at_its_unit), cmocka_unit_test(cancelling_stops_what_runs_next_too),
     cmocka_unit_test(a_task_in_mid_run_is_dropped), cmocka_unit_test(errors_keep_their_words),
+    cmocka_unit_test(what_refuses_a_table_is_named),
     cmocka_unit_test(memory_may_fail_anywhere), cmocka_unit_test(no_slice_pays_for_all_garbage),
     cmocka_unit_test(garbage_does_not_pile_up), cmocka_unit_test(fuel_does_not_depend_on_collections)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,6 +218,8 @@ static const Off OFFS[] = {
   {GUARD_THREAD, 0, "coroutine.resume(OLD)"},
   {GUARD_LANDING, 0, "while true do pcall(function() while true do end end) end"},
   {GUARD_LANDING, 0, "xpcall(function() while true do end end, function() while true do end end)"},
+  {GUARD_CATCH, 3000000,
+   "local function f(n) if n > 0 then return 1 + f(n - 1) end for _ = 1, 100 do pcall(error) end end f(60000)"},
   {GUARD_FINALIZER, 0,
    "pcall(setmetatable, {}, {__gc = function() while true do end end}) for i = 1, 99999 do local _ = {} end"},
   {GUARD_LANDING, 0,
@@ -237,10 +239,11 @@ static const Off OFFS[] = {
    "local t = {} for i = 1, 4000 do t[i] = coroutine.create(function() local x <close> = setmetatable({}, {__close ="
    " function() if t[i - 1] then coroutine.close(t[i - 1]) end end}) coroutine.yield() end) coroutine.resume(t[i]) end"
    " pcall(coroutine.close, t[#t])"},
-  {GUARD_PARSE, 0, "pcall(load, 'return ' .. ('x and '):rep(100000) .. 'x')"},
-  {GUARD_PARSE, 0,
+  {GUARD_PARSE, 5000000, "local s = 'return ' .. ('x and '):rep(4900) .. 'x' for _ = 1, 5 do load(s) end"},
+  {GUARD_PARSE, 5000000,
    "local names = 'local a' for i = 1, 180 do names = names .. ',a' .. i end"
-   " load(('local function f() ' .. names .. ' '):rep(150) .. ('x = x '):rep(50000) .. ('end '):rep(150))"},
+   " local s = ('local function f() ' .. names .. ' '):rep(40) .. ('x = x '):rep(2000) .. ('end '):rep(40)"
+   " for _ = 1, 5 do load(s) end"},
   {GUARD_GROWTH, 0, "local t, m = {}, (1 << 16) - 1 for i = 1, 33000 do t[i * m] = true end"},
   {GUARD_EXTRA, 3000000,
    "local function f(...) while true do local _ = type(...) end end f(('x'):rep(10000):byte(1, -1))"},
