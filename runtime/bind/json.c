@@ -22,6 +22,7 @@
 #include "bind/type.h"
 #include "json/json.h"
 #include "json/source_position.h"
+#include "sandbox/guard.h"
 
 static const char ARRAY_METATABLE, RAW_METATABLE;
 
@@ -208,6 +209,8 @@ static int l_decode_at(lua_State *L) {
 
 /* ---- encoding ---- */
 
+enum { TABLE_UNITS = 60, VALUE_UNITS = 10 };     /* fuel */
+
 typedef struct Encoder {
   lua_State *L;
   Buffer *out;
@@ -327,6 +330,7 @@ static void put_object(Encoder *encoder, int index) {
   lua_State *L = encoder->L;
   size_t count;
   Text *keys = bind_push_keys(L, index, &count);
+  guard_charge(L, VALUE_UNITS * count);
   put(encoder, "{", 1);
   encoder->depth++;
   for (size_t i = 0; i < count; i++) {
@@ -408,9 +412,11 @@ static void put_table(Encoder *encoder, int index) {
     bind_raise_argument(L, "limit", "does a table hold itself?", "more than %d levels", JSON_DEPTH_MAX);
   }
   luaL_checkstack(L, 8, "JSON is nested too deeply");
+  guard_charge(L, TABLE_UNITS);
   if (lua_rawlen(L, index) > 0 || is_marked(L, index, &ARRAY_METATABLE)) {
     lua_Integer keys = 0;
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) keys++;
+    guard_charge(L, VALUE_UNITS * (uint64_t)keys);
     if (keys != (lua_Integer)lua_rawlen(L, index)) {
       bind_raise_argument(L, "argument", NULL, "a table is a list (1 to n) or has string keys, not both");
     }

@@ -38,6 +38,8 @@
 #define LATE_INSTRUCTIONS 10          /* between hooks when a slice ends late: few may stand between callbacks */
 #define LATE_MAX       10000          /* microseconds of processor time that a slice may end late */
 #define LATE_FIRST     2000           /* from when on they are counted */
+#define CLOSURE_FEW    20             /* words of a closure that is charged by its bytes alone: 16 variables */
+#define CLOSURE_SQUARE 5              /* variables * variables in a unit's time */
 #define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
 #define PART_BIG       ((size_t)256 << 10)
 
@@ -424,6 +426,14 @@ static void charge_memory(Sandbox *sandbox, size_t size) {
   if (sandbox->credit < 0 && !sandbox->armed) arm(sandbox);
 }
 
+/* To make a closure, Lua seeks each of its variables among the open ones. Few take no time. */
+static void charge_closure(Sandbox *sandbox, size_t size) {
+  size_t variables = size / sizeof(void *);
+  if (sandbox->current == NULL || variables <= CLOSURE_FEW || !holds(sandbox, GUARD_BYTES)) return;
+  sandbox->credit -= (int64_t)(variables * variables / CLOSURE_SQUARE);
+  if (sandbox->credit < 0 && !sandbox->armed) arm(sandbox);
+}
+
 static size_t head_of(size_t size) {
   return size >= STRING_BIG ? HEAD : 0;
 }
@@ -527,6 +537,7 @@ static void *release_numbered(Sandbox *sandbox, char *block, size_t size) {
 void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) {
   Sandbox *sandbox = user;
   int kind = block == NULL ? (int)old_size : 0;
+  if (block == NULL && kind == LUA_TFUNCTION) charge_closure(sandbox, new_size);
   if (block == NULL && number_is_for(kind)) return new_numbered(sandbox, new_size);
   if (new_size == 0 && number_is_before(block)) return release_numbered(sandbox, block, old_size);
   if (block == NULL) old_size = 0;

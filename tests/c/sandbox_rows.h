@@ -171,6 +171,11 @@ static const Row ROWS[] = {
   {"select in a loop", STOPS,
    "local function f(...) while true do local _ = select(2, ...) end end f(('x'):rep(30000):byte(1, -1))"},
 
+  {"format of 99 digits", STOPS, "while true do local _ = ('%.99f'):format(1e308) end"},
+  {"closures of many variables", STOPS,
+   "local names, uses = 'local a', 'a' for i = 1, 180 do names = names .. ',a' .. i uses = uses .. ',a' .. i end"
+   " load(names .. ' while true do local f = function() return ' .. uses .. ' end end')()"},
+
   /* comparisons that nothing charges */
   {"== on equal long strings", STOPS,
    "local a, b = ('x'):rep(4 * 10^6), ('x'):rep(4 * 10^6) while true do local _ = a == b end"},

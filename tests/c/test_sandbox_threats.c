@@ -242,7 +242,7 @@ static const Off OFFS[] = {
   {GUARD_PARSE, 5000000, "local s = 'return ' .. ('x and '):rep(4900) .. 'x' for _ = 1, 5 do load(s) end"},
   {GUARD_PARSE, 5000000,
    "local names = 'local a' for i = 1, 180 do names = names .. ',a' .. i end"
-   " local s = ('local function f() ' .. names .. ' '):rep(40) .. ('x = x '):rep(2000) .. ('end '):rep(40)"
+   " local s = ('local function f() ' .. names .. ' '):rep(20) .. ('x = x '):rep(1000) .. ('end '):rep(20)"
    " for _ = 1, 5 do load(s) end"},
   {GUARD_GROWTH, 0, "local t, m = {}, (1 << 16) - 1 for i = 1, 33000 do t[i * m] = true end"},
   {GUARD_EXTRA, 3000000,

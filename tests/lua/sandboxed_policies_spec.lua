@@ -135,6 +135,15 @@ describe("a policy in its sandbox", function()
     assert.truthy(why.message:find("used up its fuel", 1, true), why.message)
   end)
 
+  it("pays for JSON by what is written, a table that holds itself too", function()
+    local _, problem = trim(conversation(CHAT), [[return function(draft)
+      local ebb, t = require "ebb", {}
+      t.t = t
+      for _ = 1, 100 do assert(not pcall(ebb.json.encode, t)) end
+    end]], { limits = { fuel = 200000, deadline = HOUR } })
+    assert.truthy(problem.message:find("used up its fuel", 1, true), problem.message)
+  end)
+
   it("repeats by its fuel", function()
     local function used_up(fuel)
       local chat = conversation(CHAT)
