@@ -772,7 +772,9 @@ EBB_API ebb_status ebb_next_timer(ebb_runtime *runtime, int64_t *at_ms);
 /* Runs all tasks that are ready, in turns, for about so many microseconds and at
    most so much fuel. EBB_OK: nothing is ready any more. EBB_MORE: the budget ended first; with
    0, which a host may have left of a frame, before it began. EBB_NO_LIMIT: as long as anything
-   is ready. A deterministic runtime ignores microseconds. */
+   is ready. A deterministic runtime ignores microseconds. A script in what cannot be interrupted
+   (a handler of xpcall, __close in coroutine.close, contents of windows, load) goes on, and is
+   stopped after 10 ms of processor time. */
 EBB_API ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel);
 
 typedef enum ebb_event_kind { EBB_EVENT_REQUEST = 1, EBB_EVENT_DONE, EBB_EVENT_FAILED } ebb_event_kind;

@@ -36,8 +36,7 @@
 #define FAILURE_UNITS  10000          /* a failed allocation, beside 1/64 of the bytes in use: Lua collected for it */
 #define CHARGE_MAX     ((uint64_t)1 << 40)
 #define LATE_INSTRUCTIONS 10          /* between hooks when a slice ends late: few may stand between callbacks */
-#define LATE_MAX       10000          /* microseconds of processor time that a slice may end late */
-#define LATE_FIRST     2000           /* from when on they are counted */
+#define LATE_FIRST     2000           /* microseconds after a slice, from when on LATE_MS are counted */
 #define CLOSURE_FEW    20             /* words of a closure that is charged by its bytes alone: 16 variables */
 #define CLOSURE_SQUARE 5              /* variables * variables in a unit's time */
 #define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
@@ -107,17 +106,17 @@ static SandboxEnd reached(const Sandbox *sandbox) {
 
 static void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end, bool late) {
   sandbox->killed = end;
-  outcome_note_kill(sandbox, L, late ? LATE_MAX / 1000 : 0);
+  outcome_note_kill(sandbox, L, late ? LATE_MS : 0);
 }
 
-/* Has what runs gone on for LATE_MAX after its slice? Only processor time counts, which is dear to ask for: a
+/* Has what runs gone on for LATE_MS after its slice? Only processor time counts, which is dear to ask for: a
    busy machine blames no script. */
 static bool is_late(Sandbox *sandbox) {
   uint64_t end = sandbox->slice_microseconds;
   if (end == 0 || sandbox->used.microseconds < end + LATE_FIRST || !holds(sandbox, GUARD_LATE)) return false;
   uint64_t now = clock_thread_ns() / 1000;
   if (sandbox->late_since == 0) sandbox->late_since = now;
-  return now - sandbox->late_since >= LATE_MAX - LATE_FIRST;
+  return now - sandbox->late_since >= LATE_MS * 1000 - LATE_FIRST;
 }
 
 static void look(Sandbox *sandbox, lua_State *L) {

@@ -7,8 +7,8 @@
 **
 ** A script reaches the guarded libraries, what the host puts into the state,
 ** and nothing else: no file, process, clock, bytecode, address, or metatable of
-** a value that others share. It is stopped at its limits of fuel, time and memory by an
-** error that no pcall of the script catches.
+** a value that others share. At its limits of fuel and time it is stopped: none of its
+** functions runs again, be it a handler or __close, however deep it is (landing.c).
 **
 ** Fuel is counted in units of about one VM instruction (5 ns): the VM's own
 ** instructions by a count hook, the bytes of new objects by the allocator, the rest
@@ -174,8 +174,10 @@ bool sandbox_collect(Sandbox *sandbox, uint64_t microseconds);
 **
 ** A task is a thread of the sandbox. At the end of a slice the hook yields, and
 ** our own resume, pcall and metamethods hand that outward through all coroutines
-** of the script, which never see it. Where Lua cannot yield (a comparison
-** function of table.sort, a replacement function of gsub) the slice ends late.
+** of the script, which never see it. Functions of the library that call functions of the
+** script, or work for long, hand it on too. Where Lua cannot yield (a handler of xpcall,
+** __close in coroutine.close, __newindex of table.insert, the parser) the slice ends late, and
+** after LATE_MS of processor time the script is stopped.
 **
 ** A script asks its host by request(value): the step answers TASK_REQUEST, and
 ** the next step goes on with what task_answer gave. Several tasks of one

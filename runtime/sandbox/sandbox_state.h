@@ -31,6 +31,7 @@
 
 #define LOOK              2000   /* units between two looks at the clock: some 10 us */
 #define HOOK_INSTRUCTIONS 500    /* VM instructions between two calls of the hook, at most */
+#define LATE_MS           10     /* of processor time that what cannot be interrupted may go on after its slice */
 #define CLOSE_DEPTH       64     /* nested calls of coroutine.close; Lua 5.4.4 overflows its C stack beyond */
 #define RANGE_MAX         10000000   /* elements that one function of `table` may walk over */
 #define VALUES_MAX        100000     /* results of one call: `...` copies them all in one instruction */

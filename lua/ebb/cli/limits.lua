@@ -68,6 +68,7 @@ limits.SECTIONS = {
     { "nested parts of a pattern of string.find", "MATCH_DEPTH_MAX", "levels" },
     { "captures of such a pattern", "MATCH_CAPTURES", "captures" },
     { "coroutine.close in coroutine.close", "CLOSE_DEPTH", "levels" },
+    { "what cannot be interrupted, beyond its slice of time", "LATE_MS", "ms" },
     { "the name of a module", "MODULE_NAME_MAX", "bytes" },
     { "an error message", "MESSAGE_MAX", "bytes" },
     { "jumps that the parser of a script may follow", "PARSE_JUMPS_MAX", "jumps" },
