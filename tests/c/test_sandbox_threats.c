@@ -219,7 +219,7 @@ static const Off OFFS[] = {
   {GUARD_LANDING, 0, "while true do pcall(function() while true do end end) end"},
   {GUARD_LANDING, 0, "xpcall(function() while true do end end, function() while true do end end)"},
   {GUARD_CATCH, 3000000,
-   "local function f(n) if n > 0 then return 1 + f(n - 1) end for _ = 1, 100 do pcall(error) end end f(60000)"},
+   "local function f(n) if n > 0 then return 1 + f(n - 1) end for _ = 1, 60 do pcall(error) end end f(10000)"},
   {GUARD_FINALIZER, 0,
    "pcall(setmetatable, {}, {__gc = function() while true do end end}) for i = 1, 99999 do local _ = {} end"},
   {GUARD_LANDING, 0,
