@@ -29,6 +29,12 @@
 #define LOOP_FUEL  2000000
 #define LOOP_US    12000    /* that a plain loop of LOOP_FUEL lasts, at most, on a machine that is not slow */
 
+#ifdef __SANITIZE_ADDRESS__
+#define INSTRUMENTED 20    /* times that what C does takes longer; the loop does not */
+#else
+#define INSTRUMENTED 1
+#endif
+
 static int64_t processor_time(void *user) {
   (void)user;
   return (int64_t)(clock_thread_ns() / 1000);
@@ -57,11 +63,6 @@ static int64_t slowness(void) {
   return INSTRUMENTED * (spent <= LOOP_US ? 100 : spent * 100 / LOOP_US);
 }
 
-#ifdef __SANITIZE_ADDRESS__
-#define INSTRUMENTED 20    /* times that what C does takes longer; the loop does not */
-#else
-#define INSTRUMENTED 1
-#endif
 #define TRIES 3            /* of what took too long */
 
 /* ---- slices ---- */
