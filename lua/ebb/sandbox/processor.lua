@@ -21,8 +21,9 @@ local function plain(value)
   return result
 end
 
-sandboxed_processor.LOG_MAX = 1024 * 1024   -- bytes that one run of a processor may log
-local ENTRY_BYTES = 100                          -- of an entry, beside its message and details
+local LOG_MAX = 1024 * 1024   -- bytes that one run of a processor may log
+sandboxed_processor.LOG_MAX = LOG_MAX
+local ENTRY_BYTES = 100       -- of an entry, beside its message and details
 
 --- About how many bytes a copy from a sandbox takes; `seen` has the tables that are counted already.
 local function size_of(value, seen)
@@ -36,13 +37,13 @@ local function size_of(value, seen)
   return size
 end
 
---- context:log for a sandbox: up to sandboxed_processor.LOG_MAX bytes; then an entry says so, and the rest is dropped.
+--- context:log for a sandbox: up to LOG_MAX bytes; then an entry says so, and the rest is dropped.
 local function bounded_log(context)
   local used = 0
   return function(level, message, details)
-    if used > sandboxed_processor.LOG_MAX then return end
+    if used > LOG_MAX then return end
     used = used + ENTRY_BYTES + #tostring(message) + size_of(details, {})
-    if used > sandboxed_processor.LOG_MAX then return context:log("warn", "log: more than 1 MiB; the rest is dropped") end
+    if used > LOG_MAX then return context:log("warn", "log: more than 1 MiB; the rest is dropped") end
     return context:log(level, message, details)
   end
 end
