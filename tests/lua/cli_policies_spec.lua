@@ -104,7 +104,7 @@ describe("the command's policies", function()
     contains(("d"):rep(200), page)
     contains(("h"):rep(200), page)
     for _, words in ipairs { "help trim", "help policies" } do
-      contains("scripts/policies", (does(words)))
+      contains("share/doc/ebb/examples/policies", (does(words)))
     end
   end)
 
