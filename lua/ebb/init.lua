@@ -18,7 +18,6 @@ local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
 local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
-local schema = require "ebb.support.schema"
 local script_path = require "ebb.sandbox.script_path"
 local vocabularies = require "ebb.models.vocabularies"
 
@@ -272,7 +271,7 @@ local Windows = core.methods.Windows
 --- The conversation of chat.windows; raises for a call without the colon.
 local function owner(list)
   if core.type(list) ~= "Windows" then
-    refuse("argument", "expected a Windows, got " .. schema.describe(list),
+    refuse("argument", "expected a Windows, got " .. require("ebb.support.schema").describe(list),
       "call methods with a colon: chat.windows:open { ... }")
   end
   return core.window.owner(list)
