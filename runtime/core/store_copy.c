@@ -169,6 +169,7 @@ void store_succeed(Store *store, Store *from) {
   map_init(&from->waiting, from->memory);
   store->indexed = from->indexed;
   for (MessageId id = base + 1; id <= store->count; id++) {
+    if (!store_has(store, id)) continue;       /* the fork of an empty store was compacted */
     const Message *message = store_message(store, id);
     for (uint32_t i = 0; i < message_result_count(message); i++) {
       CallLink link = store_answers(store, id, i);

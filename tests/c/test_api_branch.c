@@ -194,6 +194,27 @@ static void what_a_task_prunes_goes_when_it_commits(void **state) {
   host_close(&host, runtime);
 }
 
+/* Nothing was there before the task, so that the chat takes over all that it left. */
+static void a_task_prunes_what_it_added_to_an_empty_chat(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  ebb_chat *chat = new_chat(runtime, 0);
+  ebb_task *task = start_script(runtime, chat, "local chat = ... chat:append { role = 'user', content = 'dropped' } "
+                                               "chat:append { role = 'user', content = 'kept' } "
+                                               "chat:truncate { keep_last = 1 } chat:prune { keep = 1 }");
+  run_to(runtime, EBB_EVENT_DONE);
+  ebb_task_free(task);
+  assert_int_equal(ebb_chat_count(chat), 1);
+  assert_last(runtime, chat, 2, "kept");
+  must(append(chat, "{\"role\":\"user\",\"content\":\"next\"}"));
+  assert_last(runtime, chat, 3, "next");
+  assert_saves(runtime, chat);
+  ebb_chat_free(chat);
+  host_close(&host, runtime);
+}
+
 /* A task that prunes has copies of all texts. */
 static void what_the_host_forgets_does_not_come_back_with_a_task(void **state) {
   (void)state;
@@ -390,6 +411,7 @@ int main(void) {
     cmocka_unit_test(a_window_changed_while_a_task_waits_saves_and_loads),
     cmocka_unit_test(what_a_task_forgets_is_forgotten_when_it_commits),
     cmocka_unit_test(what_a_task_prunes_goes_when_it_commits),
+    cmocka_unit_test(a_task_prunes_what_it_added_to_an_empty_chat),
     cmocka_unit_test(what_the_host_forgets_does_not_come_back_with_a_task),
     cmocka_unit_test(a_chat_gives_its_memory_back),
     cmocka_unit_test(a_full_chat_takes_messages_again),
