@@ -95,7 +95,7 @@ static void open_math(lua_State *L, int stock) {
   lua_call(L, 2, 0);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     lua_getfield(L, stock, names[i]);
-    if (number_is_absent(L, -1)) library_push(L, lua_tocfunction(L, -1));
+    if (number_is_absent(L, -1)) number_function(sandbox_of(L), lua_tocfunction(L, -1));
     lua_setfield(L, stock + 1, names[i]);
     lua_settop(L, stock + 1);
   }

@@ -5,8 +5,8 @@
 #include "sandbox/sandbox_state.h"
 
 void library_push(lua_State *L, lua_CFunction function) {
-  lua_pushnil(L);
-  lua_pushcclosure(L, function, 1);
+  number_function(sandbox_of(L), function);
+  lua_pushcfunction(L, function);
 }
 
 void library_set(lua_State *L, const LibraryFunction *functions) {

@@ -65,7 +65,7 @@ typedef struct MatchEntry {
 
 typedef struct MatchCache {
   int table;                 /* reference: the strings */
-  MatchEntry entries[MATCH_CACHED];
+  MatchEntry *entries;       /* MATCH_CACHED; NULL until a script matches */
 } MatchCache;
 
 typedef struct MatchCapture {

@@ -260,10 +260,21 @@ static void read_apart(Matcher *m, lua_State *L, const MatchSets *sets, const ch
   read_pattern(&r, &m->program);
 }
 
-/* Takes the program from the cache, or reads it into it; false: it does not fit. Costs
+/* Makes the entries of the cache; false: no memory. */
+static bool open_cache(Sandbox *sandbox) {
+  MatchCache *cache = &sandbox->cache;
+  if (cache->entries != NULL) return true;
+  cache->entries = memory_new(&sandbox->memory, MATCH_CACHED * sizeof *cache->entries);
+  if (cache->entries == NULL) return false;
+  memset(cache->entries, 0, MATCH_CACHED * sizeof *cache->entries);
+  return true;
+}
+
+/* Takes the program from the cache, or reads it into it; false: it does not fit, or there is no cache. Costs
    the script nothing, for addresses decide which patterns share an entry. */
 static bool take(Matcher *m, Sandbox *sandbox, int index) {
   const char *pattern = m->pattern;
+  if (!open_cache(sandbox)) return false;
   MatchEntry *entry = &sandbox->cache.entries[((uintptr_t)pattern >> 4) % MATCH_CACHED];
   m->entry = entry;
   if (entry->pattern != pattern) {

@@ -1,5 +1,6 @@
 #include "sandbox/number.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "sandbox/sandbox_state.h"
@@ -9,11 +10,24 @@ static char *end_of(lua_State *L, int index) {
   return (char *)lua_touserdata(L, index) + lua_rawlen(L, index) - sizeof(Number);
 }
 
+/* Where it stands among those of the library; function_count: nowhere. */
+static uint32_t find_function(const Sandbox *sandbox, lua_CFunction function) {
+  uint32_t i = 0;
+  while (i < sandbox->function_count && sandbox->functions[i] != function) i++;
+  return i;
+}
+
 bool number_is_absent(lua_State *L, int index) {
   if (!lua_iscfunction(L, index)) return false;
   bool plain = lua_getupvalue(L, index, 1) == NULL;
   if (!plain) lua_pop(L, 1);
   return plain;
+}
+
+void number_function(Sandbox *sandbox, lua_CFunction function) {
+  if (find_function(sandbox, function) < sandbox->function_count) return;
+  assert(sandbox->function_count < FUNCTION_ROOM);
+  sandbox->functions[sandbox->function_count++] = function;
 }
 
 /* The block of a value that the allocator may have numbered. */
@@ -28,9 +42,11 @@ Number number_of(lua_State *L, int index) {
     memcpy(&result, end_of(L, index), sizeof result);
     return result;
   }
+  if (number_is_absent(L, index)) {
+    return (Number){.number = find_function(sandbox_of(L), lua_tocfunction(L, index)), .place = FUNCTION_PLACE};
+  }
   const void *block = block_of(L, index);
-  bool has_number = number_is_before(block) && !number_is_absent(L, index);
-  if (has_number) memcpy(&result.number, (const char *)block - NUMBER_SIZE, sizeof result.number);
+  if (number_is_before(block)) memcpy(&result.number, (const char *)block - NUMBER_SIZE, sizeof result.number);
   else result.number = (uintptr_t)block;
   return result;
 }

@@ -71,6 +71,7 @@ void sandbox_free(Sandbox *sandbox) {
   task_free_all(sandbox);
   lua_close(sandbox->L);
   reserve_close(&sandbox->reserve, &memory);
+  memory_free(&memory, sandbox->cache.entries, MATCH_CACHED * sizeof *sandbox->cache.entries);
   memory_free(&memory, sandbox, sizeof *sandbox);
 }
 

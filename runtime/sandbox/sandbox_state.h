@@ -36,6 +36,7 @@
 #define RANGE_MAX         10000000   /* elements that one function of `table` may walk over */
 #define VALUES_MAX        100000     /* results of one call: `...` copies them all in one instruction */
 #define SORT_MAX          100000     /* elements: a comparison function cannot be sliced */
+#define FUNCTION_ROOM     96                   /* of the library, without upvalues */
 #define PRINT_MAX         ((size_t)1 << 20)   /* bytes that a call or task prints */
 #define MODULE_NAME_MAX   120
 #define MESSAGE_MAX       1024   /* bytes of the words of a failure, with the NUL */
@@ -132,6 +133,8 @@ struct Sandbox {
   bool has_modes;            /* a script has set one */
   size_t printed;            /* bytes, by this call or the tasks since one was started; > PRINT_MAX: no more */
   uint64_t objects;          /* the last number of an object (number.h) */
+  lua_CFunction functions[FUNCTION_ROOM];    /* of the library, without upvalues, in the order of their numbers */
+  uint32_t function_count;
   struct Replacing *gsub;    /* state of a string.gsub that may be interrupted, in the registry under this address */
   lua_Integer labels;        /* the last number that tostring used instead of an address */
   Locale outside;            /* the thread's locale before scripts ran in the C locale */
@@ -205,7 +208,7 @@ typedef struct LibraryFunction {
   lua_CFunction function;
 } LibraryFunction;
 
-/* Pushes a function as an object with a number, which C functions without upvalues are not. */
+/* Pushes a C function without upvalues, and gives it a number. */
 void library_push(lua_State *L, lua_CFunction function);
 void library_set(lua_State *L, const LibraryFunction *functions);     /* NULL name at the end */
 /* As `functions`, but each gets the function of that name in the stock library at

@@ -232,8 +232,8 @@ static void a_runtime_is_small(void **state) {
   must(ebb_collect(runtime, EBB_NO_LIMIT, NULL));
   size_t per_chat = (ebb_runtime_memory(runtime) - idle) / 100;
   print_message("a new runtime: %zu bytes, with a chat: %zu, an idle chat: %zu\n", unused, idle, per_chat);
-  assert_true(unused <= 48 * 1024);
-  assert_true(idle <= 230 * 1024);
+  assert_true(unused <= 40 * 1024);
+  assert_true(idle <= 220 * 1024);
   assert_true(per_chat <= 4096);
   assert_int_equal(host.heap.in_use, ebb_runtime_memory(runtime));
   host_close(&host, runtime);

@@ -50,7 +50,7 @@ show "$report"
 ok "all frames were played" "$(number "$report" frames)" "$frames"
 ok "no task failed" "$(number "$report" failed)" 0
 holds "people talk" "$(number "$report" talks) > $frames / 6"
-holds "an idle runtime's KB" "$(grep -oE 'runtime [0-9.]+' <<<"$report" | grep -oE '[0-9.]+') <= 235"
+holds "an idle runtime's KB" "$(grep -oE 'runtime [0-9.]+' <<<"$report" | grep -oE '[0-9.]+') <= 220"
 holds "an idle chat's KB" "$(grep -oE 'chat [0-9.]+' <<<"$report" | grep -oE '[0-9.]+') <= 4"
 
 slow() { grep '^scripts by cpu' <<<"$1" | grep -oE '[0-9]+ frames above' | grep -oE '^[0-9]+'; }
