@@ -14,9 +14,11 @@ messages.languages = { "en", "zh" }
 
 local WRAP = { en = "[error: %s]", zh = "[错误: %s]" }
 
+-- `one` is the English form where the second value is 1.
 local TEXTS = {
-  needs = { en = "%s needs %d argument(s): %s", zh = "%s 需要%d个参数" },
-  needs_some = { en = "%s needs at least %d argument(s): %s", zh = "%s 需要至少%d个参数" },
+  needs = { en = "%s needs %d arguments: %s", one = "%s needs %d argument: %s", zh = "%s 需要%d个参数" },
+  needs_some = {
+    en = "%s needs at least %d arguments: %s", one = "%s needs at least %d argument: %s", zh = "%s 需要至少%d个参数" },
   too_many = { en = "%s has more than %d arguments", zh = "%s 的参数超过%d个" },
   not_integer = { en = "its arguments must be whole numbers", zh = "参数必须是有效的整数" },
   not_count = { en = "'%s' is not a count (0, 1, 2 ...)", zh = "'%s' 不是非负整数" },
@@ -34,7 +36,9 @@ local TEXTS = {
   takes_none = { en = "%s takes no arguments", zh = "宏 %s 不接受参数" },
   takes_some = { en = "%s needs an argument", zh = "宏 %s 需要参数" },
   takes = { en = "%s takes %s arguments, %d given", zh = "宏 %s 需要 %s 个参数，但提供了 %d 个" },
-  extra = { en = "%s takes %d argument(s); the others are left out", zh = "%s 只接受%d个参数，其余被忽略" },
+  extra = {
+    en = "%s takes %d arguments; the others are left out", one = "%s takes %d argument; the others are left out",
+    zh = "%s 只接受%d个参数，其余被忽略" },
   raised = { en = "%s failed: %s", zh = "%s 失败: %s" },
   no_text = { en = "%s gave a %s instead of a text", zh = "%s 返回了 %s，而不是文本" },
   self_reference = { en = "%s refers to itself", zh = "%s 引用了自身" },
@@ -54,8 +58,8 @@ function messages.text(language, key, ...)
   for i = 1, values.n do
     if type(values[i]) == "string" then values[i] = texts.short(values[i], VALUE_BYTES_MAX) end
   end
-  local text = forms[language]:format(table.unpack(values, 1, values.n))
-  return (text:gsub("(%d+) argument%(s%)", function(n) return n .. (n == "1" and " argument" or " arguments") end))
+  local form = language == "en" and values[2] == 1 and forms.one or forms[language]
+  return form:format(table.unpack(values, 1, values.n))
 end
 
 --- An error as it stands in an expanded text.
