@@ -7,9 +7,7 @@ local cpu_time = dofile "tests/lua/cpu_time.lua"
 
 local gate = {}
 
-local RATIO, ATTEMPTS = 5, 2
--- Of 16 n to 4 n: a square part that makes 5 of 4 n to n makes 7.2 there; full caches make less.
-local RATIO_LARGE = 7
+local RATIO, ATTEMPTS = 5, 4
 local SLACK = 0.010      -- seconds: growing tables, colder caches
 
 --- The seconds that `run` takes in this process.
@@ -42,7 +40,7 @@ local function least(seconds, n, best)
   return best
 end
 
-local function exceeds(few, many, ratio) return many > ratio * few + SLACK end
+local function exceeds(few, many) return many > RATIO * few + SLACK end
 
 --- Compares `seconds(n)` with `seconds(4 * n)`, and what exceeds there `seconds(4 * n)` with
 --- `seconds(16 * n)`: a slow path exceeds there all the more, a machine with others to serve does not.
@@ -51,12 +49,12 @@ local function exceeds(few, many, ratio) return many > ratio * few + SLACK end
 ---@param seconds fun(n: integer): number
 function gate.check(name, n, seconds)
   local few, many = seconds(n), seconds(4 * n)
-  if not exceeds(few, many, RATIO) then return end
+  if not exceeds(few, many) then return end
   few, many = least(seconds, n, few), least(seconds, 4 * n, many)
-  if not exceeds(few, many, RATIO) then return end
+  if not exceeds(few, many) then return end
   local most = seconds(16 * n)
-  if exceeds(many, most, RATIO_LARGE) then most = least(seconds, 16 * n, most) end
-  if not exceeds(many, most, RATIO_LARGE) then return end
+  if exceeds(many, most) then most = least(seconds, 16 * n, most) end
+  if not exceeds(many, most) then return end
   error(("%s: %.3f s for %d, %.3f s for %d, %.3f s for %d: %.1f and %.1f times as long"):format(name, few, n, many,
     4 * n, most, 16 * n, many / few, most / many), 0)
 end
