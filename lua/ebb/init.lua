@@ -96,7 +96,7 @@ end
 ---@return ebb.ReplayResult[]? results
 ---@return ebb.Error? problem
 function ebb.replay(chat, options)
-  return require("ebb.trim.replay").run(chat, options)
+  return require("ebb.replay").run(chat, options)
 end
 
 --- Makes a pipeline, which turns a conversation into the body of a request.

@@ -143,7 +143,8 @@ describe("trim --replay", function()
 
   it("reports as JSON", function()
     local report = json.decode((does "trim scripts/samples/support.json --replay --budget 4000 --json"))
-    local first = report.policies[1]
+    assert.equal("none", report.policies[1].policy)
+    local first = report.policies[2]
     assert.same({ 4000, "keep_recent", 0 }, { report.budget, first.policy, first.refusals })
     assert.is_true(first.tokensShared < first.tokensSent and first.tokensShared > 0)
     assert.is_true(first.unitsDropped > 0 and first.fill > 0.5 and first.fill <= 1)
@@ -158,11 +159,11 @@ describe("trim --replay", function()
   it("plays policies that ; joins in a row, as trim runs them", function()
     local words = "scripts/samples/support.json --budget 3000 --policy 'clear_tool_uses;keep_recent:keep=3'"
     local report = json.decode((does("trim --replay --json " .. words)))
-    assert.equal(1, #report.policies)
-    assert.equal(0, report.policies[1].refusals)
+    assert.equal(2, #report.policies)
+    assert.equal(0, report.policies[2].refusals)
     local alone = json.decode((does(
       "trim --replay --json scripts/samples/support.json --budget 3000 --policy keep_recent:keep=3")))
-    assert.not_equal(alone.policies[1].tokensSent, report.policies[1].tokensSent)
+    assert.not_equal(alone.policies[2].tokensSent, report.policies[2].tokensSent)
     local _, err = does("trim --explain --dry-run " .. words)
     contains("clear_tool_uses", err)
     contains("keep_recent", err)

@@ -34,7 +34,7 @@ end
 
 local function assert_like_plain(recording, spec, budget)
   local expected = plain(recording, spec, budget)
-  local result = assert(ebb.replay(recording, { policies = { spec }, budget = budget }))[1]
+  local result = assert(ebb.replay(recording, { policies = { spec }, budget = budget }))[2]
   assert.same({ expected.requests, expected.refusals, expected.sent, expected.shared, expected.dropped },
     { result.requests, result.refusals, result.sent, result.shared, result.messages_dropped })
   local fill = expected.full > 0 and expected.filled / expected.full or nil
@@ -102,18 +102,18 @@ describe("a replay", function()
     local specs = { counting, counting, { counting, "keep_recent" } }
     local results = assert(ebb.replay(chat, { policies = specs, budget = 50 }))
     assert.same({ 1, 2, 3, 1, 2, 3, 1, 2, 3 }, seen)
-    assert.same({ "function", "function, keep_recent" }, { results[1].policy, results[3].policy })
+    assert.same({ "function", "function, keep_recent" }, { results[2].policy, results[4].policy })
   end)
 
   it("counts units, not messages", function()
     local chat = conversation "u1 c2(x,y) r3(x) r4(y) a5 u6 a7 u8 a9"
-    local result = ebb.replay(chat, { policies = { deep }, budget = 20 })[1]
+    local result = ebb.replay(chat, { policies = { deep }, budget = 20 })[2]
     assert.equal(5, result.messages_dropped - result.units_dropped + 3)
   end)
 
   it("counts refusals and goes on", function()
     local chat = conversation "u1 a1 u50 a1 u2 a1"
-    local result = ebb.replay(chat, { budget = 20 })[1]
+    local result = ebb.replay(chat, { budget = 20 })[2]
     assert.same({ 2, 1 }, { result.requests, result.refusals })
     assert.truthy(result.first_refusal:find "cannot fit")
   end)
@@ -125,11 +125,24 @@ describe("a replay", function()
     models[name].prices = { input = 2, cached_input = 0.5, output = 9 }
     local chat = ebb.conversation { model = name, counter = helper.tokens_of }
     chat:append(helper.messages "u400 a300 u400 a300 u400 a300")
-    local result = ebb.replay(chat, { budget = 5000 })[1]
+    local result = ebb.replay(chat, { budget = 5000 })[2]
     models[name].prices = before
     local expected = ((result.sent - result.shared) * 2 + result.shared * 0.5) / 1e6
     assert(math.abs(expected - result.cost) < 1e-12)
-    assert.is_nil(ebb.replay(conversation "u1 a1", { budget = 50 })[1].cost)
+    assert.is_nil(ebb.replay(conversation "u1 a1", { budget = 50 })[2].cost)
+  end)
+
+  it("begins with no trimming, which is never refused", function()
+    local chat = conversation "u1 a1 u50 a1 u2 a1"
+    local none = ebb.replay(chat, { budget = 20 })[1]
+    local sent = 0
+    for n = 1, #chat - 1, 2 do
+      local history = chat:fork()
+      history:truncate { keep_first = n }
+      sent = sent + history:tokens()
+    end
+    assert.same({ "none", 3, 0, sent, 0 }, { none.policy, none.requests, none.refusals, none.sent, none.units_dropped })
+    assert.is_true(none.fill > 1)
   end)
 
   it("ends when a policy fails", function()
@@ -166,7 +179,7 @@ describe("a replay of a real conversation", function()
       return
     end
     local results = ebb.replay(chat, { policies = { "stable_prefix", "keep_recent" }, budget = chat:tokens() // 3 })
-    local stable, recent = results[1], results[2]
+    local stable, recent = results[2], results[3]
     assert.is_true(stable.share >= 0.9)
     assert.is_true(stable.fill >= 0.7)
     assert.is_true(recent.share < stable.share)

@@ -84,7 +84,7 @@ end
 
 ---@param args table           the parsed command line for trim
 ---@param specs table[]         one policy each
----@param words string[]        how they stand on the command line
+---@param words string[]        how they stand on the command line; the first result is that of `none`
 ---@param loading ebb.Loading
 function replay.run(args, specs, words, loading)
   check(args)
@@ -95,6 +95,7 @@ function replay.run(args, specs, words, loading)
     limits = loading.limits, trusted = loading.trusted,
   }))
   terminal.progress(nil)
+  words = table.move(words, 1, #words, 2, { results[1].policy })
   local budget = results[1].budget
   local page = terminal.results(args.output)
   terminal.result((args.json and as_json or as_text)(results, words, budget, page), args.output)

@@ -102,7 +102,7 @@ function ebb.tokenizer(encoding) end
 --- Plays a recorded conversation turn by turn, once for each policy; the recording stays as it is.
 ---@param chat ebb.Conversation
 ---@param options? ebb.Replay
----@return ebb.ReplayResult[]? results    one per policy
+---@return ebb.ReplayResult[]? results    that of `none`, which trims nothing, then one per policy
 ---@return ebb.Error? problem  code: "policy": one of them failed
 function ebb.replay(chat, options) end
 

@@ -13,6 +13,9 @@
 -- What a prompt cache would have served of a request is the beginning that it
 -- shares, message by message and byte by byte, with the request before. Providers
 -- serve less where that is short, or was too long ago.
+--
+-- The first result is always that of `none`, which trims nothing whatever the budget. The
+-- figures besides come from measures, which see each request, sent or refused.
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
@@ -33,17 +36,40 @@ local EXAMPLE = "ebb.replay(chat, { budget = 8000 })"
 
 local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at again
 
+---@class ebb.replay.Request    One request, as the measures see it
+---@field position integer     of the reply in the recording
+---@field reply ebb.Message    the message of the recording that answered it
+---@field before integer       tokens of a request with all that was said so far
+---@field over boolean         that is more than the budget: something has to go
+---@field refused boolean      it was not sent; the fields below are those of no request then
+---@field tokens? integer      as it was sent
+---@field shared? integer      of these, tokens of the beginning in common with the last request that was sent
+---@field report? ebb.TrimReport   nil without a trim
+
+---@class ebb.replay.Observer  Watches one policy
+---@field request fun(self, run: ebb.ReplayRun, request: ebb.replay.Request)   run.chat is the list as it was sent
+---@field finish fun(self, result: ebb.ReplayResult)       adds its figures
+
+---@class ebb.replay.Measure
+---@field prepare fun(recording: ebb.Conversation, settings: table): any    what is alike for all policies
+---@field observe fun(prepared: any): ebb.replay.Observer
+
+---@type ebb.replay.Measure[]
+local MEASURES = {}
+
 ---- One life ----
 
 ---@class ebb.ReplayRun
 ---@field chat ebb.Conversation      grows and is trimmed
 ---@field trim table                 for chat:trim
+---@field trims boolean              false for `none`
 ---@field result ebb.ReplayResult
 ---@field is_head table<integer, boolean>   by seq: messages with which units begin
 ---@field whole integer              tokens of a request with all that was said so far
 ---@field last? { batch: integer, length: integer }   the last request that was sent
 ---@field full integer               requests that had to be cut
 ---@field filled number              the sum of their fills
+---@field observers ebb.replay.Observer[]
 
 --- The steps as a policy list for chat:trim, with the policies themselves: no file is read again.
 local function specs_of(steps)
@@ -57,15 +83,25 @@ local function specs_of(steps)
   return specs
 end
 
+local function observe(prepared)
+  local observers = {}
+  for i, measure in ipairs(MEASURES) do
+    observers[i] = measure.observe(prepared[i])
+  end
+  return observers
+end
+
+--- No steps are the policy `none`.
 local function start(recording, steps, settings)
   local chat = core.like(recording)
   models.inherit(chat, recording)
   return {
-    chat = chat, is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
+    chat = chat, observers = observe(settings.prepared), trims = #steps > 0,
+    is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
     trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = specs_of(steps),
       model = settings.model, limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
-      policy = policies.label(steps), budget = math.max(0, settings.budget - settings.reserve),
+      policy = #steps > 0 and policies.label(steps) or "none", budget = math.max(0, settings.budget - settings.reserve),
       requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
       messages_replaced = 0, messages_inserted = 0,
     },
@@ -113,33 +149,48 @@ local function shared_tokens(run, batch, length)
   return tokens
 end
 
-local function send(run, report)
+local function send(run, report, request)
   local result, chat = run.result, run.chat
   local batch, length = chat:stats().current_batch_index, #chat
+  request.tokens, request.shared = report.after, shared_tokens(run, batch, length)
   result.requests = result.requests + 1
-  result.sent = result.sent + report.after
-  result.shared = result.shared + shared_tokens(run, batch, length)
+  result.sent = result.sent + request.tokens
+  result.shared = result.shared + request.shared
   result.trust = report.trust
-  if run.whole > report.budget and report.budget > 0 then
-    run.full, run.filled = run.full + 1, run.filled + report.after / report.budget
+  if request.over and result.budget > 0 then
+    run.full, run.filled = run.full + 1, run.filled + report.after / result.budget
   end
   count_dropped(run, report)
   run.last = { batch = batch, length = length }
-  if result.requests % PRUNE_EVERY == 0 then chat:prune { keep = 1 } end
+end
+
+--- The report of a request that carries the whole list.
+local function untrimmed(chat)
+  return { after = chat:tokens(), trust = chat:trust(), dropped = 0, replaced = 0, inserted = 0 }
 end
 
 --- A request that cannot be made to fit is not sent; life goes on without it. A
 --- policy that fails ends the replay.
-local function request(run)
-  local report, problem = run.chat:trim(run.trim)
+local function request(run, reply, position)
+  local result = run.result
+  local seen = { position = position, reply = reply, before = run.whole, over = run.whole > result.budget,
+    refused = false }
+  local report, problem
+  if run.trims then report, problem = run.chat:trim(run.trim) else report = untrimmed(run.chat) end
   if report then
-    send(run, report)
+    seen.report = run.trims and report or nil
+    send(run, report, seen)
   elseif problem.code == "cannot_fit" or problem.code == "over_budget" then
-    run.result.refusals = run.result.refusals + 1
-    run.result.first_refusal = run.result.first_refusal or problem.message
+    seen.refused = true
+    result.refusals = result.refusals + 1
+    result.first_refusal = result.first_refusal or problem.message
   else
     return nil, problem
   end
+  for _, observer in ipairs(run.observers) do
+    observer:request(run, seen)
+  end
+  if not seen.refused and result.requests % PRUNE_EVERY == 0 then run.chat:prune { keep = 1 } end
   return true
 end
 
@@ -157,6 +208,9 @@ local function finish(run, model)
   result.share = result.sent > 0 and result.shared / result.sent or 0
   result.fill = run.full > 0 and run.filled / run.full or nil
   result.cost = cost_of(result, model and model.prices)
+  for _, observer in ipairs(run.observers) do
+    observer:finish(result)
+  end
   return result
 end
 
@@ -165,7 +219,7 @@ local function play(recording, steps, settings)
   for position, message in ipairs(recording) do
     if settings.progress then settings.progress(run.result.policy, position) end
     if message.role == "assistant" and #run.chat > 0 then
-      local ok, problem = request(run)
+      local ok, problem = request(run, message, position)
       if not ok then return nil, problem end
     end
     live_on(run, message)
@@ -189,14 +243,18 @@ end
 
 ---@param recording ebb.Conversation
 ---@param options? ebb.Replay
----@return ebb.ReplayResult[]? results    one per policy
+---@return ebb.ReplayResult[]? results    that of `none`, then one per policy
 ---@return ebb.Error? problem
 function replay.run(recording, options)
   local settings = read_options(recording, options)
   local specs = settings.policies or { policies.default }
-  local lives, results = {}, {}
+  local lives, results = { {} }, {}
   for i, spec in ipairs(specs) do
-    lives[i] = policies.resolve(spec, nil, settings.loading)
+    lives[i + 1] = policies.resolve(spec, nil, settings.loading)
+  end
+  settings.prepared = {}
+  for i, measure in ipairs(MEASURES) do
+    settings.prepared[i] = measure.prepare(recording, settings)
   end
   for i, steps in ipairs(lives) do
     local result, problem = play(recording, steps, settings)
