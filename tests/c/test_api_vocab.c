@@ -56,7 +56,7 @@ static ebb_status new_tiny(ebb_runtime *runtime, ebb_chat **chat) {
 /* The first chat loads what all of them need. */
 static void load_lua(ebb_runtime *runtime) {
   ebb_chat *chat;
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  must(ebb_chat_new(runtime, "{\"encoding\":\"cjk\"}", 18, &chat));
   ebb_chat_free(chat);
 }
 
