@@ -51,7 +51,8 @@ local function as_text(chat, violations, dialect, page)
   end
   local rows = {}
   for i, violation in ipairs(violations) do
-    rows[i] = { tostring(violation.index), text.seq(violation), text.kind(chat[violation.index]), violation.code,
+    rows[i] = { tostring(violation.index), text.seq(violation.index, violation.seq), text.kind(chat[violation.index]),
+      violation.code,
       violation.text }
   end
   local figures = ("%s in %s, by the rules of %s"):format(text.count(#violations, "violation"),

@@ -16,6 +16,8 @@ local grid = {}
 local GAP = "  "
 local LAST_MIN = 16     -- cells of the last column before others shrink for it
 local PADDED_MAX = 200  -- cells of a column on a page without a width
+local FORMAT_MAX = 99   -- cells that string.format pads to
+local NOT_PLAIN = "[^ -~]"
 local WRAP_MIN = 24     -- cells of one that is wrapped; with less it stands below its row
 local INDENT = "    "   -- of a cell below its row
 
@@ -29,16 +31,26 @@ local INDENT = "    "   -- of a cell below its row
 
 ---- Widths ----
 
+--- The cells of the widest text of a column, at most `max`.
+local function widest_cell(column, index, rows, max)
+  local width = text.cells(column.title)
+  for _, row in ipairs(max > 0 and rows or {}) do
+    local cell = row[index]
+    if #cell > width or cell:find(NOT_PLAIN) then
+      local _, cells = text.cut(cell, max)
+      width = math.max(width, cells)
+    end
+  end
+  return width
+end
+
 --- The widest cell of each column but the last; of the last up to `room`.
 local function natural_widths(columns, rows, whole, room)
   local widths = {}
   for i, column in ipairs(columns) do
     local max = i == #columns and room or not whole and column.max or math.maxinteger
-    widths[i] = text.cells(column.title)
-    for _, row in ipairs(rows) do
-      local _, cells = text.cut(row[i], max)
-      widths[i] = math.max(widths[i], whole and math.min(cells, PADDED_MAX) or cells)
-    end
+    local width = widest_cell(column, i, rows, max)
+    widths[i] = whole and math.min(width, math.max(PADDED_MAX, text.cells(column.title))) or width
   end
   return widths
 end
@@ -81,16 +93,29 @@ local function highest_rank(columns)
   return highest
 end
 
---- The table without one of its columns.
-local function without(columns, rows, index)
-  columns = table.move(columns, 1, #columns, 1, {})
-  table.remove(columns, index)
-  for i, row in ipairs(rows) do
-    local copy = table.move(row, 1, #row, 1, { colour = row.colour })
-    table.remove(copy, index)
+--- The table with some of its columns only.
+---@param chosen integer[]    their positions, in order
+local function with(columns, rows, chosen)
+  local shown = {}
+  for i, index in ipairs(chosen) do
+    shown[i] = columns[index]
+  end
+  for i, row in ipairs(#chosen < #columns and rows or {}) do
+    local copy = { colour = row.colour }
+    for j = 1, #chosen do
+      copy[j] = row[chosen[j]]
+    end
     rows[i] = copy
   end
-  return columns
+  return shown
+end
+
+local function without(columns, rows, dropped)
+  local chosen = {}
+  for i = 1, #columns do
+    if i ~= dropped then chosen[#chosen + 1] = i end
+  end
+  return with(columns, rows, chosen)
 end
 
 local function is_empty(rows, column)
@@ -102,10 +127,11 @@ end
 
 --- The table without the columns that say nothing; the last one stays.
 local function without_empty(columns, rows)
-  for i = #columns - 1, 1, -1 do
-    if is_empty(rows, i) then columns = without(columns, rows, i) end
+  local chosen = {}
+  for i = 1, #columns do
+    if i == #columns or not is_empty(rows, i) then chosen[#chosen + 1] = i end
   end
-  return columns
+  return with(columns, rows, chosen)
 end
 
 ---- Lines ----
@@ -117,6 +143,7 @@ end
 ---@field rest integer        cells of the last column
 ---@field wraps_below boolean     the last column stands below its row
 ---@field whole? boolean      no cell is cut
+---@field format? string      of the cells before the last one, where plain cells are padded by it
 
 --- Chooses the columns that are shown and their widths.
 ---@return ebb.cli.Layout
@@ -143,7 +170,28 @@ local function pad(cell, cells, width, right)
   return right and space .. cell or cell .. space
 end
 
+--- The format of a line's first `count` cells; nil where string.format pads too little.
+local function format_of(layout, count)
+  local cells = {}
+  for i = 1, count do
+    if layout.widths[i] > FORMAT_MAX then return nil end
+    local padding = layout.widths[i] > 0 and (layout.columns[i].right and "" or "-") .. layout.widths[i] or ""
+    cells[i] = ("%%%ss"):format(padding)
+  end
+  return table.concat(cells, GAP)
+end
+
+--- True for cells that are shown as they are: plain, and none is cut.
+local function are_plain(layout, row, count)
+  for i = 1, layout.whole and 0 or count do
+    if #row[i] > layout.widths[i] then return false end
+  end
+  return not table.concat(row, "", 1, count):find(NOT_PLAIN)
+end
+
 local function cells_of(layout, row, count)
+  layout.format = layout.format or format_of(layout, count)
+  if layout.format and are_plain(layout, row, count) then return layout.format:format(table.unpack(row, 1, count)) end
   local cells = {}
   for i = 1, count do
     local cell, used = text.cut(row[i], layout.whole and math.maxinteger or layout.widths[i])
@@ -154,7 +202,7 @@ end
 
 --- Adds a line, whose cells are printable already.
 local function add_line(lines, page, colour, line)
-  line = line:match "^.*[^ ]" or ""
+  if line:sub(-1) == " " then line = line:match "^.*[^ ]" or "" end
   lines[#lines + 1] = page.paint(colour, page.width == math.maxinteger and line or (text.cut(line, page.width)))
 end
 

@@ -31,14 +31,31 @@ local function call_ids(message)
   return ids
 end
 
-local function message_data(position, message)
+local function message_data(position, message, is_obsolete)
   local answered = message.call
   return {
     index = position, seq = message.seq, role = text.kind(message), tokens = message.tokens,
     id = message.id, name = message.name, timestamp = message.timestamp, calls = call_ids(message),
     answers = answered and (answered.id or answered.name) or nil,
-    window = message.window, text = message.window or message.text,
+    window = message.window, text = message.window or message.text, obsolete = is_obsolete,
   }
+end
+
+local function messages_of(chat, obsolete)
+  local list = core.json.array {}
+  for position, message in ipairs(chat) do
+    list[position] = message_data(position, message, obsolete[position])
+  end
+  return list
+end
+
+--- Of each item of a window, by its position: whether a newer version has made it obsolete.
+local function obsolete_items(chat)
+  local obsolete = {}
+  for _, item in ipairs(core.window.items(chat)) do
+    obsolete[item.position] = item.obsolete
+  end
+  return obsolete
 end
 
 local function by_role(chat)
@@ -78,21 +95,16 @@ local function windows_of(chat)
   return list
 end
 
+--- What --json shows but the messages.
 local function data_of(chat)
-  local messages, warnings = core.json.array {}, core.json.array {}
-  for position, message in ipairs(chat) do
-    messages[position] = message_data(position, message)
-  end
-  for _, item in ipairs(core.window.items(chat)) do
-    messages[item.position].obsolete = item.obsolete
-  end
+  local warnings = core.json.array {}
   for i, warning in ipairs(chat:warnings()) do
     warnings[i] = warning
   end
   local tokens, level = chat:tokens(), chat:trust()
   local counts = structure(chat)
   return {
-    shape = chat.shape, messages = messages, warnings = warnings,
+    shape = chat.shape, warnings = warnings,
     tokens = tokens, trust = level, guardedTokens = counts.guarded, framingTokens = counts.overhead,
     roles = by_role(chat), windows = windows_of(chat),
     units = counts.units, openUnits = counts.open, turns = counts.turns,
@@ -107,40 +119,43 @@ local COLUMNS = {
   { title = "calls", max = 32, min = 12, rank = 4 }, { title = "text" },
 }
 
-local function calls_of(message)
-  if message.window then return message.obsolete and "obsolete" or "" end
-  if message.answers then return "answers " .. message.answers end
-  return table.concat(message.calls, " ")
+local function calls_of(message, is_obsolete)
+  if message.window then return is_obsolete and "obsolete" or "" end
+  local answered = message.call
+  if answered then return "answers " .. (answered.id or answered.name) end
+  local calls = message.calls
+  return #calls > 0 and table.concat(call_ids(message), " ") or ""
 end
 
-local function listing(data, chat, page)
+local function listing(chat, obsolete, page)
   local rows = {}
-  for i, message in ipairs(data.messages) do
+  for i, message in ipairs(chat) do
     rows[i] = {
-      tostring(message.index), text.seq(message), message.role, tostring(message.tokens),
-      message.name or message.id or "", calls_of(message), transcript.line(chat[i]), colour = chat[i].role or "window",
+      tostring(i), text.seq(i, message.seq), text.kind(message), tostring(message.tokens),
+      message.name or message.id or "", calls_of(message, obsolete[i]), transcript.line(message),
+      colour = message.role or "window",
     }
   end
   return grid.render(COLUMNS, rows, page)
 end
 
-local function add_windows(lines, data)
-  local items, obsolete = 0, 0
-  for _, message in ipairs(data.messages) do
-    if message.window then items = items + 1 end
-    if message.obsolete then obsolete = obsolete + 1 end
+local function add_windows(lines, data, obsolete)
+  local items, count = 0, 0
+  for _, is_obsolete in pairs(obsolete) do
+    items = items + 1
+    if is_obsolete then count = count + 1 end
   end
   local line = "  %-10s %6d items, of these %d obsolete"
-  if items > 0 then lines[#lines + 1] = line:format("windows", items, obsolete) end
+  if items > 0 then lines[#lines + 1] = line:format("windows", items, count) end
   for _, window in ipairs(data.windows) do
     local state = window.closed and "closed" or window.hidden and "hidden" or "open"
     lines[#lines + 1] = ("    %s: %s, version %d of seq %d"):format(window.id, state, window.version, window.updated)
   end
 end
 
-local function figures(data, reason)
+local function figures(chat, data, obsolete)
   local lines = {
-    ("%d messages, %d tokens (%s), of these %d guarded"):format(#data.messages, data.tokens, data.trust,
+    ("%d messages, %d tokens (%s), of these %d guarded"):format(#chat, data.tokens, data.trust,
       data.guardedTokens),
   }
   for _, role in ipairs(ROLES) do
@@ -149,10 +164,11 @@ local function figures(data, reason)
       lines[#lines + 1] = ("  %-10s %6d messages %8d tokens"):format(role, figure.messages, figure.tokens)
     end
   end
-  add_windows(lines, data)
+  add_windows(lines, data, obsolete)
   lines[#lines + 1] = ("  %-17s          %8d tokens"):format("tools and framing", data.framingTokens)
   lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s"):format(data.units, data.openUnits, data.turns,
     data.shape or "none")
+  local reason = trust.reason(chat)
   if reason then lines[#lines + 1] = "estimated: " .. reason end
   return table.concat(lines, "\n")
 end
@@ -168,10 +184,13 @@ end
 
 function inspect.run(args)
   local chat, path = options.load(args.file, args, true)
-  local data = data_of(chat)
-  if args.json then return terminal.result(json_text.format(data), args.output) end
+  local data, obsolete = data_of(chat), obsolete_items(chat)
+  if args.json then
+    data.messages = messages_of(chat, obsolete)
+    return terminal.result(json_text.format(data), args.output)
+  end
   local page = terminal.results(args.output)
-  local out = listing(data, chat, page) .. "\n" .. terminal.fill(page, figures(data, trust.reason(chat)), "    ")
+  local out = listing(chat, obsolete, page) .. "\n" .. terminal.fill(page, figures(chat, data, obsolete), "    ")
   terminal.result(out .. warning_lines(data, path, page), args.output)
 end
 

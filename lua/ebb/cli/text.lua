@@ -37,10 +37,11 @@ function text.count(n, noun)
 end
 
 --- The seq for a column: "" where it is the position.
----@param message { index: integer, seq: integer }
+---@param index integer
+---@param seq integer
 ---@return string
-function text.seq(message)
-  return message.seq ~= message.index and tostring(message.seq) or ""
+function text.seq(index, seq)
+  return seq ~= index and tostring(seq) or ""
 end
 
 --- The character at byte `at` as it is shown, its cells, and the byte after it.
