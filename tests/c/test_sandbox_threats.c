@@ -267,7 +267,7 @@ static bool ends_well(const Off *off, bool switched_off) {
 #else
   (void)switched_off;
 #endif
-  if (off->guard == GUARD_FAILURE) config.memory_limit = 4 << 20;   /* full long before the deadline */
+  if (off->guard == GUARD_FAILURE) config.memory_limit = 8 << 20;   /* full long before the deadline */
   if (off->fuel != 0) config.limits.fuel = off->fuel;
   Sandbox *sandbox = sandbox_new(&config);
   sandbox_run(sandbox, make_old, NULL);
@@ -305,7 +305,7 @@ static void each_guard_is_needed(void **state) {
   int wrong = 0;
   for (size_t i = 0; i < sizeof OFFS / sizeof *OFFS; i++) {
     bool with = holds_in_child(&OFFS[i], false) || (set_up_loop(NULL) == 0 && holds_in_child(&OFFS[i], false));
-    bool without = holds_in_child(&OFFS[i], true);
+    bool without = holds_in_child(&OFFS[i], true) && set_up_loop(NULL) == 0 && holds_in_child(&OFFS[i], true);
     if (with && !without) continue;
     printf("%s: %s, %s without\n", OFFS[i].script, with ? "held" : "broke", without ? "held" : "broke");
     wrong++;
