@@ -1,6 +1,6 @@
 /*
-** For replays: an empty conversation that counts as another does, and what two
-** states of one have in common.
+** For replays: an empty conversation that counts as another does, what two states
+** of one have in common, and the best plan of cuts.
 */
 #include "bind/argument.h"
 #include "bind/error.h"
@@ -9,6 +9,7 @@
 #include "bind/type.h"
 #include "bind/view.h"
 #include "core/common_prefix.h"
+#include "core/cut_plan.h"
 #include "os/entropy.h"
 
 /* like(conversation) -> an empty one with the same counter, overhead and functions,
@@ -50,10 +51,73 @@ static int l_common(lua_State *L) {
   return 2;
 }
 
+/* The integer, 0 or more, at place 1 to 3 of an entry of a flat list; entries count from 0. */
+static uint64_t read_number(lua_State *L, int list, uint32_t entry, int place) {
+  lua_rawgeti(L, list, (lua_Integer)entry * 3 + place);
+  lua_Integer value = bind_integer(L, -1, "number", 0, INT64_MAX / 4);
+  lua_pop(L, 1);
+  return (uint64_t)value;
+}
+
+/* Entries of a flat list of three integers each. */
+static uint32_t count_entries(lua_State *L, int list) {
+  bind_expect(L, list, NULL, LUA_TTABLE);
+  return (uint32_t)(lua_rawlen(L, list) / 3);
+}
+
+/* The first argument: gone, before and user of each number of units from 0. Leaves the array on the stack. */
+static void read_units(lua_State *L, CutProblem *problem) {
+  uint32_t count = count_entries(L, 1);
+  luaL_argcheck(L, count > 0, 1, "the entry of no unit is missing");
+  CutUnit *units = lua_newuserdatauv(L, count * sizeof *units, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    units[i] = (CutUnit){read_number(L, 1, i, 1), read_number(L, 1, i, 2), (uint32_t)read_number(L, 1, i, 3)};
+    bool in_order = units[i].user <= i && (i == 0 || (units[i].gone >= units[i - 1].gone &&
+        units[i].before >= units[i - 1].before && (units[i].user == i || units[i].user == units[i - 1].user)));
+    luaL_argcheck(L, in_order, 1, "units are not in order");
+  }
+  problem->units = units;
+  problem->unit_count = count - 1;
+}
+
+/* The second argument: total, units and last user of each request. Leaves the array on the stack. */
+static void read_requests(lua_State *L, CutProblem *problem) {
+  uint32_t count = count_entries(L, 2);
+  CutRequest *requests = lua_newuserdatauv(L, count * sizeof *requests + 1, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    requests[i] = (CutRequest){read_number(L, 2, i, 1), (uint32_t)read_number(L, 2, i, 2),
+                               (uint32_t)read_number(L, 2, i, 3)};
+    bool in_order = i == 0 || requests[i].units >= requests[i - 1].units;
+    luaL_argcheck(L, in_order && requests[i].units <= problem->unit_count, 2, "requests are not in order");
+    uint64_t gone = problem->units[requests[i].units].gone;
+    luaL_argcheck(L, requests[i].total >= problem->base + gone, 2, "less than its units");
+  }
+  problem->requests = requests;
+  problem->request_count = count;
+}
+
+/* best_cuts(units, requests, base, budget, weight) -> shared, sent: as core/cut_plan.h says; both lists are flat */
+static int l_best_cuts(lua_State *L) {
+  lua_settop(L, 5);
+  CutProblem problem = {.base = (uint64_t)bind_integer(L, 3, NULL, 0, INT64_MAX / 4),
+                        .budget = (uint64_t)bind_integer(L, 4, NULL, 0, INT64_MAX)};
+  double weight = luaL_checknumber(L, 5);
+  read_units(L, &problem);
+  read_requests(L, &problem);
+  Memory memory = bind_memory(L);
+  CutPlan best;
+  Status status = cut_plan_best(&problem, weight, &memory, &best);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "best_cuts");
+  lua_pushinteger(L, (lua_Integer)best.shared);
+  lua_pushinteger(L, (lua_Integer)best.sent);
+  return 2;
+}
+
 void bind_open_replay(lua_State *L) {
   static const BindMethod functions[] = {
     {"like", l_like, "conversation", CHARGE_LIST},
     {"common", l_common, "conversation batch length other other_length", CHARGE_LIST},
+    {"best_cuts", l_best_cuts, "units requests base budget weight", CHARGE_NEVER},
     BIND_END,
   };
   bind_functions(L, "core", functions);
