@@ -29,4 +29,19 @@ function Tokenizer:decode(ids) end
 ---@field output? integer      tokens that a trim leaves free for the reply; default: a quarter of the window
 ---@field dialect? string      "openai" (default), "responses", "anthropic", "gemini"
 ---@field image? string|{ rule: string, base?: integer, tile?: integer, multiplier?: number }
----@field prices? { input: number, cached_input?: number, output: number }   per million tokens
+---@field prices? ebb.Prices
+---@field cache? string|ebb.CacheRule   how its prompt cache serves; default: by its name, else by its dialect
+
+---@class ebb.Prices          Per million tokens
+---@field input number
+---@field cached_input? number   that the cache serves; nil: as input
+---@field cache_write? number    that it did not have and keeps; nil: as the rule of the cache says
+---@field output number
+
+---@class ebb.CacheRule       A field that is left out is that of the rule "general"
+---@field minimum? integer    tokens; a shorter beginning is not cached
+---@field step? integer       tokens; a beginning is served up to a multiple of it
+---@field lifetime? number    seconds after its last use
+---@field read? number        price of a token that it serves, in prices of fresh input
+---@field write? number       price of a token that it did not have and keeps
+---@field lookback? integer   messages before a mark in which a beginning is looked for; nil: every beginning is kept

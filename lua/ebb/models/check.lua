@@ -1,5 +1,6 @@
 --- Checks a model's entry, whether a script or a file wrote it.
 
+local caches = require "ebb.models.caches"
 local core = require "ebb.support.core"
 local dialects = require "ebb.models.dialects"
 local schema = require "ebb.support.schema"
@@ -17,6 +18,20 @@ local function image_problem(image)
   if not ok then return (problem.message:gsub("^conversation: ", ""):gsub("^image: ", "")), problem.hint end
 end
 
+check.PRICES = {
+  type = "object", expected = "a table {input, output}", fields = {
+    input = price(true), output = price(true), cached_input = price(false), cache_write = price(false),
+  },
+}
+
+local RULE = {
+  type = "object", expected = "a table {minimum, step, lifetime, read, write}", fields = {
+    minimum = { type = "integer", min = 0, unit = "tokens" }, step = { type = "integer", min = 1, unit = "tokens" },
+    lifetime = { type = "number", min = 0, unit = "seconds" }, lookback = { type = "integer", min = 0 },
+    read = { type = "number", min = 0 }, write = { type = "number", min = 0 },
+  },
+}
+
 check.MODEL = {
   type = "object", expected = "a table {encoding, window, output}",
   fields = {
@@ -28,9 +43,9 @@ check.MODEL = {
       help = "the provider's form of requests" },
     image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule", check = image_problem,
       help = "how images are counted: the name of a rule, or {rule, base, tile, multiplier}" },
-    prices = { type = "object", expected = "a table {input, output}", fields = {
-      input = price(true), output = price(true), cached_input = price(false),
-    } },
+    prices = check.PRICES,
+    cache = { any_of = { { type = "choice", choices = caches.names() }, RULE }, expected = "a rule",
+      help = "how its prompt cache serves: the name of a rule, or fields of one" },
   },
   check = function(model)
     if model.output and model.output >= model.window then
