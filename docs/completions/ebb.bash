@@ -11,7 +11,7 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --ledger --json -q --quiet -o --output --repair --dialect --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --price --cache --ledger --json -q --quiet -o --output --repair --dialect --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
             filter)
@@ -127,6 +127,14 @@ _ebb() {
                     ;;
                 --policy-path)
                     COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --price)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --cache)
+                    COMPREPLY=($(compgen -W "anthropic anthropic_1h deepseek gemini general none openai openai_30m" -- "$cur"))
                     return 0
                     ;;
                 --ledger)

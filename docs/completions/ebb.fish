@@ -108,6 +108,8 @@ complete -c ebb -n '__fish_ebb_seen_command trim' -l unguarded -d 'Let policies 
 complete -c ebb -n '__fish_ebb_seen_command trim' -l explain -d 'Show on standard error what became of each message, and why'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l dry-run -d 'Write no messages, only the report'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l replay -d 'Replay the conversation turn by turn under each --policy, and show what each would cost; a;b is a chain'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l price -r -d 'With --replay: prices per million tokens of input, cached input, writing to the cache and output; default: the model\'s, else costs are in tokens of fresh input'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l cache -xa 'anthropic anthropic_1h deepseek gemini general none openai openai_30m' -d 'With --replay: whose prompt cache serves; default: the model\'s'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l ledger -r -d 'Write what was changed to this file, as JSON'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l json -d 'Report as JSON, notes included: with --dry-run or --replay on standard output, else on standard error'
 complete -c ebb -n '__fish_ebb_seen_command trim' -s q -l quiet -d 'Do not report success or progress'

@@ -177,6 +177,33 @@ describe("trim --replay", function()
     assert.falsy(does("trim --replay scripts/samples/support.json --budget 4000"):find("*", 1, true))
   end)
 
+  it("shows what each policy costs, and the best that cuts could share", function()
+    local words = "trim --replay scripts/samples/support.json --budget 4000 --policy stable_prefix "
+    contains('tokens of fresh input, by the cache\n"openai"', (does(words)))
+    local plain = json.decode((does(words .. "--json --cache general"))).policies
+    assert.same({ "general", "tokens", 1 }, { plain[1].cache, plain[1].costUnit, plain[1].relativeCost })
+    assert.equal(plain[2].cost / plain[1].cost, plain[2].relativeCost)
+    assert.is_true(plain[2].distance >= 0 and plain[2].optimum == plain[2].share + plain[2].distance)
+    local priced = json.decode((does(words .. "--json --price 2,0.5,3,10 --cache anthropic_1h"))).policies[2]
+    local fresh = priced.tokensSent - priced.tokensCached - priced.tokensWritten
+    local expected = (fresh * 2 + priced.tokensCached * 0.5 + priced.tokensWritten * 3) / 1e6
+    assert.is_true(math.abs(expected - priced.cost) < 1e-9)
+    assert.same({ "anthropic_1h", "money", priced.replyTokens * 10 / 1e6 },
+      { priced.cache, priced.costUnit, priced.replyCost })
+  end)
+
+  it("refuses prices that are none", function()
+    local words = "trim --replay --budget 90 scripts/samples/support.json --price "
+    for _, price in ipairs { "2", "2,1,1", "2,1,1,9,9", ",1,1,9", "2,1,1,", "a,1,1,9", "2,-1,1,9" } do
+      contains("--price: expected in,cached,write,out", fails(command.USAGE, words .. price))
+    end
+    does(words .. "2,,,9")
+    contains("--cache", fails(command.USAGE, "trim --replay --budget 90 --cache opnai scripts/samples/support.json"))
+    local alone = "trim --budget 90 scripts/samples/support.json "
+    contains("--price needs --replay", fails(command.USAGE, alone .. "--price 1,1,1,1"))
+    contains("--cache needs --replay", fails(command.USAGE, alone .. "--cache openai"))
+  end)
+
   it("asks the model of --model-command", function()
     local out = does("trim --replay scripts/samples/support.json --budget 4000 --policy summarize "
       .. "--model-command 'echo what was said'")

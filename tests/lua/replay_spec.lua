@@ -118,20 +118,6 @@ describe("a replay", function()
     assert.truthy(result.first_refusal:find "cannot fit")
   end)
 
-  it("costs what the model's prices say", function()
-    local models = ebb.models
-    local name = "gpt-4o"
-    local before = models[name].prices
-    models[name].prices = { input = 2, cached_input = 0.5, output = 9 }
-    local chat = ebb.conversation { model = name, counter = helper.tokens_of }
-    chat:append(helper.messages "u400 a300 u400 a300 u400 a300")
-    local result = ebb.replay(chat, { budget = 5000 })[2]
-    models[name].prices = before
-    local expected = ((result.sent - result.shared) * 2 + result.shared * 0.5) / 1e6
-    assert(math.abs(expected - result.cost) < 1e-12)
-    assert.is_nil(ebb.replay(conversation "u1 a1", { budget = 50 })[2].cost)
-  end)
-
   it("begins with no trimming, which is never refused", function()
     local chat = conversation "u1 a1 u50 a1 u2 a1"
     local none = ebb.replay(chat, { budget = 20 })[1]

@@ -40,7 +40,8 @@ local function as_data(name)
   return {
     name = name, encoding = model.encoding, countedBy = encoding, trust = trust, window = model.window,
     output = model.output, dialect = model.dialect, image = image_of(model),
-    prices = prices and { input = prices.input, cachedInput = prices.cached_input, output = prices.output },
+    prices = prices and { input = prices.input, cachedInput = prices.cached_input, cacheWrite = prices.cache_write,
+      output = prices.output },
   }
 end
 

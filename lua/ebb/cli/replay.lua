@@ -16,16 +16,22 @@ local OF_A_LIST = { dry_run = "--dry-run", explain = "--explain", ledger = "--le
 
 local COLUMNS = {
   { title = "requests", right = true, rank = 2 }, { title = "sent", right = true }, { title = "shared", right = true },
-  { title = "cost", right = true }, { title = "fill", right = true, rank = 1 },
+  { title = "best", right = true, rank = 4 }, { title = "cost", right = true }, { title = "x none", right = true },
+  { title = "fill", right = true, rank = 1 },
   { title = "dropped", right = true, rank = 3 }, { title = "refused", right = true }, { title = "policy" },
 }
 
 local LEGEND = [[
 sent: tokens of all requests (%s); shared: of these, what begins like the
-request before, which a prompt cache can serve; fill: of %d tokens, where the
+request before, which a prompt cache can serve; best: the most that cuts can
+share that send as much; cost: of input in %s, by the cache
+"%s"; x none: in costs of no trimming; fill: of %d tokens, where the
 whole history is longer; dropped: units; refused: requests that cannot fit]]
 
-local REFUSED = "* without the refused requests, so not to be compared with the rows above"
+local REFUSED = [[
+* without the refused requests, which cost their whole history, all of it fresh]]
+
+local UNITS = { money = "the currency of the prices", tokens = "tokens of fresh input" }
 
 local function percent(share)
   return share and ("%.1f %%"):format(100 * share) or ""
@@ -35,8 +41,9 @@ local function row_of(word, result)
   local mark = result.refusals > 0 and "*" or ""
   return {
     tostring(result.requests), result.sent .. mark, percent(result.share),
-    result.cost and ("%.4f"):format(result.cost) .. mark or "", percent(result.fill), tostring(result.units_dropped),
-    tostring(result.refusals), word, colour = result.refusals > 0 and "warning" or nil,
+    percent(result.optimum), (result.cost_unit == "money" and "%.4f" or "%.0f"):format(result.cost),
+    result.relative_cost and ("%.2f"):format(result.relative_cost) or "", percent(result.fill),
+    tostring(result.units_dropped), tostring(result.refusals), word, colour = result.refusals > 0 and "warning" or nil,
   }
 end
 
@@ -49,7 +56,8 @@ local function as_text(results, words, budget, page)
     trust = result.trust or trust
   end
   table.move(refused, 1, #refused, #rows + 1, rows)
-  local legend = LEGEND:format(trust, budget) .. (refused[1] and "\n" .. REFUSED or "")
+  local legend = LEGEND:format(trust, UNITS[results[1].cost_unit], results[1].cache, budget)
+  if refused[1] then legend = legend .. "\n" .. REFUSED end
   return grid.render(COLUMNS, rows, page) .. "\n" .. terminal.fill(page, legend)
 end
 
@@ -59,7 +67,10 @@ local function as_json(results, words, budget)
     list[i] = {
       policy = words[i], requests = result.requests, refusals = result.refusals, firstRefusal = result.first_refusal,
       tokensSent = result.sent, trust = result.trust, tokensShared = result.shared, share = result.share,
-      fill = result.fill, cost = result.cost, unitsDropped = result.units_dropped,
+      fill = result.fill, cache = result.cache, tokensCached = result.cached, tokensWritten = result.written,
+      cost = result.cost, costUnit = result.cost_unit, relativeCost = result.relative_cost,
+      replyTokens = result.reply_tokens, replyCost = result.reply_cost, optimum = result.optimum,
+      distance = result.distance, unitsDropped = result.units_dropped,
       messagesDropped = result.messages_dropped, messagesReplaced = result.messages_replaced,
       messagesInserted = result.messages_inserted,
     }
@@ -91,7 +102,7 @@ function replay.run(args, specs, words, loading)
   local chat = options.load(args.file, args)
   local results = failure.check(failure.typed(ebb.replay, chat, {
     policies = specs, budget = args.budget, reserve = args.reserve, guards = not args.unguarded,
-    model = model_command.reader(args), progress = progress_of(chat),
+    model = model_command.reader(args), progress = progress_of(chat), prices = args.price, cache = args.cache,
     limits = loading.limits, trusted = loading.trusted,
   }))
   terminal.progress(nil)

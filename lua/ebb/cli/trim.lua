@@ -7,6 +7,7 @@ local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local policies = require "ebb.trim.policies"
+local prices = require "ebb.cli.prices"
 local terminal = require "ebb.cli.terminal"
 local trust = require "ebb.cli.trust"
 
@@ -31,6 +32,7 @@ function trim.declare(parser)
     parser:flag("--dry-run", "Write no messages, only the report.")
     parser:flag("--replay", "Replay the conversation turn by turn under each --policy, and show what each would cost; "
       .. "a;b is a chain.")
+    prices.declare(parser)
     parser:option("--ledger", "Write what was changed to this file, as JSON."):argname("<file>")
     options.json(parser, ", notes included: with --dry-run or --replay on standard output, else on standard error")
     options.quiet(parser)
@@ -196,6 +198,7 @@ end
 
 function trim.run(args)
   check_ledger(args)
+  prices.check(args)
   options.use_policy_path(args)
   local loading = options.loading(args)
   if args.replay then return replay_all(args, loading) end

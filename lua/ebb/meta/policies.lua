@@ -141,6 +141,8 @@ function Draft:note(text) end
 ---@field model? fun(request: ebb.ModelRequest): (string|table)?, string?   as in chat:trim
 ---@field limits? ebb.Limits   as in chat:trim
 ---@field trusted? boolean
+---@field cache? string        whose prompt cache serves: the name of a rule; default: the model's
+---@field prices? ebb.Prices   default: the model's
 ---@field progress? fun(policy: string, position: integer)   called before each message
 ---@class ebb.ReplayResult
 ---@field policy string
@@ -154,7 +156,17 @@ function Draft:note(text) end
 ---@field share number         shared / sent
 ---@field fill? number         how full the budget was, 0 to 1, on average over the requests for which the whole
 ---                            history would have been too long; nil: there were none
----@field cost? number         of input, in the currency of the model's prices; nil: it has none
+---@field cache string         the rule by which the cache served: "openai", "anthropic" ...; "own" for fields of a model
+---@field cached integer       tokens that the cache served
+---@field written integer      tokens that it took in
+---@field cost number          of input; refused requests as their whole history, all of it at the dearest price of input
+---@field cost_unit "money"|"tokens"   the currency of the prices; without prices, tokens of fresh input
+---@field relative_cost? number   in costs of no trimming; nil: there was no request
+---@field reply_tokens integer
+---@field reply_cost? number   in money; nil: no prices are known
+---@field optimum? number      the greatest share that plans of cuts have which send 99 % of these tokens or more, knowing
+---                            the future; nil: none sends so many within the budget, or requests were refused
+---@field distance? number     optimum - share
 ---@field units_dropped integer
 ---@field messages_dropped integer
 ---@field messages_replaced integer

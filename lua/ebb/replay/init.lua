@@ -12,14 +12,18 @@
 --
 -- What a prompt cache would have served of a request is the beginning that it
 -- shares, message by message and byte by byte, with the request before. Providers
--- serve less where that is short, or was too long ago.
+-- serve less where that is short, or was too long ago: replay/cost.lua.
 --
 -- The first result is always that of `none`, which trims nothing whatever the budget. The
 -- figures besides come from measures, which see each request, sent or refused.
 
+local caches = require "ebb.models.caches"
+local check = require "ebb.models.check"
 local core = require "ebb.support.core"
+local cost = require "ebb.replay.cost"
 local hints = require "ebb.support.hints"
 local models = require "ebb.models"
+local optimum = require "ebb.replay.optimum"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
@@ -30,6 +34,8 @@ local replay = {}
 local OPTIONS = trim_options.with({ "budget", "reserve", "guards", "limits", "trusted" }, {
   model = { type = "function", help = "answers the requests for summaries" },
   progress = { type = "function", help = "is called with the policy's name and a position before each message" },
+  cache = { type = "choice", choices = caches.names(), help = "whose prompt cache serves; default: the model's" },
+  prices = check.PRICES,
   policies = { type = "list", items = policies.SPEC, hint = '{ policies = { "keep_recent", "mine.lua" } }' },
 })
 local EXAMPLE = "ebb.replay(chat, { budget = 8000 })"
@@ -44,6 +50,7 @@ local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at aga
 ---@field refused boolean      it was not sent; the fields below are those of no request then
 ---@field tokens? integer      as it was sent
 ---@field shared? integer      of these, tokens of the beginning in common with the last request that was sent
+---@field shared_messages? integer  of that beginning
 ---@field report? ebb.TrimReport   nil without a trim
 
 ---@class ebb.replay.Observer  Watches one policy
@@ -55,7 +62,7 @@ local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at aga
 ---@field observe fun(prepared: any): ebb.replay.Observer
 
 ---@type ebb.replay.Measure[]
-local MEASURES = {}
+local MEASURES = { cost, optimum }
 
 ---- One life ----
 
@@ -142,17 +149,17 @@ local function count_dropped(run, report)
   end
 end
 
---- How much of this request the one before it had begun with.
-local function shared_tokens(run, batch, length)
-  if not run.last then return 0 end
-  local _, tokens = core.common(run.chat, run.last.batch, run.last.length, batch, length)
-  return tokens
+--- How much of this request the one before it had begun with: messages and tokens.
+local function shared_with_last(run, batch, length)
+  if not run.last then return 0, 0 end
+  return core.common(run.chat, run.last.batch, run.last.length, batch, length)
 end
 
 local function send(run, report, request)
   local result, chat = run.result, run.chat
   local batch, length = chat:stats().current_batch_index, #chat
-  request.tokens, request.shared = report.after, shared_tokens(run, batch, length)
+  request.tokens = report.after
+  request.shared_messages, request.shared = shared_with_last(run, batch, length)
   result.requests = result.requests + 1
   result.sent = result.sent + request.tokens
   result.shared = result.shared + request.shared
@@ -196,18 +203,10 @@ end
 
 ---- Figures ----
 
---- In the unit of the model's prices, which are per million tokens.
-local function cost_of(result, prices)
-  if not (prices and prices.input) then return nil end
-  local fresh = result.sent - result.shared
-  return (fresh * prices.input + result.shared * (prices.cached_input or prices.input)) / 1e6
-end
-
-local function finish(run, model)
+local function finish(run)
   local result = run.result
   result.share = result.sent > 0 and result.shared / result.sent or 0
   result.fill = run.full > 0 and run.filled / run.full or nil
-  result.cost = cost_of(result, model and model.prices)
   for _, observer in ipairs(run.observers) do
     observer:finish(result)
   end
@@ -224,7 +223,7 @@ local function play(recording, steps, settings)
     end
     live_on(run, message)
   end
-  return finish(run, models.of_chat(recording))
+  return finish(run)
 end
 
 ---- The face ----

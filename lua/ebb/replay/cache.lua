@@ -1,0 +1,98 @@
+--- One prompt cache, as the requests of a replay meet it.
+--
+-- Rules without `lookback` keep every beginning of the last request, in steps:
+--
+--     request before   [ tools and messages that are the same ][ others ]
+--     request          [ ............ served .......... ][ . ][ new ... ]
+--                                       a multiple of `step`, if `minimum` or more
+--
+-- Rules with `lookback` keep only the beginnings that a request marked: its head (tools and leading
+-- system messages) and its end. A request finds the entry at its head, at the end of the request
+-- before, and any other within `lookback` messages of its own end:
+--
+--     entries          head ....... end ... end ... end
+--     request          [ the same as the request before     ][ others ]
+--     served           [ ... the last entry in this that is found ... ]
+--
+-- What lies unused for longer than the lifetime is cold. Time is that of the messages; a request
+-- without a time comes at the time of the request before.
+
+local cache = {}
+
+---@class ebb.replay.Sent       A request, as the cache sees it
+---@field tokens integer         of all of it
+---@field shared integer         of these, tokens of the beginning that equals that of the request before
+---@field shared_messages integer
+---@field messages integer
+---@field head integer           tokens before the first message that is not a leading system message
+---@field head_messages integer
+---@field time? integer          ms
+
+---@class ebb.replay.Cache
+---@field rule ebb.CacheRule
+---@field time? integer          of the last request, ms
+---@field entries { messages: integer, tokens: integer, used?: integer }[]   of marked beginnings, shortest first
+---@field last_end? integer      messages of the request before
+
+---@param rule ebb.CacheRule
+---@return ebb.replay.Cache
+function cache.new(rule)
+  return { rule = rule, entries = {} }
+end
+
+--- True if so long a time has passed since a use. Unknown times have not passed.
+local function is_cold(rule, used, now)
+  return used ~= nil and now ~= nil and now - used > 1000 * rule.lifetime
+end
+
+local function in_steps(rule, tokens)
+  return tokens >= rule.minimum and tokens - tokens % rule.step or 0
+end
+
+--- Tokens that the marked beginnings serve; those that are served begin a new lifetime.
+local function read_entries(self, sent, now)
+  local rule, kept, hit = self.rule, {}, 0
+  for _, entry in ipairs(self.entries) do
+    if entry.messages <= sent.shared_messages and not is_cold(rule, entry.used, now) then
+      kept[#kept + 1] = entry
+      local is_found = entry.messages == sent.head_messages or entry.messages == self.last_end
+        or sent.messages - entry.messages <= rule.lookback
+      if is_found then hit = #kept end
+    end
+  end
+  for i = 1, hit do
+    kept[i].used = now
+  end
+  self.entries = kept
+  return hit > 0 and kept[hit].tokens or 0
+end
+
+--- Keeps a beginning in its place among the others, unless it is there or too short.
+local function add_entry(self, messages, tokens, now)
+  local entries, at = self.entries, 1
+  while entries[at] and entries[at].messages < messages do at = at + 1 end
+  if tokens < self.rule.minimum or entries[at] and entries[at].messages == messages then return end
+  table.insert(entries, at, { messages = messages, tokens = tokens, used = now })
+end
+
+--- Tokens that a request reads from the cache, and those that it writes; the rest is fresh input.
+---@param self ebb.replay.Cache
+---@param sent ebb.replay.Sent
+---@return integer read
+---@return integer written
+function cache.serve(self, sent)
+  assert(sent.shared <= sent.tokens and sent.head <= sent.tokens, "a part is larger than the request")
+  local rule, now, read = self.rule, sent.time or self.time, 0
+  if rule.lookback then
+    read = read_entries(self, sent, now)
+    add_entry(self, sent.head_messages, sent.head, now)
+    add_entry(self, sent.messages, sent.tokens, now)
+  elseif not is_cold(rule, self.time, now) then
+    read = in_steps(rule, sent.shared)
+  end
+  self.time, self.last_end = now, sent.messages
+  local kept = in_steps(rule, sent.tokens)
+  return read, math.max(0, kept - read)
+end
+
+return cache
