@@ -128,8 +128,8 @@ local function row_of(position, message, fate, after)
     tokens, visible = ("%s -> %d"):format(tokens, fate.left), after[fate.seq] or message
   end
   return {
-    tostring(position), text.seq(message.index, message.seq), text.kind(message), tokens, fate.action, fate.by, fate.why,
-    transcript.line(visible), colour = fate.action,
+    tostring(position), text.seq(message.index, message.seq), text.kind(message), tokens, fate.action, fate.by,
+    fate.why, transcript.line(visible), colour = fate.action,
   }
 end
 
