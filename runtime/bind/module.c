@@ -84,6 +84,7 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "draft");
   bind_open_check(L);
   bind_open_replay(L);
+  bind_open_words(L);
   bind_open_walk(L);
   bind_open_window(L);
   lua_setfield(L, -2, "window");

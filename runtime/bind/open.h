@@ -23,6 +23,7 @@ void  bind_open_files(lua_State *L);
 void  bind_open_limits(lua_State *L);
 void  bind_open_check(lua_State *L);
 void  bind_open_replay(lua_State *L);
+void  bind_open_words(lua_State *L);
 void  bind_open_walk(lua_State *L);          /* after bind_open_draft */
 void  bind_open_tokenizer(lua_State *L);
 void  bind_open_encoding(lua_State *L);      /* base64, data_uri, sha256 */

@@ -18,6 +18,7 @@ local COLUMNS = {
   { title = "requests", right = true, rank = 2 }, { title = "sent", right = true }, { title = "shared", right = true },
   { title = "best", right = true, rank = 4 }, { title = "cost", right = true }, { title = "x none", right = true },
   { title = "fill", right = true, rank = 1 },
+  { title = "args", right = true }, { title = "values", right = true }, { title = "labelled", right = true, rank = 5 },
   { title = "dropped", right = true, rank = 3 }, { title = "refused", right = true }, { title = "policy" },
 }
 
@@ -26,10 +27,14 @@ sent: tokens of all requests (%s); shared: of these, what begins like the
 request before, which a prompt cache can serve; best: the most that cuts can
 share that send as much; cost: of input in %s, by the cache
 "%s"; x none: in costs of no trimming; fill: of %d tokens, where the
-whole history is longer; dropped: units; refused: requests that cannot fit]]
+whole history is longer; args, values: of what the replies handed to tools and
+named in their text, and what their history says, the share that the request
+has where something had to go; labelled: with the word before it that the
+history has; dropped: units; refused: requests that cannot fit]]
 
 local REFUSED = [[
-* without the refused requests, which cost their whole history, all of it fresh]]
+* without the refused requests, which cost their whole history, all of it fresh,
+and have nothing of what their replies used]]
 
 local UNITS = { money = "the currency of the prices", tokens = "tokens of fresh input" }
 
@@ -43,6 +48,7 @@ local function row_of(word, result)
     tostring(result.requests), result.sent .. mark, percent(result.share),
     percent(result.optimum), (result.cost_unit == "money" and "%.4f" or "%.0f"):format(result.cost),
     result.relative_cost and ("%.2f"):format(result.relative_cost) or "", percent(result.fill),
+    percent(result.recall_arguments), percent(result.recall_values), percent(result.recall_labelled),
     tostring(result.units_dropped), tostring(result.refusals), word, colour = result.refusals > 0 and "warning" or nil,
   }
 end
@@ -72,7 +78,9 @@ local function as_json(results, words, budget)
       replyTokens = result.reply_tokens, replyCost = result.reply_cost, optimum = result.optimum,
       distance = result.distance, unitsDropped = result.units_dropped,
       messagesDropped = result.messages_dropped, messagesReplaced = result.messages_replaced,
-      messagesInserted = result.messages_inserted,
+      messagesInserted = result.messages_inserted, recallArguments = result.recall_arguments,
+      recallValues = result.recall_values, recallLabelled = result.recall_labelled,
+      arguments = result.arguments, values = result.values,
     }
   end
   return json_text.format({ budget = budget, policies = list })

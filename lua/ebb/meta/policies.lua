@@ -144,6 +144,7 @@ function Draft:note(text) end
 ---@field cache? string        whose prompt cache serves: the name of a rule; default: the model's
 ---@field prices? ebb.Prices   default: the model's
 ---@field progress? fun(policy: string, position: integer)   called before each message
+---@field requests? fun(request: ebb.ReplayRequest)   called with each request, as it was sent
 ---@class ebb.ReplayResult
 ---@field policy string
 ---@field budget integer       less the reserve
@@ -171,3 +172,24 @@ function Draft:note(text) end
 ---@field messages_dropped integer
 ---@field messages_replaced integer
 ---@field messages_inserted integer
+---@field recall_arguments? number   0 to 1: present / total of `arguments`; nil: the total is 0
+---@field recall_values? number      the same of `values`
+---@field recall_labelled? number    labelled / total of both
+---@field arguments ebb.ReplayRecall    values that the replies handed to tools: strings and numbers of three characters
+---                            or more in the JSON of their calls
+---@field values ebb.ReplayRecall   what the replies named in their text: runs of letters, digits and _ . / @ : # - with
+---                            a digit or one of / _ @ . in them
+---@class ebb.ReplayRecall     Over the requests for which something had to go; each value once for each reply
+---@field total integer        values of the history: of a message before the reply, or of a body's system text
+---@field present integer      of these, in the request as it was sent; a refused request holds none
+---@field labelled integer     of those present, with a word before them that they had in the history, or they had none there
+---@class ebb.ReplayRequest    One request of a replay
+---@field policy string
+---@field number integer       of the request, refused ones included
+---@field reply integer        position of the recorded message that answered it; those before it are its history
+---@field before integer       tokens of a request with all that was said so far
+---@field budget integer       less the reserve
+---@field over boolean         something had to go: the whole history is more than the budget, or the request was refused
+---@field refused boolean      it could not be made to fit, and was not sent
+---@field tokens? integer      as it was sent; nil for a refused one
+---@field messages? string[]   their JSON, each in one line; nil for a refused one

@@ -25,7 +25,9 @@ local hints = require "ebb.support.hints"
 local models = require "ebb.models"
 local optimum = require "ebb.replay.optimum"
 local policies = require "ebb.trim.policies"
+local recall = require "ebb.replay.recall"
 local refuse = require "ebb.support.refuse"
+local requests = require "ebb.replay.requests"
 local schema = require "ebb.support.schema"
 local trim_options = require "ebb.trim.options"
 
@@ -36,6 +38,7 @@ local OPTIONS = trim_options.with({ "budget", "reserve", "guards", "limits", "tr
   progress = { type = "function", help = "is called with the policy's name and a position before each message" },
   cache = { type = "choice", choices = caches.names(), help = "whose prompt cache serves; default: the model's" },
   prices = check.PRICES,
+  requests = { type = "function", help = "is called with each request as it was sent" },
   policies = { type = "list", items = policies.SPEC, hint = '{ policies = { "keep_recent", "mine.lua" } }' },
 })
 local EXAMPLE = "ebb.replay(chat, { budget = 8000 })"
@@ -54,6 +57,7 @@ local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at aga
 ---@field report? ebb.TrimReport   nil without a trim
 
 ---@class ebb.replay.Observer  Watches one policy
+---@field append? fun(self, seq: integer, position: integer)   a message of the recording enters run.chat
 ---@field request fun(self, run: ebb.ReplayRun, request: ebb.replay.Request)   run.chat is the list as it was sent
 ---@field finish fun(self, result: ebb.ReplayResult)       adds its figures
 
@@ -62,7 +66,7 @@ local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at aga
 ---@field observe fun(prepared: any): ebb.replay.Observer
 
 ---@type ebb.replay.Measure[]
-local MEASURES = { cost, optimum }
+local MEASURES = { cost, optimum, recall, requests }
 
 ---- One life ----
 
@@ -125,7 +129,7 @@ local function copy_of(message)
   return fields
 end
 
-local function live_on(run, message)
+local function live_on(run, message, position)
   local chat = run.chat
   chat:append(copy_of(message))
   local copy = chat[#chat]
@@ -134,6 +138,9 @@ local function live_on(run, message)
   end
   run.is_head[copy.seq] = message.call == nil
   run.whole = run.whole + copy.tokens
+  for _, observer in ipairs(run.observers) do
+    if observer.append then observer:append(copy.seq, position) end
+  end
 end
 
 local function count_dropped(run, report)
@@ -221,7 +228,7 @@ local function play(recording, steps, settings)
       local ok, problem = request(run, message, position)
       if not ok then return nil, problem end
     end
-    live_on(run, message)
+    live_on(run, message, position)
   end
   return finish(run)
 end

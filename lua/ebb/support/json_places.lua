@@ -10,7 +10,10 @@ local text_place = require "ebb.support.text_place"
 local json_places = {}
 
 --- The byte after the string whose first quote stands at `at`.
-local function string_end(text, at)
+---@param text string         valid JSON
+---@param at integer
+---@return integer past
+function json_places.string_end(text, at)
   at = at + 1
   while true do
     local stop = text:find('["\\]', at)
@@ -22,14 +25,14 @@ end
 --- The byte after the value that begins at `at` of valid JSON.
 local function value_end(text, at)
   local first = text:sub(at, at)
-  if first == '"' then return string_end(text, at) end
+  if first == '"' then return json_places.string_end(text, at) end
   if first ~= "[" and first ~= "{" then return text:find("[%s,%]}]", at) end
   local depth = 0
   repeat
     at = text:find('["%[%]{}]', at)
     local byte = text:sub(at, at)
     if byte == '"' then
-      at = string_end(text, at)
+      at = json_places.string_end(text, at)
     else
       depth = depth + ((byte == "[" or byte == "{") and 1 or -1)
       at = at + 1
@@ -53,7 +56,7 @@ function json_places.members(text, at)
   while true do
     local key = text:match('^[%s,]*()"', at)
     if not key then return members end
-    local key_end = string_end(text, key)
+    local key_end = json_places.string_end(text, key)
     local first = text:match("^%s*:%s*()", key_end)
     at = value_end(text, first)
     members[#members + 1] = { key = core.json.decode(text:sub(key, key_end - 1)), first = first, past = at }
