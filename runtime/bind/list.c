@@ -150,16 +150,29 @@ static bool in_time(const Message *message, const Conditions *conditions) {
          (!conditions->has_before || time < conditions->before);
 }
 
-static bool has_kind(const Message *message, PartKind kind) {
-  if (kind == PART_TEXT && message_content_kind(message) == CONTENT_STRING) return true;
-  if (kind == PART_TOOL_USE && message_call_count(message) > 0) return true;
-  if (kind == PART_TOOL_RESULT && message_result_count(message) > 0) return true;
+/* True if the message has a part of one of the kinds (bits, 1 << PartKind), or what stands for one in a field. */
+static bool has_kind(const Message *message, unsigned kinds) {
+  unsigned fields = 0;
   Text text;
-  if (kind == PART_REASONING && message_field(message, FIELD_REASONING, &text)) return true;
+  if (message_content_kind(message) == CONTENT_STRING) fields |= 1u << PART_TEXT;
+  if (message_call_count(message) > 0) fields |= 1u << PART_TOOL_USE;
+  if (message_result_count(message) > 0) fields |= 1u << PART_TOOL_RESULT;
+  if (message_field(message, FIELD_REASONING, &text)) fields |= 1u << PART_REASONING;
+  if ((fields & kinds) != 0) return true;
   for (uint32_t i = 0; i < message_part_count(message); i++) {
-    if ((PartKind)message_part(message, i).kind == kind) return true;
+    if ((1u << message_part(message, i).kind & kinds) != 0) return true;
   }
   return false;
+}
+
+/* True if it has neither text nor parts, calls, results, reasoning or a refusal. A window item is not empty. */
+static bool is_empty(const Message *message) {
+  Text text;
+  bool listed = message_content_kind(message) == CONTENT_PARTS;
+  size_t size = listed ? message_part_count(message) : message_content(message).size;
+  return size == 0 && !message_is_window(message) && message_call_count(message) == 0 &&
+         message_result_count(message) == 0 && !message_field(message, FIELD_REASONING, &text) &&
+         !message_field(message, FIELD_REFUSAL, &text);
 }
 
 static bool calls_tool(const Message *message, Text name) {
@@ -203,7 +216,8 @@ bool bind_passes(lua_State *L, const View *view, const Conditions *conditions, M
   if (!(conditions->roles >> message_role(message) & 1) || !in_time(message, conditions)) return false;
   if (!field_is_among(message, FIELD_NAME, conditions->names)) return false;
   if (!field_is_among(message, FIELD_ID, conditions->ids)) return false;
-  if (conditions->has_kind && !has_kind(message, conditions->kind)) return false;
+  if (conditions->kinds != 0 && !has_kind(message, conditions->kinds)) return false;
+  if (conditions->empty && !is_empty(message)) return false;
   if (conditions->has_calls && !calls_tool(message, conditions->calls)) return false;
   if (conditions->windows && !is_window(view, conditions, id)) return false;
   if (conditions->has_marked) {
@@ -250,6 +264,20 @@ static void read_windows(lua_State *L, int index, Conditions *conditions) {
   if (conditions->windows) conditions->roles &= 1u << ROLE_NONE;
 }
 
+/* The kind or list of kinds at `index` as bits; an empty list is no condition. */
+static unsigned read_kinds(lua_State *L, int index) {
+  index = lua_absindex(L, index);
+  if (!lua_istable(L, index)) return 1u << bind_part_kind(L, index);
+  unsigned kinds = 0;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_rawgeti(L, index, i);
+    kinds |= 1u << bind_part_kind(L, -1);
+    lua_pop(L, 1);
+  }
+  return kinds;
+}
+
 Conditions bind_conditions(lua_State *L, int index, const char *const *names) {
   Conditions conditions = {.table = lua_absindex(L, index), .roles = ROLES_ALL};
   Text pattern;
@@ -266,10 +294,10 @@ Conditions bind_conditions(lua_State *L, int index, const char *const *names) {
   conditions.has_matches = read_text(L, index, "matches", &pattern);
   conditions.has_calls = read_text(L, index, "calls", &conditions.calls);
   if (bind_field(L, index, "has")) {
-    conditions.has_kind = true;
-    conditions.kind = bind_part_kind(L, -1);
+    conditions.kinds = read_kinds(L, -1);
     lua_pop(L, 1);
   }
+  conditions.empty = bind_flag_field(L, index, "empty", false);
   conditions.names = bind_text_list(L, index, "name");
   conditions.ids = bind_text_list(L, index, "id");
   read_windows(L, index, &conditions);

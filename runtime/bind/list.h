@@ -14,11 +14,12 @@ typedef struct Conditions {
   unsigned roles;
   bool has_since, has_before;
   int64_t since, before;
-  bool has_marked, has_matches, has_kind, has_calls, has_obsolete, has_important;
+  bool has_marked, has_matches, has_calls, has_obsolete, has_important;
+  bool empty;                                      /* only messages that say nothing */
   bool windows, has_window, obsolete, important;   /* windows: items of windows only, */
   Text window;                                     /* or only of this one */
   Text marked, calls;
-  PartKind kind;
+  unsigned kinds;                                  /* bits, 1 << PartKind; 0: no condition */
   TextList names, ids;
 } Conditions;
 

@@ -149,6 +149,17 @@ static void push_calls(lua_State *L, const Message *message) {
   }
 }
 
+/* The ids of the calls that the message answers. A legacy function result names a function, and no id. */
+static void push_answers(lua_State *L, const Message *message) {
+  bool legacy = text_equal(message_role_text(message), text_of("function"));
+  uint32_t count = legacy ? 0 : message_result_count(message);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    bind_push_text(L, message_text(message, message_result(message, i).id));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 /* The call that the message answers first. */
 static void push_answered(lua_State *L, const Access *access) {
   if (message_result_count(access->message) > 0) {
@@ -236,14 +247,14 @@ static void push_unit(lua_State *L, Access *access) {
 
 typedef enum Field {
   FIELD_OF_INDEX, FIELD_OF_SEQ, FIELD_OF_ROLE, FIELD_OF_SPELLING, FIELD_OF_CONTENT, FIELD_OF_TEXT, FIELD_OF_PARTS,
-  FIELD_OF_CALLS, FIELD_OF_CALL, FIELD_OF_TOKENS, FIELD_OF_AGE, FIELD_OF_MARKS, FIELD_OF_UNIT, FIELD_OF_ID,
-  FIELD_OF_NAME, FIELD_OF_TIMESTAMP, FIELD_OF_METADATA, FIELD_OF_REASONING, FIELD_OF_JSON, FIELD_OF_WINDOW,
-  FIELD_OF_OBSOLETE, FIELD_OF_COUNT
+  FIELD_OF_CALLS, FIELD_OF_CALL, FIELD_OF_ANSWERS, FIELD_OF_TOKENS, FIELD_OF_AGE, FIELD_OF_MARKS,
+  FIELD_OF_UNIT, FIELD_OF_ID, FIELD_OF_NAME, FIELD_OF_TIMESTAMP, FIELD_OF_METADATA, FIELD_OF_REASONING, FIELD_OF_JSON,
+  FIELD_OF_WINDOW, FIELD_OF_OBSOLETE, FIELD_OF_COUNT
 } Field;
 
 static const char *const FIELD_NAMES[FIELD_OF_COUNT + 1] = {
-  "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "tokens", "age", "marks", "unit",
-  "id", "name", "timestamp", "metadata", "reasoning", "json", "window", "obsolete", NULL};
+  "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "answers", "tokens", "age", "marks",
+  "unit", "id", "name", "timestamp", "metadata", "reasoning", "json", "window", "obsolete", NULL};
 
 /* Pushes the value of one field of a message, as its owner shows it; nil if the message lacks it. */
 static void push_field(lua_State *L, Access *access, Field field) {
@@ -274,6 +285,7 @@ static void push_field(lua_State *L, Access *access, Field field) {
   case FIELD_OF_PARTS: push_parts(L, message); return;
   case FIELD_OF_CALLS: push_calls(L, message); return;
   case FIELD_OF_CALL: push_answered(L, access); return;
+  case FIELD_OF_ANSWERS: push_answers(L, message); return;
   case FIELD_OF_TOKENS: lua_pushinteger(L, bind_view_message_tokens(&access->view, access->handle->id)); return;
   case FIELD_OF_AGE:
     if (access->view.draft != NULL) push_draft_age(L, access);

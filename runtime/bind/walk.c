@@ -38,7 +38,7 @@ typedef struct Walk {
 } Walk;
 
 static const char *const WALK_NAMES[] = {"from",      "role",   "marked",   "matches",   "has", "calls", "droppable",
-                                         "skip_last", "window", "obsolete", "important", NULL};
+                                         "skip_last", "window", "obsolete", "important", "empty", NULL};
 
 /* ---- what passes ---- */
 
@@ -129,7 +129,7 @@ static Walk *push_walk(lua_State *L, WalkKind kind) {
   Walk *walk = guard_userdata(L, sizeof *walk + draft_slot_count(view.draft) * sizeof *walk->ids, 0);
   *walk = (Walk){.kind = kind, .conditions = conditions, .newest = newest, .droppable = droppable};
   walk->all = conditions.roles == ROLES_ALL && !conditions.has_marked && !conditions.has_matches &&
-              !conditions.has_kind && !conditions.has_calls;
+              conditions.kinds == 0 && !conditions.has_calls && !conditions.empty;
   note_ids(&view, walk);
   if (skip > 0) skip_last(L, &view, walk, skip);
   return walk;

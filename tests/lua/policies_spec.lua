@@ -3,6 +3,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local conversation, texts = helper.conversation, helper.texts
+local gate = dofile "tests/lua/growth_gate.lua"
 
 local overhead = conversation(""):tokens()
 
@@ -267,6 +268,21 @@ describe("trim_messages", function()
     assert.equal(0, report.refused)
   end)
 
+  it("counts the system message of include_system apart from start_on", function()
+    local rows = {
+      { "s5 u10 a5 u5",  "last user message", "s5 u5", false },
+      { "s5 a10 a5 u5",  "after it",          "s5 u5", false },
+      { "s5 s4 a5 u5",   "a second one",      "s5 s4 a5 u5", true },
+      { "s5 a5 a5",      "none",              "s5", false },
+    }
+    for _, row in ipairs(rows) do
+      local chat = conversation(row[1])
+      assert(chat:trim { budget = 12 + overhead + (row[4] and 10 or 0), guards = false, policy = { "trim_messages",
+        include_system = true, start_on = { "system", "human" } } })
+      assert.equal(row[3], texts(chat), row[2])
+    end
+  end)
+
   it("keeps calls and results together, and cuts neither them nor system messages", function()
     local rows = {
       { "u5 c20(x) r20(x) a5 u5", 30, "a5 u5" },
@@ -314,5 +330,116 @@ describe("prune_messages", function()
     assert.equal(0, chat:count "tool")
     assert.same({}, chat:check "openai")
     assert.truthy(texts(chat):find("u1 c2(x)", 1, true))
+  end)
+
+  local function call(id, name, content)
+    return { role = "assistant", content = content, tool_calls = { { id = id, type = "function",
+      ["function"] = { name = name, arguments = "{}" } } } }
+  end
+  local null = helper.ebb.null
+
+  --- What is left of a list, as role and content of each.
+  local function pruned(list, options)
+    options[1] = "prune_messages"
+    local chat = helper.ebb.conversation()
+    chat:append(list)
+    assert(chat:trim { budget = 1 << 20, policy = options })
+    local words = {}
+    for i, message in ipairs(chat) do
+      words[i] = ("%s:%s%s"):format(message.role, message.content or "-", #message.calls > 0 and "+calls" or "")
+    end
+    return table.concat(words, " "), chat
+  end
+
+  it("keeps what it empties under empty_messages=keep, where the content was null or missing", function()
+    for _, content in ipairs { null, false } do
+      local list = { { role = "user", content = "q" }, call("x", "f", content or nil),
+        { role = "tool", tool_call_id = "x", content = "r" }, { role = "assistant", content = "a" } }
+      assert.equal("user:q assistant: assistant:a", (pruned(list, { tool_calls = { "all" }, empty_messages = "keep" })))
+      assert.equal("user:q assistant:a", (pruned(list, { tool_calls = { "all" } })))
+    end
+  end)
+
+  it("leaves messages alone that were empty before, under empty_messages=keep", function()
+    local list = { { role = "user", content = "q" }, { role = "assistant", content = "" },
+      { role = "user", content = "z" } }
+    assert.equal("user:q assistant: user:z", (pruned(list, { tool_calls = { "all" },
+      empty_messages = "keep" })))
+    assert.equal("user:q user:z", (pruned(list, {})))
+  end)
+
+  it("prunes by tool what a unit of several calls holds, and keeps the rest of it", function()
+    local both = call("x", "f", null)
+    table.insert(both.tool_calls, call("y", "g").tool_calls[1])
+    local list = { both, { role = "tool", tool_call_id = "x", content = "rx" },
+      { role = "tool", tool_call_id = "y", content = "ry" }, { role = "user", content = "z" } }
+    local rule = { { type = "all", tools = { "f" } } }
+    local words, chat = pruned(list, { tool_calls = rule })
+    assert.equal("assistant:-+calls tool:ry user:z", words)
+    assert.equal("g", chat[1].calls[1].name)
+    assert.same({ "y" }, chat[2].answers)
+  end)
+
+  it("removes the key of reasoning that goes, and writes no null", function()
+    local calling = call("x", "f", null)
+    calling.reasoning_content = "think"
+    local list = { { role = "user", content = "q" }, calling, { role = "tool", tool_call_id = "x", content = "r" },
+      { role = "assistant", content = "a", reasoning_content = "hm" }, { role = "user", content = "z" } }
+    local _, chat = pruned(list, { reasoning = "all" })
+    assert.is_nil(chat:json():find("reasoning_content", 1, true))
+    local other = helper.ebb.conversation()
+    other:append(list)
+    assert.is_nil(other[2]:without("reasoning").reasoning_content)
+    other:filter(function(message) return message:without "reasoning" end)
+    assert.is_nil(other:json():find("reasoning_content", 1, true))
+    assert.equal(5, #other)
+  end)
+end)
+
+describe("policies that see every message", function()
+  --- Thousands of parallel calls in one message, and as many results.
+  local function parallel_calls(count)
+    local calling, list = { role = "assistant", content = helper.ebb.null, tool_calls = {} }, {}
+    list[1], list[2] = { role = "user", content = "q" }, calling
+    for i = 1, count do
+      calling.tool_calls[i] = { id = "c" .. i, type = "function", ["function"] = { name = "f", arguments = "{}" } }
+      list[i + 2] = { role = "tool", tool_call_id = "c" .. i, content = "result " .. i }
+    end
+    list[count + 3] = { role = "user", content = "z" }
+    return list
+  end
+
+  --- Thousands of results that carry one id, each after a call of its own.
+  local function one_id(count)
+    local list = {}
+    for i = 1, count do
+      list[#list + 1] = { role = "assistant", tool_calls = { { id = "c", type = "function",
+        ["function"] = { name = "f", arguments = "{}" } } } }
+      list[#list + 1] = { role = "tool", tool_call_id = "c", content = "result " .. i }
+    end
+    list[#list + 1] = { role = "user", content = "z" }
+    return list
+  end
+
+  local POLICIES = {
+    { "clear_tool_uses", keep = 0, clear_tool_inputs = true, trigger = { tool_uses = 0 } },
+    { "clear_tool_uses", keep = 0, exclude_tools = { "g" }, trigger = { tool_uses = 0 } },
+    { "prune_messages", tool_calls = { "all" } },
+    { "prune_messages", tool_calls = { { type = "before_last_message", tools = { "f" } } } },
+    { "trim_messages", start_on = { "human" } }, { "keep_turns" },
+  }
+
+  it("take time by the number of results, not by its square", function()
+    for _, list in ipairs { parallel_calls, one_id } do
+      for _, policy in ipairs(POLICIES) do
+        gate.check(policy[1], 500, function(count)
+          local chat = helper.ebb.conversation()
+          chat:append(list(count))
+          return gate.seconds(function()
+            assert(chat:trim { budget = 1 << 30, policy = policy, dry_run = true })
+          end)
+        end)
+      end
+    end
   end)
 end)

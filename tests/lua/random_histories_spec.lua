@@ -28,7 +28,8 @@ end
 --- An assistant message with calls; ids come from a few, so that they repeat.
 local function random_calls()
   local message, used = { role = "assistant", tool_calls = {} }, {}
-  if math.random(2) == 1 then message.content = random_text(5) end
+  local kind = math.random(4)      -- a text, null, or no key
+  if kind <= 2 then message.content = random_text(5) elseif kind == 3 then message.content = ebb.null end
   if math.random(4) == 1 then message.reasoning_content = random_text(10) end
   for _ = 1, math.random(1, 3) do
     local id = "c" .. math.random(1, 6)

@@ -6,7 +6,8 @@
 ---@field role? ebb.Role|ebb.Role[]
 ---@field marked? string       a mark
 ---@field matches? string      a Lua pattern on the text
----@field has? ebb.PartKind    a kind of part that the message has
+---@field has? ebb.PartKind|ebb.PartKind[]   a kind of part that the message has, or kinds of which it has one
+---@field empty? boolean       messages without text, parts, calls, results, reasoning and refusal
 ---@field calls? string        a tool's name: the message calls it
 ---@field droppable? boolean   only what no guard holds
 ---@field skip_last? integer   leave out the newest n of those that meet all other conditions

@@ -6,34 +6,6 @@ local parts = require "ebb.conversation.parts"
 
 local encode = core.json.encode
 
----@class ebb.ToolUse         One result, and the call that it answers
----@field message ebb.Message
----@field id string
----@field name? string
----@field free boolean        nothing holds its message
-
---- All results, the oldest first.
-local function tool_uses(draft)
-  local free, uses = {}, {}
-  for message in draft:messages { has = "tool_result", droppable = true } do
-    free[message.seq] = true
-  end
-  for unit in draft:units { has = "tool_result" } do
-    local names, messages = {}, unit.messages
-    for _, message in ipairs(messages) do
-      for _, call in ipairs(message.calls) do
-        if call.id then names[call.id] = call.name end
-      end
-    end
-    for _, message in ipairs(messages) do
-      for _, id in ipairs(parts.answers(message:totable())) do
-        uses[#uses + 1] = { message = message, id = id, name = names[id], free = free[message.seq] or false }
-      end
-    end
-  end
-  return uses
-end
-
 ---- When ----
 
 local MEASURES = { "input_tokens", "tool_uses", "messages" }
@@ -62,42 +34,115 @@ end
 
 ---- What ----
 
----@class ebb.Clearing        One message, and what of it is cleared
----@field message ebb.Message
----@field ids table<string, boolean>
----@field content any
----@field freed integer
----@field changed boolean     it was not cleared before
-
---- All but the newest `keep`, by message.
-local function choose(draft, uses, options)
-  local excluded, chosen, by_seq = {}, {}, {}
-  for _, name in ipairs(options.exclude_tools) do
-    excluded[name] = true
+--- Adds ids to the set of a message.
+local function add(sets, message, ids)
+  local set = sets[message.seq] or {}
+  for _, id in ipairs(ids) do
+    set[id] = true
   end
-  for i = 1, #uses - options.keep do
-    local use = uses[i]
-    if use.free and not excluded[use.name] then
-      local clearing = by_seq[use.message.seq] or { message = use.message, ids = {} }
-      if not by_seq[use.message.seq] then chosen[#chosen + 1] = clearing end
-      by_seq[use.message.seq], clearing.ids[use.id] = clearing, true
-    end
-  end
-  for _, clearing in ipairs(chosen) do
-    local whole = clearing.message:totable()
-    local before = encode(whole)
-    whole.content = parts.cleared(whole, clearing.ids, options.placeholder)
-    clearing.content, clearing.freed = whole.content, clearing.message.tokens - draft:cost(whole)
-    clearing.changed = encode(whole) ~= before
-  end
-  return chosen
+  sets[message.seq] = next(set) and set
 end
 
-local function clear_inputs(draft, clearing)
-  for _, message in ipairs(clearing.message.unit.messages) do
-    local fields = #message.calls > 0 and parts.without_inputs(message:totable(), clearing.ids) or {}
-    if next(fields) then draft:replace(message, fields, "old tool call") end
+--- The newest `keep` results, as sets of ids by the seqs of their messages.
+local function newest_results(draft, keep)
+  local sets = {}
+  for message in draft:messages { has = "tool_result", from = "newest" } do
+    if keep <= 0 then break end
+    local ids = message.answers
+    add(sets, message, table.move(ids, math.max(1, #ids - keep + 1), #ids, 1, {}))
+    keep = keep - #ids
   end
+  return sets
+end
+
+--- Adds the results of some tools to such sets.
+local function add_results_of(draft, sets, tools)
+  local excluded = {}
+  for _, name in ipairs(tools) do
+    excluded[name] = true
+  end
+  for unit in draft:units { has = "tool_result" } do
+    local ids, messages = {}, unit.messages
+    for _, message in ipairs(messages) do
+      for _, call in ipairs(message.calls) do
+        if call.id and excluded[call.name] then ids[call.id] = true end
+      end
+    end
+    for _, message in ipairs(next(ids) and messages or {}) do
+      local answers = message.answers
+      for i = #answers, 1, -1 do
+        if not ids[answers[i]] then table.remove(answers, i) end
+      end
+      add(sets, message, answers)
+    end
+  end
+end
+
+--- The ids of a message's results that are to be cleared, as a set.
+local function clearable(kept, message)
+  local stays, ids = kept[message.seq], {}
+  for _, id in ipairs(message.answers) do
+    ids[id] = not (stays and stays[id]) or nil
+  end
+  return ids
+end
+
+--- What a message holds with these results cleared; nil if nothing changes.
+local function cleared_content(message, ids, placeholder)
+  local content = message.content
+  if next(ids) == nil then return nil end
+  if type(content) ~= "table" then return content ~= placeholder and placeholder or nil end
+  local whole = message:totable()
+  local cleared = parts.cleared(whole, ids, placeholder)
+  return encode(cleared) ~= encode(content) and cleared or nil
+end
+
+--- Each message that has something to clear, and its content then.
+local function each_cleared(draft, kept, placeholder)
+  local walk = draft:messages { has = "tool_result", droppable = true }
+  return function()
+    for message in walk do
+      local content = cleared_content(message, clearable(kept, message), placeholder)
+      if content then return message, content end
+    end
+  end
+end
+
+--- The tokens that all this frees.
+local function freed_tokens(draft, kept, placeholder)
+  local freed = 0
+  for message, content in each_cleared(draft, kept, placeholder) do
+    local whole = message:totable()
+    whole.content = content
+    freed = freed + message.tokens - draft:cost(whole)
+  end
+  return freed
+end
+
+--- Clears the arguments of the calls whose results are cleared; each message is read once.
+local function clear_inputs(draft, kept, placeholder)
+  for unit in draft:units { has = "tool_result", droppable = true } do
+    local ids, messages = {}, unit.messages
+    for _, message in ipairs(messages) do
+      local cleared = clearable(kept, message)
+      for id in pairs(cleared_content(message, cleared, placeholder) and cleared or {}) do
+        ids[id] = true
+      end
+    end
+    for _, message in ipairs(next(ids) and messages or {}) do
+      local fields = #message.calls > 0 and parts.without_inputs(message:totable(), ids) or {}
+      if next(fields) then draft:replace(message, fields, "old tool call") end
+    end
+  end
+end
+
+--- What triggers are compared with; to count the results means to look at each.
+local function measure(draft)
+  local uses = 0
+  for message in draft:messages { has = "tool_result" } do
+    uses = uses + #message.answers
+  end
+  return { input_tokens = draft:tokens(), tool_uses = uses, messages = #draft }
 end
 
 ---@type ebb.Policy
@@ -126,20 +171,19 @@ leave more than the budget, so another policy usually comes after it.]],
     --policy clear_tool_uses:keep=1,exclude_tools=read_file]],
 
   trim = function(draft, budget, options)
-    local uses = tool_uses(draft)
-    local measured = { input_tokens = draft:tokens(), tool_uses = #uses, messages = #draft }
-    if not triggered(options.trigger or { input_tokens = budget }, measured) then return end
+    local trigger = options.trigger
+    if not trigger and draft:tokens() <= budget then return end
+    if trigger and not triggered(trigger, measure(draft)) then return end
 
-    local freed, chosen = 0, {}
-    for _, clearing in ipairs(choose(draft, uses, options)) do
-      if clearing.changed then freed, chosen[#chosen + 1] = freed + clearing.freed, clearing end
-    end
-    if options.clear_at_least > 0 and freed < options.clear_at_least then
+    local kept, placeholder = newest_results(draft, options.keep), options.placeholder
+    if #options.exclude_tools > 0 then add_results_of(draft, kept, options.exclude_tools) end
+    local freed = options.clear_at_least > 0 and freed_tokens(draft, kept, placeholder)
+    if freed and freed < options.clear_at_least then
       return draft:note(("only %d tokens could be cleared, less than %d"):format(freed, options.clear_at_least))
     end
-    for _, clearing in ipairs(chosen) do
-      draft:replace(clearing.message, { content = clearing.content }, "old tool result")
-      if options.clear_tool_inputs then clear_inputs(draft, clearing) end
+    if options.clear_tool_inputs then clear_inputs(draft, kept, placeholder) end
+    for message, content in each_cleared(draft, kept, placeholder) do
+      draft:replace(message, { content = content }, "old tool result")
     end
   end,
 }

@@ -7,54 +7,40 @@
 --     goes last    the last turns                          the oldest first
 --     never        what is guarded
 
----@class ebb.TurnShelf       Units in the order in which they may go
----@field obsolete ebb.Unit[]
----@field old ebb.Unit[]
----@field windows ebb.Unit[]
----@field recent ebb.Unit[]
+-- Units are told apart by their ages, which stay as they are while units go.
 
---- Where the last `count` turns begin.
+--- The age of the oldest unit in the last `count` turns; -1: none of them.
 local function border_of(draft, count)
-  local border = count == 0 and #draft + 1 or 1
+  local border = count == 0 and -1 or math.huge
   for turn, _, age in draft:turns { from = "newest" } do
     if age >= count then break end
-    border = turn.first
+    border = turn.messages[1].unit.age
   end
   return border
 end
 
---- The positions of units that pass one walk or the other, as a set.
-local function places_of(draft, walk, other)
+--- The ages of units that pass one walk or the other, as a set.
+local function ages_of(draft, walk, other)
   local set = {}
-  for unit in draft:units(walk) do
-    set[unit.first] = true
+  for _, _, age in draft:units(walk) do
+    set[age] = true
   end
-  for unit in draft:units(other) do
-    set[unit.first] = true
+  for _, _, age in draft:units(other) do
+    set[age] = true
   end
   return set
 end
 
---- Positions hold until the first drop, so all is sorted before it.
-local function sort_units(draft, options)
-  local border = border_of(draft, options.turns)
-  local obsolete = places_of(draft, { obsolete = true }, { marked = options.obsolete })
-  local windows = places_of(draft, { important = true }, { marked = options.window })
-  local shelf = { obsolete = {}, old = {}, windows = {}, recent = {} }
-  for unit in draft:units { droppable = true } do
-    local at = unit.first
-    local place = obsolete[at] and shelf.obsolete or at >= border and shelf.recent or windows[at] and shelf.windows
-      or shelf.old
-    place[#place + 1] = unit
+--- Drops the units whose age `may_go`, the oldest first, until the draft fits; true if it does.
+local function drop_until(draft, budget, reason, may_go)
+  if draft:tokens() <= budget then return true end
+  for unit, _, age in draft:units { droppable = true } do
+    if may_go(age) then
+      draft:drop(unit, reason)
+      if draft:tokens() <= budget then return true end
+    end
   end
-  return shelf
-end
-
-local function drop_until(draft, budget, units, reason)
-  for _, unit in ipairs(units) do
-    if draft:tokens() <= budget then return end
-    draft:drop(unit, reason)
-  end
+  return false
 end
 
 ---@type ebb.Policy
@@ -82,10 +68,14 @@ results, the last user message).]],
   ---@param options { turns: integer, window: string, obsolete: string }
   trim = function(draft, budget, options)
     if draft:tokens() <= budget then return end
-    local shelf = sort_units(draft, options)
-    drop_until(draft, budget, shelf.obsolete, "obsolete")
-    drop_until(draft, budget, shelf.old, "old turn")
-    drop_until(draft, budget, shelf.windows, "window of an old turn")
-    drop_until(draft, budget, shelf.recent, "recent turn")
+    local border = border_of(draft, options.turns)
+    local obsolete = ages_of(draft, { obsolete = true }, { marked = options.obsolete })
+    local windows = ages_of(draft, { important = true }, { marked = options.window })
+    local function is_old(age) return age > border and not windows[age] end
+    local function is_old_window(age) return age > border and windows[age] end
+    local _ = next(obsolete) and drop_until(draft, budget, "obsolete", function(age) return obsolete[age] end)
+      or drop_until(draft, budget, "old turn", is_old)
+      or next(windows) and drop_until(draft, budget, "window of an old turn", is_old_window)
+      or drop_until(draft, budget, "recent turn", function() return true end)
   end,
 }

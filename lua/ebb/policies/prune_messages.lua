@@ -12,6 +12,7 @@
 local core = require "ebb.support.core"
 local parts = require "ebb.conversation.parts"
 
+local NO_NAMES = {}
 local APPROVAL = { ["tool-approval-request"] = true, ["tool-approval-response"] = true }
 
 ---@class ebb.PruneRule
@@ -35,16 +36,16 @@ local function tail_of(word, count)
   return n > 0 and n or count   -- "before the last 0" has always meant: prune nothing
 end
 
+--- The rules that prune something.
 local function rules_of(entries, count)
   local rules = {}
   for _, item in ipairs(entries) do
     local rule = type(item) == "table" and item or { type = item }
-    local tail, tools = tail_of(rule.type, count), nil
+    local tail, tools = tail_of(rule.type, count), rule.tools and {}
     for _, tool in ipairs(rule.tools or {}) do
-      tools = tools or {}
       tools[tool] = true
     end
-    if tail then rules[#rules + 1] = { tail = tail, tools = rule.tools and (tools or {}), ids = {}, approvals = {} } end
+    if tail and tail < count then rules[#rules + 1] = { tail = tail, tools = tools, ids = {}, approvals = {} } end
   end
   return rules
 end
@@ -61,69 +62,97 @@ end
 
 ---- Looking ----
 
----@class ebb.PruneItem       A message that has something to prune
----@field message ebb.Message
----@field whole table
----@field after integer       messages after it
-
 ---@class ebb.PruneView
----@field items table<integer, ebb.PruneItem>   by seq
----@field names table<integer, table<string, string>>  per unit, by its first position: call id -> tool
----@field approvals table<string, string>       approval id -> tool
 ---@field rules ebb.PruneRule[]
+---@field by_name boolean                 a rule names tools
+---@field tail integer                   messages of the longest tail
+---@field after table<integer, integer>   messages after one, by its seq; those that no tail reaches are missing
+---@field approvals table<string, string> approval id -> tool
+
+--- The approvals among a message's parts: pairs of an id and its part.
+local function approvals_of(message)
+  local list = {}
+  for _, part in ipairs(message.parts) do
+    if part.kind == "other" and APPROVAL[part.value.type] then list[#list + 1] = part.value end
+  end
+  return list
+end
 
 --- Collects for each rule the ids of calls and approvals in its newest messages, which its pruning leaves alone.
-local function note_protected(view, item)
-  for _, rule in ipairs(view.rules) do
-    if item.after < rule.tail then
-      for _, call in ipairs(item.message.calls) do
-        if call.id then rule.ids[call.id] = true end
-      end
-      for _, id in ipairs(parts.answers(item.whole)) do
-        rule.ids[id] = true
-      end
-      for _, part in ipairs(parts.list(item.whole)) do
-        if APPROVAL[part.type] then rule.approvals[part.approvalId] = true end
-      end
-    end
+local function note_protected(rule, message)
+  for _, call in ipairs(message.calls) do
+    if call.id then rule.ids[call.id] = true end
+  end
+  for _, id in ipairs(message.answers) do
+    rule.ids[id] = true
+  end
+  for _, part in ipairs(approvals_of(message)) do
+    rule.approvals[part.approvalId] = true
   end
 end
 
---- The tool of each call in a unit, and of each approval that is asked for in it.
-local function note_names(view, unit)
+--- Numbers the newest messages, as many as a tail or `reasoning` asks for.
+local function note_tails(draft, view)
+  local after = 0
+  for _, rule in ipairs(view.rules) do
+    view.tail = math.max(view.tail, rule.tail)
+  end
+  for message in draft:messages { from = "newest" } do
+    if after == math.max(1, view.tail) then return end
+    view.after[message.seq] = after
+    for _, rule in ipairs(view.rules) do
+      if after < rule.tail then note_protected(rule, message) end
+    end
+    after = after + 1
+  end
+end
+
+--- The tool of each call in a list of messages, by its id.
+local function names_of(messages)
   local names = {}
-  for _, message in ipairs(unit.messages) do
-    local item = view.items[message.seq]
+  for _, message in ipairs(messages) do
     for _, call in ipairs(message.calls) do
       if call.id then names[call.id] = call.name end
     end
-    for _, part in ipairs(item and parts.list(item.whole) or {}) do
-      if part.type == "tool-approval-request" then view.approvals[part.approvalId] = names[part.toolCallId] end
-    end
   end
-  view.names[unit.first] = names
+  return names
 end
 
-local KINDS = { "tool_use", "tool_result", "reasoning", "other" }
-
-local function look(draft, rules)
-  local view = { items = {}, names = {}, approvals = {}, rules = rules }
-  for _, kind in ipairs(KINDS) do
-    for message in draft:messages { has = kind } do
-      if not view.items[message.seq] then
-        local item = { message = message, whole = message:totable(), after = #draft - message.index }
-        view.items[message.seq] = item
-        note_protected(view, item)
+local function note_approvals(draft, view)
+  for unit in draft:units { has = "other" } do
+    local messages = unit.messages
+    local names = names_of(messages)
+    for _, message in ipairs(messages) do
+      for _, part in ipairs(approvals_of(message)) do
+        if part.type == "tool-approval-request" then view.approvals[part.approvalId] = names[part.toolCallId] end
       end
     end
   end
-  for unit in draft:units {} do
-    note_names(view, unit)
+end
+
+---@return ebb.PruneView
+local function look(draft, rules)
+  local view = { rules = rules, by_name = false, tail = 0, after = {}, approvals = {} }
+  for _, rule in ipairs(rules) do
+    view.by_name = view.by_name or rule.tools ~= nil
   end
+  note_tails(draft, view)
+  if #rules > 0 then note_approvals(draft, view) end
   return view
 end
 
+--- What parts a message has that may be pruned.
+local function kinds_to_prune(rules, options)
+  local kinds = options.reasoning ~= "none" and { "reasoning" } or {}
+  return #rules > 0 and table.move({ "tool_use", "tool_result", "other" }, 1, 3, #kinds + 1, kinds) or kinds
+end
+
 ---- Pruning one message ----
+
+---@class ebb.PruneItem       A message that has something to prune
+---@field message ebb.Message
+---@field whole table         its JSON, from which parts are taken
+---@field after integer       messages after it, or infinity
 
 local function prune_part(view, item, names, part)
   local id = parts.call_id(part) or parts.result_id(part)
@@ -181,33 +210,68 @@ local function prune_reasoning(item, mode)
   return changed
 end
 
+--- True if nothing of the message stays: a result, or calls without a text, and the rules prune all of them. This
+--- needs no look at its JSON.
+local function goes_whole(view, message, names)
+  local content, ids = message.content, message.answers
+  if type(content) == "table" or #ids == 0 and content ~= nil and content ~= "" then return false end
+  for _, call in ipairs(message.calls) do
+    if not call.id then return false end
+    ids[#ids + 1] = call.id
+  end
+  local after = view.tail > 0 and view.after[message.seq] or math.huge
+  for _, id in ipairs(ids) do
+    if not is_pruned(view.rules, after, "ids", id, names[id]) then return false end
+  end
+  return #ids > 0
+end
+
 ---- Units ----
 
 ---@class ebb.PrunedUnit      What becomes of a unit
 ---@field unit ebb.Unit
 ---@field messages table[]    message tables that stay
 ---@field framed boolean      calls or results went: it must be made anew
----@field edits { message: ebb.Message, fields: table }[]
 
-local function prune_unit(view, unit, options)
-  local names = view.names[unit.first]
-  local result = { unit = unit, messages = {}, framed = false, edits = {} }
-  for _, message in ipairs(unit.messages) do
-    local item = view.items[message.seq]
-    local whole = item and item.whole or message:totable()
-    local lighter = item and prune_reasoning(item, options.reasoning)
-    local framed = item and prune_tools(view, item, names)
-    if framed then drop_lone_reasoning(item) end
-    local emptied = not message.window and parts.is_empty(whole)
-      and (options.empty_messages == "remove" or whole.content == nil)
-    if not emptied then result.messages[#result.messages + 1] = whole end
-    if lighter then
-      local fields = { content = whole.content, reasoning_content = message.reasoning and core.json.null }
-      result.edits[#result.edits + 1] = { message = message, fields = fields }
-    end
-    result.framed = result.framed or framed or emptied
+local function all_go_whole(view, messages, names)
+  for _, message in ipairs(messages) do
+    if not goes_whole(view, message, names) then return false end
   end
-  return (result.framed or #result.edits > 0) and result
+  return true
+end
+
+--- Adds what stays of a message to a pruned unit; gives the fields of one that only loses its reasoning.
+local function prune_message(view, pruned, message, names, options)
+  local removes, whole = options.empty_messages == "remove", message:totable()
+  local item = { message = message, whole = whole, after = view.after[message.seq] or math.huge }
+  local lighter = prune_reasoning(item, options.reasoning)
+  local framed = prune_tools(view, item, names)
+  if framed then drop_lone_reasoning(item) end
+  local gone = not message.window and parts.is_empty(whole)
+    and (removes or whole.content == nil and message.role == "tool")    -- a result without its id has no form
+  if not gone then pruned.messages[#pruned.messages + 1] = whole end
+  pruned.framed = pruned.framed or framed or gone
+  return lighter and { content = whole.content, reasoning_content = message.reasoning and core.json.null }
+end
+
+--- Drops a unit of which nothing stays, takes reasoning out of one that loses nothing else, and gives one that must be
+--- made anew.
+---@return ebb.PrunedUnit?
+local function prune_unit(draft, view, unit, options)
+  local messages = unit.messages
+  local names = view.by_name and names_of(messages) or NO_NAMES
+  if options.empty_messages == "remove" and all_go_whole(view, messages, names) then
+    draft:drop(unit, "pruned")
+    return nil
+  end
+  local pruned, edits = { unit = unit, messages = {}, framed = false }, {}
+  for _, message in ipairs(messages) do
+    edits[message] = prune_message(view, pruned, message, names, options) or nil
+  end
+  if pruned.framed then return pruned end
+  for _, message in ipairs(messages) do
+    if edits[message] then draft:replace(message, edits[message], "reasoning pruned") end
+  end
 end
 
 --- Puts what stays of some units before each, and drops them; or false, and nothing has changed.
@@ -216,7 +280,8 @@ local function remake(draft, list)
   for _, pruned in ipairs(list) do
     local first = pruned.unit.first
     for _, message in ipairs(pruned.messages) do
-      if message.content == nil and message.tool_calls == nil then message.content = "" end
+      local silent = message.content == nil or message.content == core.json.null
+      if silent and message.tool_calls == nil and message.function_call == nil then message.content = "" end
       positions[#positions + 1], messages[#messages + 1] = first, message
     end
   end
@@ -229,12 +294,19 @@ end
 
 --- All at once, for each insertion numbers the draft anew; one by one where another unit lies around one of them.
 local function remake_all(draft, list)
-  if remake(draft, list) then return end
+  if #list == 0 or remake(draft, list) then return end
   for _, pruned in ipairs(list) do
     local first = pruned.unit.first
     if not remake(draft, { pruned }) then
       draft:note(("message %d lies within another unit and stays"):format(first))
     end
+  end
+end
+
+--- Drops messages that were empty before, but for those among calls and results.
+local function drop_empty(draft)
+  for unit in draft:units { droppable = true, empty = true } do
+    if unit.count == 1 then draft:drop(unit, "pruned") end
   end
 end
 
@@ -261,19 +333,13 @@ results, the last user message).]],
     --policy prune_messages:reasoning=all,tool_calls=before_last_3_messages]],
 
   trim = function(draft, _, options)
-    local view = look(draft, rules_of(options.tool_calls, #draft))
-    local framed, edits = {}, {}
-    for unit in draft:units { droppable = true } do
-      local pruned = prune_unit(view, unit, options)
-      if pruned and pruned.framed then
-        framed[#framed + 1] = pruned
-      elseif pruned then
-        table.move(pruned.edits, 1, #pruned.edits, #edits + 1, edits)
-      end
-    end
-    for _, change in ipairs(edits) do
-      draft:replace(change.message, change.fields, "reasoning pruned")
+    local rules = rules_of(options.tool_calls, #draft)
+    local view, kinds, framed = look(draft, rules), kinds_to_prune(rules, options), {}
+    for unit in draft:units { droppable = true, has = kinds } do
+      if #kinds == 0 then break end
+      framed[#framed + 1] = prune_unit(draft, view, unit, options)
     end
     remake_all(draft, framed)
+    if options.empty_messages == "remove" then drop_empty(draft) end
   end,
 }

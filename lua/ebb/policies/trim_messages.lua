@@ -7,6 +7,8 @@
 --
 -- `allow_partial` also keeps a piece of the first message that does not fit.
 
+local core = require "ebb.support.core"
+
 ---@class ebb.TrimMessages
 ---@field strategy "first"|"last"
 ---@field start_on string[]
@@ -27,38 +29,31 @@ local function roles_of(names, option)
   return next(set) and set
 end
 
----@class ebb.TrimUnit
----@field unit ebb.Unit
----@field tokens integer
----@field guarded boolean
----@field first_role string
----@field last_role string
-
 --- A window is read as a user's.
 local function role_of(message)
   return message.role or "user"
 end
 
---- The units that are there, in the order in which they are looked at.
-local function list_units(draft, from)
-  local list = {}
-  for unit, tokens in draft:units { from = from } do
-    local messages = unit.messages
-    list[#list + 1] = { unit = unit, tokens = tokens, guarded = unit.guarded, first_role = role_of(messages[1]),
-      last_role = role_of(messages[#messages]) }
-  end
-  return list
+--- The role of a unit's first message.
+local function first_role(unit)
+  return unit.role or "user"
 end
 
---- Drops units from one end until one has a wanted role; what is guarded is passed over.
-local function drop_to(draft, list, roles, field, reason)
-  if not roles then return list end
-  local rest, reached = {}, false
-  for _, each in ipairs(list) do
-    reached = reached or roles[each[field]] == true
-    if reached or each.guarded or not draft:drop(each.unit, reason) then rest[#rest + 1] = each end
+--- The role of its last message.
+local function last_role(unit)
+  local count = unit.count
+  return count == 1 and first_role(unit) or role_of(unit.messages[count])
+end
+
+--- Drops units from one end until one has a wanted role; what is guarded is passed over. `head` is the seq of a
+--- message that is kept apart, and has no part in this.
+local function drop_to(draft, from, roles, side, reason, head)
+  if not roles then return end
+  for unit in draft:units { from = from } do
+    local apart = head and unit.messages[1].seq == head
+    if not apart and roles[side(unit)] then return end
+    if not unit.guarded then draft:drop(unit, reason) end
   end
-  return rest
 end
 
 ---- Partial messages ----
@@ -117,43 +112,28 @@ local function piece_of(draft, whole, room, options)
 end
 
 --- Cuts the one message at the border, if it is one that may be cut.
-local function cut(draft, each, room, options)
-  local message = each.unit.messages[1]
-  local plain = each.unit.count == 1 and (message.role == "user" or message.role == "assistant") and #message.calls == 0
+local function cut(draft, unit, room, options)
+  local message = unit.messages[1]
+  local plain = unit.count == 1 and (message.role == "user" or message.role == "assistant") and #message.calls == 0
   if not plain or message.content == nil then return false end
   local content = piece_of(draft, message:totable(), room, options)
-  return content ~= nil and draft:replace(message, { content = content }, "cut to fit") ~= false
+  return content ~= nil and draft:replace(message, { content = content }, "cut to fit") ~= nil
 end
 
 ---- Fitting ----
 
---- Keeps units while they fit; the first that does not ends it. Gives what is left, the border last.
-local function fit(draft, list, budget, options, roles, field)
-  local room, remaining, full = budget - draft:tokens(), {}, false
-  for _, each in ipairs(list) do
-    if not each.guarded then room = room + each.tokens end
-  end
-  for _, each in ipairs(list) do
-    local stays = each.guarded
+--- Keeps units from one end while they fit; the first that does not ends it.
+local function fit(draft, from, budget, options, roles, side)
+  local room, full = budget - core.draft.info(draft).guarded_tokens, false
+  for unit, tokens in draft:units { from = from, droppable = true } do
+    local stays = not full and tokens <= room
     if not stays and not full then
-      full = each.tokens > room
-      stays = not full
-      if full and options.allow_partial and (not roles or roles[each[field]]) then
-        stays = cut(draft, each, room, options)
-      end
-      room = room - each.tokens
+      full = true
+      stays = options.allow_partial and (not roles or roles[side(unit)]) and cut(draft, unit, room, options)
     end
-    if stays or not draft:drop(each.unit, "does not fit") then remaining[#remaining + 1] = each end
+    room = room - tokens
+    if not stays then draft:drop(unit, "does not fit") end
   end
-  return remaining
-end
-
-local function reversed(list)
-  local result = {}
-  for i, item in ipairs(list) do
-    result[#list + 1 - i] = item
-  end
-  return result
 end
 
 ---@type ebb.Policy
@@ -186,13 +166,14 @@ results, the last user message), also between dropped messages.]],
     if options.strategy == "first" then
       if start_on then error("start_on goes with the strategy 'last' only", 0) end
       if options.include_system then error("include_system goes with the strategy 'last' only", 0) end
-      local remaining = fit(draft, list_units(draft, "oldest"), budget, options, end_on, "last_role")
-      return drop_to(draft, reversed(remaining), end_on, "last_role", "after the last end_on")
+      fit(draft, "oldest", budget, options, end_on, last_role)
+      return drop_to(draft, "newest", end_on, last_role, "after the last end_on")
     end
 
-    if options.include_system and #draft > 0 and draft[1].role == "system" then draft:keep(draft[1]) end
-    local list = drop_to(draft, list_units(draft, "newest"), end_on, "last_role", "after the last end_on")
-    local remaining = fit(draft, list, budget, options, start_on, "first_role")
-    drop_to(draft, reversed(remaining), start_on, "first_role", "before the first start_on")
+    local head = options.include_system and #draft > 0 and draft[1].role == "system" and draft[1] or nil
+    if head then draft:keep(head) end
+    drop_to(draft, "newest", end_on, last_role, "after the last end_on")
+    fit(draft, "newest", budget, options, start_on, first_role)
+    drop_to(draft, "oldest", start_on, first_role, "before the first start_on", head and head.seq)
   end,
 }
