@@ -190,7 +190,7 @@ describe("the command's policies", function()
   end)
 
   it("each have a page", function()
-    for _, name in ipairs { "keep_recent", "keep_turns", "stable_prefix", "summarize", "clear_tool_uses",
+    for _, name in ipairs { "keep_recent", "keep_turns", "stable_prefix", "digest", "summarize", "clear_tool_uses",
       "prune_messages", "trim_messages", "quota", "supersede" } do
       local page = does("policies " .. name)
       contains(name .. ": ", page)

@@ -171,6 +171,8 @@ local POLICIES = {
   function() return { "keep_recent", keep = math.random(0, 3) } end,
   function() return { "keep_turns", turns = math.random(0, 4) } end,
   function() return { "stable_prefix", low = math.random() * 0.9, grid = pick { 0, 0, 20 } } end,
+  function() return { "digest", low = math.random() * 0.9, share = math.random() * 0.5, keep = math.random(0, 3),
+    role = pick { "user", "assistant" }, language = pick { "en", "zh" } } end,
   function() return { "summarize", keep = math.random(0, 4), max_tokens = math.random(1, 40) } end,
   function() return { "clear_tool_uses", keep = math.random(0, 3), clear_tool_inputs = math.random(2) == 1,
     exclude_tools = pick { {}, { "tool_1" } }, trigger = pick { { tool_uses = 0 }, { messages = 3 },

@@ -24,8 +24,9 @@ Definitions:
     labelled    one occurrence in the request has a label that an occurrence before the reply had; or no occurrence
                 before the reply has any label. Over arguments and values together
 
-Each distinct argument and each distinct value of a reply counts once. Figures are sums over all requests of a replay,
-and at the end over all replays: argument recall, value recall, labelled.
+Each distinct argument and each distinct value of a reply counts once; those of a refused request are lost, unless
+--sent leaves refused requests out (what the guards hold alone exceeds the budget, whatever the policy). Figures are
+sums over all requests of a replay, and at the end over all replays: argument recall, value recall, labelled.
 """
 import json
 import re
@@ -35,6 +36,7 @@ RUN = re.compile(r"(?:[^\W_]|[_./@:#-])+")
 WORD = re.compile(r"\w+")
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 LABEL_REACH = 400
+SENT_ONLY = "--sent" in sys.argv
 
 
 class Number(str):
@@ -184,6 +186,8 @@ def measure(recording, requests, figures, misses):
         if not request.get("over"):
             continue
         sent = request.get("messages")
+        if sent is None and SENT_ONLY:
+            continue
         texts = [text for message in sent or [] for text in texts_of(message)]
         for each in figures:
             each.sums["requests"] += 1

@@ -6,8 +6,8 @@ local built_in = {}
 
 ---@type string[]
 built_in.names = {
-  "keep_recent", "keep_turns", "stable_prefix", "summarize", "clear_tool_uses", "prune_messages", "trim_messages",
-  "quota", "supersede",
+  "keep_recent", "keep_turns", "stable_prefix", "digest", "summarize", "clear_tool_uses", "prune_messages",
+  "trim_messages", "quota", "supersede",
 }
 
 built_in.default = "keep_recent"

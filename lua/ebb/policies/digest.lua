@@ -1,0 +1,69 @@
+--- Trim policy: the oldest units go on the grid of stable_prefix, and one note in their place keeps what they named.
+
+local cut = require "ebb.policies.digest.cut"
+local entries = require "ebb.policies.digest.entries"
+local note = require "ebb.policies.digest.note"
+
+--- What a note may show: of messages that went and of the old note, without what the list still shows. Older
+--- messages are not read once there is more than three times of what fits.
+local function candidates(draft, gone, old_lines, room)
+  local set = entries.new()
+  for message in gone do
+    if set.size > 3 * room then break end
+    entries.of_message(set, message)
+  end
+  if old_lines then entries.of_note(set, old_lines) end
+  return entries.ranked(entries.hidden(set, draft))
+end
+
+---@class ebb.DigestOptions
+---@field high number
+---@field low number
+---@field share number
+---@field most integer
+---@field keep integer
+---@field role "user"|"assistant"
+---@field language "en"|"zh"
+
+---@type ebb.Policy
+return {
+  name = "digest",
+  summary = "cut seldom and deep, and keep a note of names and values that went",
+  options = {
+    high = { type = "number", default = 1, min = 0.01, max = 1, help = "share of the budget above which it cuts" },
+    low = { type = "number", default = 0.5, min = 0, max = 1, help = "share of the budget to which it cuts" },
+    share = { type = "number", default = 0.12, min = 0, max = 1, help = "share of the budget that the note may have" },
+    most = { type = "integer", default = 4000, min = 0, help = "tokens that the note may have, whatever its share" },
+    keep = { type = "integer", default = 2, min = 0, help = "newest units that stay where there is room" },
+    role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "role of the note" },
+    language = { type = "choice", choices = note.languages, default = "en", help = "language of its heading" },
+  },
+  check = function(options)
+    if options.low >= options.high then return "low must be below high" end
+  end,
+  help = [[
+Cuts as stable_prefix does. What the messages named that go stays in one note in
+their place, a line for each label: values of JSON by their keys, arguments of
+calls, and of prose names, numbers, paths, quotes with the word before them. The
+note shows no value twice and none that the list still shows; those that weigh
+most come in first. It changes only where a cut is made. A result at the end of
+the list that is too long for the budget is shortened in the same way.
+
+Kept whatever happens: guarded messages (system, pinned, a call without its
+results, the last user message). No model is asked.]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 500 --policy digest:share=0.2]],
+
+  ---@param draft ebb.Draft
+  ---@param budget integer
+  ---@param options ebb.DigestOptions
+  trim = function(draft, budget, options)
+    local high = math.floor(budget * options.high)
+    if draft:tokens() <= high then return end
+    local room = math.min(math.floor(budget * options.share), options.most)
+    local old_lines = note.take(draft)
+    local step = math.max(1, high - math.floor(budget * options.low))
+    local gone = cut.run(draft, { high = high, step = step, room = room, keep = options.keep })
+    room = math.min(room, high - draft:tokens())
+    if room > 0 then note.put(draft, candidates(draft, gone, old_lines, room), room, options) end
+  end,
+}

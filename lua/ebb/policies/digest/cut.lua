@@ -1,0 +1,92 @@
+--- The cut of a digest: which units go, on the grid of stable_prefix, and what becomes of a result that is too long.
+
+local entries = require "ebb.policies.digest.entries"
+local note = require "ebb.policies.digest.note"
+local parts = require "ebb.conversation.parts"
+
+local cut = {}
+
+---@class ebb.DigestCut
+---@field high integer        tokens above which it cuts
+---@field step integer        tokens between two cuts
+---@field room integer        tokens that stay free for the note
+---@field keep integer        newest units that stay where there is room
+
+--- The position in `all` from which on all messages are still there, one behind the other.
+local function border_of(draft, all)
+  local low, high, after, before = 1, #all + 1, #draft, #all
+  while low < high do
+    local middle = (low + high) // 2
+    local index = all[middle].index
+    if index and after - index == before - middle then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+--- Walks over the messages of `all` that went, from the newest on.
+local function gone_of(draft, all)
+  local at = border_of(draft, all)
+  return function()
+    repeat at = at - 1 until at < 1 or not all[at].index
+    return at >= 1 and all[at] or nil
+  end
+end
+
+--- Replaces the results of a message by their values, so that it has `allowed` tokens at most.
+local function shrink_message(draft, message, allowed)
+  local whole = message:totable()
+  local ids = {}
+  for _, id in ipairs(parts.answers(whole)) do
+    ids[id] = true
+  end
+  local set = entries.new()
+  entries.of_message(set, message)
+  local function content_of(text)
+    return parts.cleared(message:totable(), ids, text)
+  end
+  local text = note.fitting(entries.ranked(set.list), note.RESULT_HEADING, function(text)
+    whole.content = content_of(text)
+    return draft:cost(whole) <= allowed
+  end)
+  return text ~= nil and draft:replace(message, { content = content_of(text) }, "digest of a result") ~= nil
+end
+
+--- The messages with results of the newest unit, if that ends the list, and their tokens.
+local function last_results(draft)
+  local results, tokens = {}, 0
+  local unit = draft:units { from = "newest", droppable = true }()
+  local messages = unit and unit.messages or {}
+  if #messages == 0 or messages[#messages].index ~= #draft then return results, tokens end
+  for _, message in ipairs(messages) do
+    if #parts.answers(message:totable()) > 0 then
+      results[#results + 1], tokens = message, tokens + message.tokens
+    end
+  end
+  return results, tokens
+end
+
+--- Results that are still to be answered lose their length before they go.
+local function shrink(draft, limit)
+  local results, tokens = last_results(draft)
+  local rest = tokens - (draft:tokens() - limit)
+  for _, message in ipairs(results) do
+    shrink_message(draft, message, math.floor(rest * message.tokens / tokens))
+  end
+end
+
+--- Drops the oldest units; gives a walk over the messages that went, from the newest on.
+---@param draft ebb.Draft
+---@param how ebb.DigestCut
+function cut.run(draft, how)
+  local now, limit = draft:tokens(), math.max(0, how.high - how.room)
+  local steps = math.max(1, (now - limit + how.step - 1) // how.step)
+  local all = draft:recent(#draft)
+  local reason = "before the cut"
+  draft:drop_oldest { to = math.max(0, now - steps * how.step), keep = how.keep, reason = reason }
+  draft:drop_oldest { to = limit, keep = 1, reason = reason }
+  if draft:tokens() > limit then shrink(draft, limit) end
+  draft:drop_oldest { to = how.high, reason = reason }
+  return gone_of(draft, all)
+end
+
+return cut

@@ -1,0 +1,180 @@
+--- The entries of a digest: labels and values of messages that go, weighed.
+--
+-- A value weighs more where a person or a model chose it (prose, arguments of calls) than as one of many in a result;
+-- values that stand often, and late, weigh more.
+
+local note = require "ebb.policies.digest.note"
+local values = require "ebb.policies.digest.values"
+
+local entries = {}
+
+local WEIGHTS = { user = 4, assistant = 3, tool = 1, system = 3 }
+local CALL_WEIGHT = 4
+local NOTE_WEIGHT = 0.5        -- of what an earlier note says
+local KIND_WEIGHTS = { leaf = 1, key = 1, run = 1, quote = 0.7, names = 0.4, name = 0.2 }
+local RANKS = { leaf = 4, key = 3, run = 2, quote = 1, names = 1, name = 1 }   -- of labels: the higher one stays
+local KEY_FACTOR = 2           -- for values of keys by which things are looked up
+local CROWD = 20               -- values of a text, with which each of them weighs half
+local FADE = 0.97              -- of a weight, per message of age
+
+--- Keys by which things are looked up.
+local KEY = "[iI][dD]$|number$|code$|email$|name$|date$|path$|file$|url$|key$|zip$|phone$|dob$"
+local KEYS = {}
+for pattern in KEY:gmatch "[^|]+" do
+  KEYS[#KEYS + 1] = pattern
+end
+
+local function is_key(label)
+  for _, pattern in ipairs(KEYS) do
+    if label:find(pattern) then return true end
+  end
+  return false
+end
+
+---@class ebb.DigestEntry
+---@field label string
+---@field value string
+---@field weight number
+---@field density? number     weight for its size in a note
+---@field rank integer        of the label
+---@field order integer       smaller: newer
+
+---@class ebb.DigestEntries
+---@field list ebb.DigestEntry[]
+---@field by_value table<string, ebb.DigestEntry>
+---@field size number         of all values in a note, in tokens, roughly
+---@field fade number         factor of the weights of the message that is read
+
+---@return ebb.DigestEntries
+function entries.new()
+  return { list = {}, by_value = {}, size = 0, fade = 1 }
+end
+
+--- Tokens of a value in a note with its share of a label, roughly.
+local function size_of(value) return 3 + #value / 3 end
+
+--- Adds a mention of a value; the newest come first.
+local function add(set, label, value, weight, rank)
+  local entry = set.by_value[value]
+  if entry then
+    entry.weight = entry.weight + weight
+    if rank > entry.rank then entry.label, entry.rank = label, rank end
+    return
+  end
+  entry = { label = label, value = value, weight = weight, rank = rank, order = #set.list + 1 }
+  set.list[entry.order], set.by_value[value] = entry, entry
+  set.size = set.size + size_of(value)
+end
+
+--- Adds the values of one text; the more there are, the less each of them weighs.
+local function add_text(set, text, label, weight)
+  local mentions, seen = {}, {}
+  values.of(text, label, function(name, value, kind)
+    local rank, before = RANKS[kind], seen[value]
+    if before then
+      if rank > before.rank then before.label, before.rank = name, rank end
+      return
+    end
+    local factor = KIND_WEIGHTS[kind] * (kind == "leaf" and is_key(name) and KEY_FACTOR or 1)
+    seen[value] = { label = name, value = value, factor = factor, rank = rank }
+    mentions[#mentions + 1] = seen[value]
+  end)
+  local share = weight / (1 + #mentions / CROWD)
+  for _, mention in ipairs(mentions) do
+    add(set, mention.label, mention.value, mention.factor * share, mention.rank)
+  end
+end
+
+--- The texts of a result as a part.
+local function result_text(value)
+  local content = value.content
+  if type(content) == "string" then return content end
+  local texts = {}
+  for _, part in ipairs(type(content) == "table" and content or {}) do
+    if type(part) == "table" and type(part.text) == "string" then texts[#texts + 1] = part.text end
+  end
+  return table.concat(texts, "\n")
+end
+
+--- Adds what a message names; messages come from the newest on.
+---@param set ebb.DigestEntries
+---@param message ebb.Message
+function entries.of_message(set, message)
+  set.fade = set.fade * FADE
+  local fade = set.fade
+  local calls = message.calls
+  for i = #calls, 1, -1 do
+    add_text(set, calls[i].arguments, calls[i].name, CALL_WEIGHT * fade)
+  end
+  local label = message.role == "tool" and (message.call and message.call.name or message.name or "result")
+    or message.role or "text"
+  for _, part in ipairs(message.parts) do
+    local text = part.text
+    if part.kind == "tool_result" then text = result_text(part.value) elseif part.kind == "tool_use" then text = nil end
+    local lines = text and note.lines_of(text)
+    if lines then entries.of_note(set, lines)
+    elseif text then add_text(set, text, label, WEIGHTS[message.role] * fade) end
+  end
+end
+
+--- Adds what the lines of a note say.
+---@param set ebb.DigestEntries
+---@param lines string
+function entries.of_note(set, lines)
+  local weight = NOTE_WEIGHT * set.fade
+  note.read(lines, function(label, value) add(set, label, value, weight, RANKS.run) end)
+end
+
+---- Choice ----
+
+local function shown_in(text, value)
+  local from, to = text:find(value, 1, true)
+  while from do
+    local before, after = from > 1 and text:sub(from - 1, from - 1) or "", text:sub(to + 1, to + 1)
+    if not before:find "%w" and not after:find "%w" then return true end
+    from, to = text:find(value, from + 1, true)
+  end
+  return false
+end
+
+--- The entries whose values the list of the draft does not show.
+---@param set ebb.DigestEntries
+---@param draft ebb.Draft
+---@return ebb.DigestEntry[]
+function entries.hidden(set, draft)
+  local shown, list = {}, {}
+  for message in draft:messages {} do
+    shown[#shown + 1] = message.text
+    for _, part in ipairs(message.parts) do
+      if part.kind == "tool_result" then shown[#shown + 1] = result_text(part.value) end
+    end
+  end
+  local text = table.concat(shown, "\n")
+  for _, entry in ipairs(set.list) do
+    if not shown_in(text, entry.value) then list[#list + 1] = entry end
+  end
+  return list
+end
+
+--- Identifiers and dates cannot be guessed; short numbers are many.
+local function rarity(value)
+  if value:find "%d" and value:find "[%a_@/-]" then return 2 end
+  if #value < 6 and value:find "^[%d.]+$" then return 0.7 end
+  return 1
+end
+
+--- The same entries, those first that say most for their size.
+---@param list ebb.DigestEntry[]
+---@return ebb.DigestEntry[]
+function entries.ranked(list)
+  for _, entry in ipairs(list) do
+    entry.density = entry.weight * rarity(entry.value) / size_of(entry.value)
+  end
+  table.sort(list, function(a, b)
+    if a.density ~= b.density then return a.density > b.density end
+    return a.order < b.order
+  end)
+  return list
+end
+
+return entries

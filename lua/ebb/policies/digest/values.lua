@@ -1,0 +1,233 @@
+--- Names and values in texts, each with a label: what a digest keeps of a message.
+--
+--     {"user": {"id": "u_17", "zip": 92164}}     user.id: u_17     user.zip: 92164
+--     {"cards": {"card_81": {"limit": 500}}}     cards: card_81    cards.limit: 500
+--     My order number is W-2041.                 number is: W-2041
+--     Reservations: - JG7FMM - LQ940Q            Reservations: JG7FMM, LQ940Q
+--
+-- A value of JSON is a string or number, labelled by its key path; a key with digits in it is a value, too. A value
+-- of prose is a run of letters, digits and _ . / @ : # - with a digit or one of / _ @ . in it, a name (words that
+-- begin with capitals), or what stands in quotes; its label are the words before it. Values have three bytes or more.
+
+local core = require "ebb.support.core"
+
+local values = {}
+
+local LENGTH_MIN = 3
+local LENGTH_MAX = 96          -- bytes of a value; longer strings are prose
+local LABEL_MAX = 48           -- bytes
+
+local find, sub, byte, match = string.find, string.sub, string.byte, string.match
+
+---@alias ebb.DigestKind "leaf"|"key"|"run"|"quote"|"names"|"name"
+---@alias ebb.DigestEmit fun(label: string, value: string, kind: ebb.DigestKind)
+
+--- A label within its length, from its end, without what ends it in a note.
+local function short(label)
+  if find(label, "[%c:]") then label = label:gsub("[%c:]+", " ") end
+  if #label <= LABEL_MAX then return label end
+  local tail = sub(label, -LABEL_MAX)
+  return match(tail, "^[\x80-\xbf]*(.*)$")
+end
+
+---- Prose ----
+
+--- Punctuation of Chinese text, as its ASCII form, so that runs end at it.
+local WIDE = {
+  ["，"] = ", ", ["。"] = ". ", ["：" ] = ": ", ["；"] = "; ", ["！"] = "! ", ["？"] = "? ", ["、"] = ", ", ["（"] = " (",
+  ["）"] = ") ", ["“"] = ' "', ["”"] = '" ', ["‘"] = ' "', ["’"] = "'", ["《"] = ' "', ["》"] = '" ', ["【"] = " [",
+  ["】"] = "] ", ["「"] = ' "', ["」"] = '" ', ["—"] = " ", ["–"] = " ", ["…"] = " ", ["　"] = " ", ["·"] = " ",
+  ["•"] = " ",
+}
+
+local function narrow(text)
+  if not find(text, "[\xc2\xe2\xe3\xef]") then return text end
+  return (text:gsub("[\xc2-\xdf][\x80-\xbf]", WIDE):gsub("[\xe2\xe3\xef][\x80-\xbf][\x80-\xbf]", WIDE))
+end
+
+local RUN = "()([%w_./@:#\x80-\xff-]+)()"
+
+--- A run without the punctuation at its ends.
+local function bare(run)
+  return match(run, "^[.:%-]*(.-)[.:%-]*$")
+end
+
+local function is_value(run)
+  return #run >= LENGTH_MIN and find(run, "[%d/_@.]") ~= nil and #run <= LENGTH_MAX
+end
+
+local function is_word(run)
+  return find(run, "%a") ~= nil or byte(run) >= 0x80
+end
+
+--- Mixed capitals within a word: an identifier.
+local function is_identifier(run)
+  return find(run, "%l%u") ~= nil or (#run >= LENGTH_MIN and find(run, "^%u+$") ~= nil)
+end
+
+---@class ebb.DigestName     Words with capitals, one behind the other, of which more may come
+---@field text string
+---@field label string
+---@field last integer        position behind it
+---@field words integer
+---@field starts boolean      the first word starts a sentence, where capitals say nothing
+
+local function emit_name(name, emit)
+  if #name.text < LENGTH_MIN or #name.text > LENGTH_MAX then return end
+  if name.words > 1 then emit(name.label, name.text, "names")
+  elseif not name.starts then emit(name.label, name.text, "name") end
+end
+
+--- Does a heading or label end here, such as `**Flight Option**:`?
+local function is_heading(line, run, after)
+  return byte(run, -1) == 58 or find(line, "^[^%w]*:", after) ~= nil
+end
+
+local ENDS = { [33] = true, [63] = true, [42] = true }   -- ! ? *
+
+--- Emits the values of one line; `label` is that of the line before, and of the end of this one is given back.
+local function line_values(line, label, emit)
+  local word_before, name = nil, nil
+  local starts = true
+  for from, run, after in line:gmatch(RUN) do
+    local word = bare(run)
+    local follows = name and from == name.last + 1
+    local capital = find(word, "^%u") ~= nil
+    if name and not (capital and follows) then
+      emit_name(name, emit)
+      name = nil
+    end
+    if is_value(word) or is_identifier(word) then
+      if name then
+        emit_name(name, emit)
+        name = nil
+      end
+      emit(label, word, "run")
+      word_before = nil
+    elseif word ~= "" and is_word(word) then
+      if name then
+        name.text, name.last, name.words = name.text .. " " .. word, after, name.words + 1
+      elseif capital then
+        name = { text = word, label = label, last = after, words = 1, starts = starts }
+      end
+      label = word_before and short(word_before .. " " .. word) or short(word)
+      word_before = word
+    end
+    if name and is_heading(line, run, after) then name = nil end
+    local ended = run ~= word or not find(line, "^ ", after)
+    if name and ended then
+      emit_name(name, emit)
+      name = nil
+    end
+    starts = word == "" or run ~= word and find(run, "[.:]$") ~= nil or ENDS[byte(line, after)] == true
+  end
+  if name then emit_name(name, emit) end
+  return label
+end
+
+--- Emits what stands in quotes: one to six words.
+local function quoted(text, emit)
+  for before, quote in text:gmatch '([%w_\x80-\xff]*)[^%w"\x80-\xff]*"([^"\n]+)"' do
+    if #quote >= LENGTH_MIN and #quote <= 64 then emit(short(before ~= "" and before or "quoted"), quote, "quote") end
+  end
+  for before, quote in text:gmatch "([%w_\x80-\xff]*)[^%w`\x80-\xff]*`([^`\n]+)`" do
+    if #quote >= LENGTH_MIN and #quote <= 64 then emit(short(before ~= "" and before or "quoted"), quote, "quote") end
+  end
+end
+
+--- Values of prose.
+---@param text string
+---@param label string         of values before which no word stands
+---@param emit ebb.DigestEmit
+function values.of_prose(text, label, emit)
+  text = narrow(text)
+  for line in text:gmatch "[^\n]+" do
+    label = line_values(line, label, emit)
+  end
+  quoted(text, emit)
+end
+
+---- JSON ----
+
+--- The string that begins with the quote at `from`, and where it ends; nil if it does not end.
+local function string_at(text, from)
+  local _, last, plain = find(text, '^"([^"\\]*)"', from)
+  if last then return plain, last end
+  local value, after = core.json.decode_at(text, from)
+  if type(value) ~= "string" then return nil end
+  return value, after - 1
+end
+
+--- The last key of a path; with the one before it where it is a plain word, such as `id` or `price`.
+local function path_of(path, depth)
+  local key, parent
+  for i = depth, 1, -1 do
+    local name = path[i]
+    if name and not key then key = name
+    elseif name then parent = name break end
+  end
+  if not key then return nil end
+  return short(parent and not find(key, "_", 1, true) and parent .. "." .. key or key)
+end
+
+local function leaf(label, value, emit)
+  if #value < LENGTH_MIN then return end
+  if #value > LENGTH_MAX or find(value, "\n", 1, true) then return values.of_prose(value, label, emit) end
+  emit(label, value, "leaf")
+end
+
+--- Values of JSON; also of what is cut off or is no JSON behind its beginning.
+---@param text string
+---@param label string         of values without a key
+---@param emit ebb.DigestEmit
+function values.of_json(text, label, emit)
+  local path, depth, at = {}, 0, 1
+  while true do
+    local from = find(text, '[%[%]{}"%d-]', at)
+    if not from then return end
+    local first = byte(text, from)
+    if first == 34 then
+      local value, last = string_at(text, from)
+      if not value then return values.of_prose(sub(text, from), path_of(path, depth) or label, emit) end
+      at = last + 1
+      local _, colon = find(text, "^%s*:", at)
+      if colon then
+        if find(value, "%d") and #value >= LENGTH_MIN then
+          path[depth] = false
+          emit(path_of(path, depth - 1) or label, value, "key")
+        else
+          path[depth] = value
+        end
+        at = colon + 1
+      else
+        leaf(path_of(path, depth) or label, value, emit)
+      end
+    elseif first == 123 or first == 91 then
+      depth = depth + 1
+      path[depth], at = false, from + 1
+    elseif first == 125 or first == 93 then
+      path[depth], depth, at = nil, math.max(depth - 1, 0), from + 1
+    else
+      local _, last = find(text, "^%-?%d*[%d.eE+-]*", from)
+      leaf(path_of(path, depth) or label, sub(text, from, last), emit)
+      at = last + 1
+    end
+  end
+end
+
+--- Does a text begin as an object or as a list of objects, or is it in brackets altogether?
+local function is_json(text)
+  return find(text, '^%s*%[?%s*{%s*"[^"\n]*"%s*:') ~= nil
+    or find(text, "^%s*[%[{]") ~= nil and find(text, "[%]}]%s*$") ~= nil
+end
+
+--- Values of a text, JSON or prose.
+---@param text string
+---@param label string
+---@param emit ebb.DigestEmit
+function values.of(text, label, emit)
+  local read = is_json(text) and values.of_json or values.of_prose
+  read(text, label, emit)
+end
+
+return values

@@ -1,0 +1,288 @@
+--- The policy digest: what its note shows, where it stands, and when it changes.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+
+local HEADING = "[From earlier messages, newest first]"
+local ORDER = '{"order": {"id": "W-2041", "total": 92164, "items": [{"sku": "SKU7", "price": "12.50"}]}}'
+
+local function call(id, name, arguments)
+  return { role = "assistant", content = ebb.null, tool_calls = {
+    { id = id, type = "function", ["function"] = { name = name, arguments = arguments } } } }
+end
+
+local function result(id, content) return { role = "tool", tool_call_id = id, content = content } end
+
+local function conversation(messages)
+  local chat = ebb.conversation { encoding = "bytes4" }
+  chat:append(messages)
+  return chat
+end
+
+--- Messages, and behind them texts of a size that pushes them out.
+local function pushed_out(messages, filler)
+  for i = 1, 12 do
+    messages[#messages + 1] = { role = i % 2 == 1 and "user" or "assistant", content = ("ok "):rep(filler or 60) }
+  end
+  return conversation(messages)
+end
+
+--- The lines of the note of a chat, by label; nil if there is none.
+local function note_of(chat)
+  for i = 1, #chat do
+    local text = chat[i].role ~= "tool" and chat[i].text or ""
+    if text:sub(1, #HEADING) == HEADING then
+      local lines = {}
+      for label, values in text:gmatch "\n([^\n]-): ([^\n]*)" do lines[label] = values end
+      return lines, i, text
+    end
+  end
+end
+
+local function trimmed(messages, options, budget)
+  local chat = pushed_out(messages)
+  options = options or {}
+  options[1] = "digest"
+  assert(chat:trim { budget = budget or 500, policy = options })
+  return chat
+end
+
+describe("The note of a digest", function()
+  local rows = {
+    { "values of JSON by their keys", { call("c1", "get_order", "{}"), result("c1", ORDER) },
+      { ["order.id"] = "W-2041", ["order.total"] = "92164", ["items.sku"] = "SKU7", ["items.price"] = "12.50" } },
+    { "a key with digits in it is a value", { call("c1", "get_user", "{}"),
+      result("c1", '{"cards": {"card_81": {"brand": "visa"}, "card_99": {"brand": "amex"}}}') },
+      { cards = "card_81, card_99", ["cards.brand"] = "visa, amex" } },
+    { "numbers as they were written", { call("c1", "rate", "{}"),
+      result("c1", '{"rate": 1.250, "big": 12345678901234567890}') },
+      { rate = "1.250", big = "12345678901234567890" } },
+    { "arguments of calls", { call("c1", "track", '{"parcel_id": "PX-77"}'), result("c1", "lost") },
+      { parcel_id = "PX-77" } },
+    { "JSON that was cut off", { call("c1", "get", "{}"),
+      result("c1", '{"file": {"path": "/srv/a.txt", "note": "unfini') },
+      { ["file.path"] = "/srv/a.txt" } },
+    { "values of prose with the words before them", { { role = "user",
+      content = "My user id is ann_7. Mail ann@example.com before 2026-11-23, see src/main.c and getUserName." } },
+      { ["id is"] = "ann_7", Mail = "ann@example.com", ["before"] = "2026-11-23", see = "src/main.c",
+        ["and"] = "getUserName" } },
+    { "names and quotes of prose", {
+      { role = "user", content = 'The flight is for Mei Kovac, the book "Blue Door".' } },
+      { ["is for"] = "Mei Kovac", ["the book"] = "Blue Door" } },
+    { "values of a list under one label", { { role = "assistant", content = "Reservations:\n- JG7FMM\n- LQ940Q" } },
+      { Reservations = "JG7FMM, LQ940Q" } },
+    { "Chinese prose", { { role = "user", content = "您好，我的订单号是W-2041，请寄到“长安街九号”。" } },
+      { ["您好"] = "我的订单号是W-2041", ["请寄到"] = "长安街九号" } },
+  }
+  for _, row in ipairs(rows) do
+    it("shows " .. row[1], function()
+      local lines = assert(note_of(trimmed(row[2])))
+      for label, values in pairs(row[3]) do
+        assert.equal(values, lines[label], label)
+      end
+    end)
+  end
+
+  it("shows no value twice and none that the list still shows", function()
+    local chat = pushed_out { { role = "user", content = "Orders A-100, A-200 and again A-100." } }
+    chat:append { role = "user", content = "And A-200?" }
+    assert(chat:trim { budget = 500, policy = "digest" })
+    local _, _, text = note_of(chat)
+
+    assert.truthy(text:find("A-100", 1, true))
+    assert.is_nil(text:find("A-100.*A%-100"))
+    assert.is_nil(text:find("A-200", 1, true))
+    assert.equal("And A-200?", chat[#chat].content)
+  end)
+
+  it("does not take a part of a number for the number", function()
+    local chat = pushed_out { { role = "user", content = "It is number 4821." } }
+    chat:append { role = "user", content = "And 14821?" }
+    assert(chat:trim { budget = 500, policy = "digest" })
+    assert.equal("4821", note_of(chat)["is number"])
+  end)
+
+  it("writes values with commas or quotes so that they are read back", function()
+    local chat = pushed_out { call("c1", "get", "{}"),
+      result("c1", '{"place": "Oslo, Norway", "motto": "say \\"aye\\""}') }
+    assert(chat:trim { budget = 500, policy = "digest" })
+    local lines = note_of(chat)
+    assert.equal('"Oslo, Norway"', lines.place)
+    chat:append(helper.messages("u1 a1"))
+    for _ = 1, 12 do chat:append { role = "user", content = ("no "):rep(60) } end
+    assert(chat:trim { budget = 500, policy = "digest" })
+    local after = note_of(chat)
+    assert.equal('"Oslo, Norway"', after.place)
+    assert.equal([["say \"aye\""]], after.motto)
+  end)
+
+  it("has at most its share of the budget, and most tokens", function()
+    local messages = {}
+    for i = 1, 100 do messages[i] = { role = "user", content = ("order X-%d for user_%d"):format(i * 37, i) } end
+    for _, row in ipairs { { 0.12, 4000, 72 }, { 0.3, 4000, 180 }, { 0.3, 50, 50 } } do
+      local chat = conversation(messages)
+      assert(chat:trim { budget = 600, policy = { "digest", share = row[1], most = row[2] } })
+      local _, at = note_of(chat)
+      assert.is_true(chat[at].tokens <= row[3])
+      assert.is_true(chat[at].tokens > row[3] * 0.7)
+      assert.is_true(chat:tokens() <= 600)
+    end
+    local chat = conversation(messages)
+    assert(chat:trim { budget = 600, policy = { "digest", share = 0 } })
+    assert.is_nil(note_of(chat))
+  end)
+
+  it("takes its role and language from the options", function()
+    local chat = trimmed({ { role = "user", content = "order W-2041" } }, { role = "assistant", language = "zh" })
+    assert.equal("assistant", chat[1].role)
+    assert.truthy(chat[1].content:find "较早的消息")
+  end)
+
+  it("stands behind the system messages, and never behind the last user message", function()
+    local messages = { { role = "system", content = "You help." }, { role = "user", content = "Mend build.lua." } }
+    for i = 1, 20 do
+      messages[#messages + 1] = call("c" .. i, "read", ('{"path": "src/file_%d.lua"}'):format(i))
+      messages[#messages + 1] = result("c" .. i, ("line "):rep(30))
+    end
+    local chat = conversation(messages)
+    assert(chat:trim { budget = 500, policy = "digest" })
+
+    local _, at = note_of(chat)
+    assert.equal(2, at)
+    assert.equal("Mend build.lua.", chat[3].content)
+    assert.same({}, chat:check "openai")
+  end)
+
+  it("is an assistant's where there is no user message, which would be guarded as the last one", function()
+    local messages = {}
+    for i = 1, 20 do messages[i] = { role = "assistant", content = ("step %d of W-%d "):format(i, i * 71):rep(10) } end
+    local chat = conversation(messages)
+    assert(chat:trim { budget = 400, policy = "digest" })
+    local _, at = note_of(chat)
+    assert.equal("assistant", chat[at].role)
+  end)
+end)
+
+describe("A digest over time", function()
+  --- Turns with an order each, trimmed before each answer: the requests' texts.
+  local function requests(turns, trim)
+    local chat, texts = conversation { { role = "system", content = "You help." } }, {}
+    for i = 1, turns do
+      chat:append { role = "user", content = ("What of order W-%d, please?"):format(i * 7919) }
+      texts[i] = trim(chat)
+      chat:append { call("c" .. i, "get_order", ('{"order_id": "W-%d"}'):format(i * 7919)),
+        result("c" .. i, ('{"order_id": "W-%d", "customer": "cust_%d"}'):format(i * 7919, i)) }
+      chat:append { role = "assistant", content = "It is on its way." }
+    end
+    return texts, chat
+  end
+
+  --- How often the first messages change from one request to the next: the system's and the note.
+  local function changes(texts)
+    local count = 0
+    for i = 2, #texts do
+      if texts[i][2] ~= texts[i - 1][2] then count = count + 1 end
+    end
+    return count
+  end
+
+  local function contents(chat)
+    local list = {}
+    for i = 1, #chat do list[i] = chat[i].text end
+    return list
+  end
+
+  it("changes where a cut is made and nowhere else", function()
+    local texts = requests(120, function(chat)
+      assert(chat:trim { budget = 700, policy = "digest" })
+      return contents(chat)
+    end)
+    assert.is_true(changes(texts) <= 26, changes(texts))
+    assert.is_true(changes(texts) >= 5)
+  end)
+
+  it("holds that, too, for a whole history that is trimmed anew for each request", function()
+    local texts = requests(120, function(chat)
+      local view = chat:fork()
+      assert(view:trim { budget = 700, policy = "digest" })
+      return contents(view)
+    end)
+    assert.is_true(changes(texts) <= 40, changes(texts))
+  end)
+
+  it("keeps one note, which says what earlier ones said", function()
+    local _, chat = requests(40, function(chat) assert(chat:trim { budget = 700, policy = "digest" }) end)
+    local count = 0
+    for i = 1, #chat do
+      if chat[i].text:sub(1, #HEADING) == HEADING then count = count + 1 end
+    end
+    assert.equal(1, count)
+  end)
+
+  it("is undone by rollback, and the same again afterwards", function()
+    local chat = pushed_out { { role = "user", content = "order W-2041" } }
+    local before = chat:json()
+    local report = assert(chat:trim { budget = 500, policy = "digest" })
+    local after = chat:json()
+    chat:rollback(0)
+    assert.equal(before, chat:json())
+    chat:rollback(report.batch)
+    assert.equal(after, chat:json())
+    chat:rollback(0)
+    assert(chat:trim { budget = 500, policy = "digest" })
+    assert.equal(after, chat:json())
+  end)
+end)
+
+describe("A result at the end that is too long", function()
+  local function long_result()
+    local rows = {}
+    for i = 1, 60 do rows[i] = ('{"flight": "HA-%d", "price": %d, "status": "available"}'):format(i * 13, 1000 + i) end
+    return "[" .. table.concat(rows, ", ") .. "]"
+  end
+
+  it("is shortened to what it names before it would go", function()
+    local chat = conversation { { role = "user", content = "Flights, please." }, call("c1", "search", '{"to": "OSL"}'),
+      result("c1", long_result()) }
+    assert(chat:trim { budget = 300, policy = "digest" })
+
+    assert.equal(3, #chat)
+    assert.truthy(chat[3].content:find("[Shortened to what it names]", 1, true))
+    assert.truthy(chat[3].content:find("flight: HA-13, HA-26", 1, true))
+    assert.same({}, chat:check "openai")
+  end)
+
+  it("also in the form of Anthropic", function()
+    local chat = conversation { { role = "user", content = "Flights, please." },
+      { role = "assistant", content = { { type = "tool_use", id = "c1", name = "search", input = { to = "OSL" } } } },
+      { role = "user", content = { { type = "tool_result", tool_use_id = "c1", content = long_result() } } } }
+    assert(chat:trim { budget = 300, policy = "digest" })
+
+    assert.equal(3, #chat)
+    assert.truthy(chat[3].content[1].content:find("flight: HA-13", 1, true))
+    assert.same({}, chat:check "anthropic")
+  end)
+end)
+
+describe("The options of digest", function()
+  it("are checked together", function()
+    local chat = conversation { { role = "user", content = "hello" } }
+    local problem = helper.refusal(chat.trim, chat, { budget = 10, policy = { "digest", low = 0.9, high = 0.5 } })
+    assert.truthy(problem.message:find("low must be below high", 1, true))
+  end)
+
+  it("high and low are shares of the budget", function()
+    local chat = pushed_out({ { role = "user", content = "order W-2041" } }, 20)
+    local tokens = chat:tokens()
+    assert(chat:trim { budget = tokens * 2, policy = { "digest", high = 0.51, low = 0.2 } })
+    assert.equal(tokens, chat:tokens())
+    assert(chat:trim { budget = tokens * 2, policy = { "digest", high = 0.49, low = 0.2 } })
+    assert.is_true(chat:tokens() < tokens)
+  end)
+
+  it("works from within a policy in a sandbox", function()
+    local chat = pushed_out { { role = "user", content = "order W-2041" } }
+    assert(chat:trim { budget = 500, policy = "return function(draft) draft:run('digest') end" })
+    assert.equal("W-2041", note_of(chat).order)
+  end)
+end)

@@ -1,0 +1,88 @@
+--- What requests still hold of what the next reply used, over the shared tool conversations at a half and a third of
+--- their size, as recall.py measures it; and what digest costs beside stable_prefix.
+--
+-- A recording of which the guarded part alone exceeds the budget at some request is left out: no policy can send that.
+
+local helper = dofile "tests/lua/helper.lua"
+local played = dofile "tests/origins/played.lua"
+local ebb = helper.ebb
+
+local folder = helper.shared and helper.shared .. "/data/conversations"
+
+local function files()
+  local list = {}
+  local pipe = io.popen(("ls %s/*.json 2>/dev/null"):format(folder or "/nonexistent"))
+  for path in pipe:lines() do list[#list + 1] = path end
+  pipe:close()
+  return list
+end
+
+local function has_python()
+  return os.execute "python3 --version >/dev/null 2>&1" == true
+end
+
+--- Each recording that all requests of fit, played: calls use(name, recording, requests, budget).
+local function each_played(share, policy, use)
+  for _, path in ipairs(files()) do
+    local recording = played.load(path)
+    local budget = math.floor(recording:tokens() * share)
+    local requests = played.requests(recording, budget, policy)
+    local all_sent = true
+    for _, request in ipairs(requests) do all_sent = all_sent and request.messages ~= nil end
+    if all_sent then use(path:match "[^/]*$", recording, requests, budget) end
+  end
+end
+
+local function measure(share, policy)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  each_played(share, policy, function(name, recording, requests, budget)
+    for _, request in ipairs(requests) do assert.is_true(request.tokens <= budget, name) end
+    file:write(played.lines(name, recording, requests))
+  end)
+  file:close()
+  local pipe = io.popen("python3 tests/origins/recall.py --json " .. path)
+  local figures = ebb.json.decode(pipe:read "a").together
+  pipe:close()
+  os.remove(path)
+  return figures
+end
+
+--- Shared prefix and cost with cached input at a tenth of the price, of the longest recording.
+local function cost(share, policy)
+  local recording = played.load(folder .. "/composite-long-tau-airline.json")
+  local requests = played.requests(recording, math.floor(recording:tokens() * share), policy)
+  local sent, shared = 0, 0
+  for _, request in ipairs(requests) do sent, shared = sent + request.tokens, shared + request.shared end
+  return shared / sent, sent - 0.9 * shared
+end
+
+local there = #files() > 0 and has_python()
+local case = there and it or pending
+
+for _, policy in ipairs { "digest" } do
+  describe("Recall under " .. policy, function()
+    for _, goal in ipairs { { 1 / 2, 0.97, 0.97, 0.93 }, { 1 / 3, 0.95, 0.93, 0.88 } } do
+      case(("reaches its goals at %.2f of the size"):format(goal[1]), function()
+        local figures = measure(goal[1], policy)
+        print(("%s %.2f: arguments %.3f of %d, values %.3f of %d, labelled %.3f"):format(policy, goal[1],
+          figures.argument_recall, figures.arguments, figures.value_recall, figures.values, figures.labelled_share))
+        assert.is_true(figures.arguments > 500)
+        assert.is_true(figures.argument_recall >= goal[2])
+        assert.is_true(figures.value_recall >= goal[3])
+        assert.is_true(figures.labelled_share >= goal[4])
+      end)
+
+      case(("costs as much as stable_prefix at %.2f of the size"):format(goal[1]), function()
+        local share, price = cost(goal[1], policy)
+        local _, stable = cost(goal[1], "stable_prefix")
+        assert.is_true(share >= 0.95, share)
+        assert.is_true(price <= 1.1 * stable, price / stable)
+      end)
+    end
+
+    case("is what keep_recent does not reach", function()
+      assert.is_true(measure(1 / 3, "keep_recent").value_recall < 0.9)
+    end)
+  end)
+end
