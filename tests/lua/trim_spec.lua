@@ -349,6 +349,24 @@ describe("policy specs", function()
     assert.equal("did you mean 'keep'?", refusal(policies.parse, "keep_recent:kepe=3").hint)
     assert.equal("argument", refusal(policies.parse, "keep_recent:keep=x").code)
   end)
+
+  it("are read in a row: `,` between names, `;` behind options", function()
+    local parse_chain = require("ebb.trim.policies").parse_chain
+    local function row(text)
+      local words = {}
+      for i, spec in ipairs(parse_chain(text)) do
+        words[i] = spec[1].name .. (spec.keep and spec.keep or "")
+      end
+      return table.concat(words, " ")
+    end
+    assert.equal("clear_tool_uses stable_prefix", row "clear_tool_uses,stable_prefix")
+    assert.equal("clear_tool_uses keep_recent3 stable_prefix", row " clear_tool_uses, keep_recent:keep=3 ;stable_prefix;")
+    local spec = parse_chain("prune_messages:tool_calls=all,empty_messages=keep")[1]
+    assert.same({ { "all" }, "keep" }, { spec.tool_calls, spec.empty_messages })
+    assert.same({ "user", "assistant" }, parse_chain("trim_messages:start_on=user,assistant;keep_recent")[1].start_on)
+    assert.equal("unknown_name", refusal(parse_chain, "clear_tool_uses,keep_recen").code)
+    assert.equal(1, #parse_chain "return function() return 1, 2; end")
+  end)
 end)
 
 describe("draft.memory", function()

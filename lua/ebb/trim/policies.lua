@@ -215,15 +215,24 @@ function policies.parse(text, loading)
   return spec
 end
 
---- Policies in a row as they stand on the command line: "clear_tool_uses;keep_recent:keep=3".
+--- Policies in a row as they stand on the command line: "clear_tool_uses,keep_recent:keep=3;stable_prefix". Behind
+--- options `,` goes on with these, and `;` ends them.
 ---@param text string          a Lua text is one policy
 ---@param loading? ebb.Loading
 ---@return table[] specs
 function policies.parse_chain(text, loading)
   if script_file.is_source(text) then return { policies.parse(text, loading) } end
   local specs = {}
-  for word in (text .. ";"):gmatch "%s*(.-)%s*;" do
-    if word ~= "" then specs[#specs + 1] = policies.parse(word, loading) end
+  for word in text:gmatch "[^;]+" do
+    local front, last = word:match "^([^:]*),(.*)$"   -- the last comma before options
+    local names = {}
+    for name in (front or ""):gmatch "[^,]+" do
+      names[#names + 1] = name
+    end
+    names[#names + 1] = last or word
+    for _, name in ipairs(names) do
+      if name:find "%S" then specs[#specs + 1] = policies.parse(name:match "^%s*(.-)%s*$", loading) end
+    end
   end
   return specs
 end
