@@ -42,6 +42,11 @@ int host_interruptible(lua_State *L);
    command with input on its standard input. It is ended when its time is over. */
 int host_converse(lua_State *L);
 
+/* workers(count, run, done): calls run(number) -> text for each number from 1 to count, in up to as many child
+   processes as there are processors, and here done(number, succeeded, text) as each ends; the text is the error's
+   if run raised one. An error of done ends the rest, and is raised. */
+int host_workers(lua_State *L);
+
 /* isolate({milliseconds, memory, file_size, read = {path ...}, write = {path ...}})
    -> in the child: "child", or "failed" and what could not be held; in the parent, when
    the child has ended: "exit", "signal" or "deadline", a number, and what was captured;

@@ -72,6 +72,7 @@ static int open_host(lua_State *L) {
     {"is_terminal", l_is_terminal}, {"columns", l_columns},
     {"reader_is_gone", l_reader_is_gone}, {"interruptible", host_interruptible},
     {"editor", host_editor}, {"converse", host_converse}, {"entries", l_entries}, {"isolate", host_isolate},
+    {"workers", host_workers},
     {"capture", host_capture}, {"cells", host_cells}, {"conclude", host_conclude}, {NULL, NULL},
   };
   luaL_newlib(L, functions);

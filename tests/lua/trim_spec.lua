@@ -360,7 +360,8 @@ describe("policy specs", function()
       return table.concat(words, " ")
     end
     assert.equal("clear_tool_uses stable_prefix", row "clear_tool_uses,stable_prefix")
-    assert.equal("clear_tool_uses keep_recent3 stable_prefix", row " clear_tool_uses, keep_recent:keep=3 ;stable_prefix;")
+    assert.equal("clear_tool_uses keep_recent3 stable_prefix",
+      row " clear_tool_uses, keep_recent:keep=3 ;stable_prefix;")
     local spec = parse_chain("prune_messages:tool_calls=all,empty_messages=keep")[1]
     assert.same({ { "all" }, "keep" }, { spec.tool_calls, spec.empty_messages })
     assert.same({ "user", "assistant" }, parse_chain("trim_messages:start_on=user,assistant;keep_recent")[1].start_on)

@@ -34,6 +34,27 @@ function options.tokens(name)
   end
 end
 
+--- A converter of argparse: tokens, or a share of the whole conversation such as 33%.
+function options.budget(name)
+  local read = options.tokens(name)
+  return function(word)
+    local percent = tonumber(word:match "^(%d+%.?%d*)%%$")
+    if percent and percent > 0 then return { share = percent / 100 } end
+    local tokens = read(word)
+    if tokens then return tokens end
+    return nil, ("%s: expected tokens such as 8000 or 8k, or a share such as 33%%, got '%s'"):format(name, word)
+  end
+end
+
+--- The tokens of a budget of the command line.
+---@param budget? integer|{ share: number }
+---@param chat ebb.Conversation     as it was read
+---@return integer? tokens
+function options.budget_of(budget, chat)
+  if type(budget) ~= "table" then return budget end
+  return math.max(1, math.floor(budget.share * chat:tokens()))
+end
+
 local UNITS = { [""] = 1, K = 1024, M = 1024 ^ 2, G = 1024 ^ 3 }
 
 --- A converter of argparse: a number of bytes such as 1000, 64K, 16M, 2G.
@@ -79,6 +100,19 @@ Your own policy is a Lua file, such as:
 
 function options.input(parser)
   parser:argument("file", "JSON array, JSONL or request body; - is standard input."):args("?")
+end
+
+--- Several inputs, `files`; `file` is the first.
+function options.inputs(parser)
+  parser:argument("file", "JSON array, JSONL or request body; - is standard input. With --replay several, and folders.")
+    :args("*"):target("files")
+end
+
+--- Refuses a second input, where one is read; sets `file`.
+---@param args table
+function options.one_input(args)
+  if args.files[2] then failure.usage("too many arguments", "one file is trimmed; --replay takes several") end
+  args.file = args.files[1]
 end
 
 function options.input_option(parser)

@@ -1,125 +1,80 @@
---- ebb trim --replay: the cost of each policy over a recorded conversation.
+--- ebb trim --replay: what each policy costs and loses over recorded conversations.
 
 local core = require "ebb.support.core"
-local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
-local grid = require "ebb.cli.grid"
-local json_text = require "ebb.cli.json_text"
-local model_command = require "ebb.cli.model_command"
-local options = require "ebb.cli.options"
+local files = require "ebb.cli.replay_files"
+local tables = require "ebb.cli.replay_table"
 local terminal = require "ebb.cli.terminal"
+local together = require "ebb.replay.together"
 
 local replay = {}
 
---- Options of trim that concern the trimmed messages; a replay writes none.
-local OF_A_LIST = { dry_run = "--dry-run", explain = "--explain", ledger = "--ledger", repair = "--repair" }
-
-local COLUMNS = {
-  { title = "requests", right = true, rank = 2 }, { title = "sent", right = true }, { title = "shared", right = true },
-  { title = "best", right = true, rank = 4 }, { title = "cost", right = true }, { title = "x none", right = true },
-  { title = "fill", right = true, rank = 1 },
-  { title = "args", right = true }, { title = "values", right = true }, { title = "labelled", right = true, rank = 5 },
-  { title = "dropped", right = true, rank = 3 }, { title = "refused", right = true }, { title = "policy" },
-}
-
-local LEGEND = [[
-sent: tokens of all requests (%s); shared: of these, what begins like the
-request before, which a prompt cache can serve; best: the most that cuts can
-share that send as much; cost: of input in %s, by the cache
-"%s"; x none: in costs of no trimming; fill: of %d tokens, where the
-whole history is longer; args, values: of what the replies handed to tools and
-named in their text, and what their history says, the share that the request
-has where something had to go; labelled: with the word before it that the
-history has; dropped: units; refused: requests that cannot fit]]
-
-local REFUSED = [[
-* without the refused requests, which cost their whole history, all of it fresh,
-and have nothing of what their replies used]]
-
-local UNITS = { money = "the currency of the prices", tokens = "tokens of fresh input" }
-
-local function percent(share)
-  return share and ("%.1f %%"):format(100 * share) or ""
-end
-
-local function row_of(word, result)
-  local mark = result.refusals > 0 and "*" or ""
-  return {
-    tostring(result.requests), result.sent .. mark, percent(result.share),
-    percent(result.optimum), (result.cost_unit == "money" and "%.4f" or "%.0f"):format(result.cost),
-    result.relative_cost and ("%.2f"):format(result.relative_cost) or "", percent(result.fill),
-    percent(result.recall_arguments), percent(result.recall_values), percent(result.recall_labelled),
-    tostring(result.units_dropped), tostring(result.refusals), word, colour = result.refusals > 0 and "warning" or nil,
-  }
-end
-
---- A row per policy, those with refused requests last: their sums lack requests.
-local function as_text(results, words, budget, page)
-  local rows, refused, trust = {}, {}, "none"
-  for i, result in ipairs(results) do
-    local list = result.refusals > 0 and refused or rows
-    list[#list + 1] = row_of(words[i], result)
-    trust = result.trust or trust
-  end
-  table.move(refused, 1, #refused, #rows + 1, rows)
-  local legend = LEGEND:format(trust, UNITS[results[1].cost_unit], results[1].cache, budget)
-  if refused[1] then legend = legend .. "\n" .. REFUSED end
-  return grid.render(COLUMNS, rows, page) .. "\n" .. terminal.fill(page, legend)
-end
-
-local function as_json(results, words, budget)
-  local list = core.json.array {}
-  for i, result in ipairs(results) do
-    list[i] = {
-      policy = words[i], requests = result.requests, refusals = result.refusals, firstRefusal = result.first_refusal,
-      tokensSent = result.sent, trust = result.trust, tokensShared = result.shared, share = result.share,
-      fill = result.fill, cache = result.cache, tokensCached = result.cached, tokensWritten = result.written,
-      cost = result.cost, costUnit = result.cost_unit, relativeCost = result.relative_cost,
-      replyTokens = result.reply_tokens, replyCost = result.reply_cost, optimum = result.optimum,
-      distance = result.distance, unitsDropped = result.units_dropped,
-      messagesDropped = result.messages_dropped, messagesReplaced = result.messages_replaced,
-      messagesInserted = result.messages_inserted, recallArguments = result.recall_arguments,
-      recallValues = result.recall_values, recallLabelled = result.recall_labelled,
-      arguments = result.arguments, values = result.values,
-    }
-  end
-  return json_text.format({ budget = budget, policies = list })
-end
-
-local function check(args)
-  for field, option in pairs(OF_A_LIST) do
-    if args[field] then
-      failure.usage(("%s does not go with --replay"):format(option), "a replay only reports")
-    end
+local function check(args, paths)
+  if args.json and args.csv then failure.usage("--json and --csv are two forms of one report", "take one of them") end
+  if args.requests and paths[2] then
+    failure.usage("--requests goes with one recording", "replay each recording by itself")
   end
 end
 
-local function progress_of(chat)
-  local count = #chat
-  return function(policy, position)
-    terminal.progress(("%s: message %d of %d"):format(policy, position, count))
+--- Collects requests as JSON lines; returns what writes them.
+local function collect_requests(args)
+  if not args.requests then return function() end end
+  local lines = {}
+  function args.on_request(request)
+    local messages = request.messages and "[" .. table.concat(request.messages, ",") .. "]" or "null"
+    request.messages = core.json.raw(messages)
+    lines[#lines + 1] = core.json.encode(request) .. "\n"
   end
+  return function()
+    terminal.written(args.requests, core.write_file(args.requests, table.concat(lines)))
+  end
+end
+
+--- One budget for all recordings, or nil.
+local function common_budget(played)
+  for _, one in ipairs(played) do
+    if one.budget ~= played[1].budget then return nil end
+  end
+  return played[1].budget
+end
+
+---@param played ebb.cli.Played[]
+---@param words string[]
+---@return ebb.cli.ReplayReport
+local function report_of(played, words)
+  local report, lists = { files = {}, budget = common_budget(played) }, {}
+  for i, one in ipairs(played) do
+    lists[i] = one.results
+    report.files[i] = { file = one.file, budget = one.budget, rows = tables.rows(one.results, words) }
+  end
+  report.rows = played[2] and tables.rows(together.of(lists), words) or report.files[1].rows
+  return report
+end
+
+local function write(args, report)
+  if args.html then
+    local page = require("ebb.cli.replay_page").render(report)
+    terminal.written(args.html, core.write_file(args.html, page))
+  end
+  if args.json then terminal.result(tables.json(report), args.output)
+  elseif args.csv then terminal.result(tables.csv(report), args.output)
+  else terminal.result(tables.text(report, terminal.results(args.output)), args.output) end
 end
 
 ---@param args table           the parsed command line for trim
 ---@param specs table[]         one policy each
----@param words string[]        how they stand on the command line; the first result is that of `none`
+---@param words string[]        how they stand on the command line
 ---@param loading ebb.Loading
 function replay.run(args, specs, words, loading)
-  check(args)
-  local chat = options.load(args.file, args)
-  local results = failure.check(failure.typed(ebb.replay, chat, {
-    policies = specs, budget = args.budget, reserve = args.reserve, guards = not args.unguarded,
-    model = model_command.reader(args), progress = progress_of(chat), prices = args.price, cache = args.cache,
-    limits = loading.limits, trusted = loading.trusted,
-  }))
-  terminal.progress(nil)
-  words = table.move(words, 1, #words, 2, { results[1].policy })
-  local budget = results[1].budget
-  local page = terminal.results(args.output)
-  terminal.result((args.json and as_json or as_text)(results, words, budget, page), args.output)
-  for i, result in ipairs(results) do
-    if result.first_refusal then terminal.say(("%s: first refusal: %s"):format(words[i], result.first_refusal)) end
+  local paths = files.expand(args.files)
+  check(args, paths)
+  local write_requests = collect_requests(args)
+  local report = report_of(files.play_all(args, paths, specs, loading), words)
+  write_requests()
+  write(args, report)
+  for _, row in ipairs(report.rows) do
+    local refusal = row.result.first_refusal
+    if refusal then terminal.say(("%s: first refusal: %s"):format(row.policy, refusal)) end
   end
 end
 

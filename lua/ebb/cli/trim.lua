@@ -16,22 +16,29 @@ local trim = {}
 local LONG_TO_TRIM = 200000   -- messages; about a second
 
 function trim.declare(parser)
-  options.input(parser)
+  options.inputs(parser)
   options.group(parser, "What to cut", function()
-    parser:option("--budget --limit", "Tokens for the whole request; default: the model's window less its output.")
-      :argname("<tokens>"):convert(options.tokens "--budget")
+    parser:option("--budget --limit", "Tokens for the whole request, or a share of the conversation such as 33%; "
+      .. "default: the model's window less its output."):argname("<tokens>"):convert(options.budget "--budget")
     parser:option("--reserve", "Tokens of the budget to leave free."):argname("<tokens>")
       :convert(options.tokens "--reserve")
     parser:option("--policy", "A name, file or Lua text that returns one; names and files with options as "
-      .. ":key=value,... Several, or several joined by ;, run in order until it fits."):argname("<policy>"):count("*")
+      .. ":key=value,... Several run in order until it fits, also in one, joined by ; or, before any options, by a "
+      .. "comma."):argname("<policy>"):count("*")
     options.policy_path(parser)
     parser:flag("--unguarded", "Let policies drop system and pinned messages, pending calls and the last user message.")
   end)
   options.group(parser, "What to show", function()
     parser:flag("--explain", "Show on standard error what became of each message, and why.")
     parser:flag("--dry-run", "Write no messages, only the report.")
-    parser:flag("--replay", "Replay the conversation turn by turn under each --policy, and show what each would cost; "
-      .. "a;b is a chain.")
+    parser:flag("--replay", "Replay conversations turn by turn under each --policy, and show what each would cost and "
+      .. "lose; a,b is a chain.")
+    parser:flag("--suggest", "Replay one under the policies that suit most, and each --policy, and say in five lines "
+      .. "which to take, and why.")
+    parser:option("--requests", "With --replay: write each request as it was sent to this file, as JSON lines.")
+      :argname("<file>")
+    parser:option("--html", "With --replay: write the report as a page with charts to this file."):argname("<file>")
+    parser:flag("--csv", "With --replay: report as CSV, a line per recording and policy.")
     prices.declare(parser)
     parser:option("--ledger", "Write what was changed to this file, as JSON."):argname("<file>")
     options.json(parser, ", notes included: with --dry-run or --replay on standard output, else on standard error")
@@ -47,7 +54,8 @@ function trim.declare(parser)
   parser:epilog(options.examples {
     "ebb trim chat.json --budget 8000 --explain -o trimmed.json",
     "ebb trim chat.json --budget 8000 \\\n    --policy 'clear_tool_uses;keep_recent:keep=6'",
-    "ebb trim --replay chat.json --budget 8000 \\\n    --policy keep_recent --policy a.lua",
+    "ebb trim --replay chat.json --budget 8000 \\\n    --policy keep_recent --policy clear_tool_uses,stable_prefix",
+    "ebb trim --suggest chat.json --model gpt-5",
   } .. "\n\n" .. options.OWN_POLICY)
 end
 
@@ -61,13 +69,42 @@ local function policy_of(words, loading)
   return specs[1] and specs
 end
 
---- Each --policy by itself; what `;` joins runs in order.
-local function replay_all(args, loading)
-  local words, specs = args.policy[1] and args.policy or { policies.default }, {}
+--- Options that only a replay has, and those that concern the trimmed messages: a replay writes none.
+local OF_A_REPLAY = { requests = "--requests", html = "--html", csv = "--csv" }
+local OF_A_LIST = { dry_run = "--dry-run", explain = "--explain", ledger = "--ledger", repair = "--repair" }
+
+local function check_replay(args)
+  local mode = args.replay and "--replay" or args.suggest and "--suggest"
+  for field, option in pairs(mode and OF_A_LIST or {}) do
+    if args[field] then failure.usage(("%s does not go with %s"):format(option, mode), "a replay only reports") end
+  end
+  for field, option in pairs(args.replay and {} or OF_A_REPLAY) do
+    if args[field] then failure.usage(("%s needs --replay"):format(option), "ebb trim --replay FILE") end
+  end
+  if args.replay and args.suggest then
+    failure.usage("--replay and --suggest are two reports", "take one of them")
+  end
+end
+
+--- Each word by itself; what `;` or `,` joins runs in order.
+local function specs_of(words, loading)
+  local specs = {}
   for i, word in ipairs(words) do
     specs[i] = policy_of({ word }, loading)
   end
-  return require("ebb.cli.replay").run(args, specs, words, loading)
+  return specs
+end
+
+local function replay_all(args, loading)
+  local words = args.policy[1] and args.policy or { policies.default }
+  require("ebb.cli.replay").run(args, specs_of(words, loading), words, loading)
+end
+
+local function suggest_one(args, loading)
+  options.one_input(args)
+  local suggest = require "ebb.cli.suggest"
+  local words = suggest.words(args.policy)
+  suggest.run(args, specs_of(words, loading), words, loading)
 end
 
 ---@class ebb.cli.Trimmed
@@ -157,7 +194,7 @@ local function trim_to_fit(chat, args, policy, rules, loading)
   local aim
   while true do
     local report = check_fit(args, failure.typed(chat.trim, chat, {
-      budget = args.budget, reserve = reserve, policy = policy, guards = not args.unguarded,
+      budget = options.budget_of(args.budget, chat), reserve = reserve, policy = policy, guards = not args.unguarded,
       model = model_command.reader(args), limits = loading.limits, trusted = loading.trusted,
     }))
     aim = aim or report.budget
@@ -201,7 +238,10 @@ function trim.run(args)
   prices.check(args)
   options.use_policy_path(args)
   local loading = options.loading(args)
+  check_replay(args)
   if args.replay then return replay_all(args, loading) end
+  if args.suggest then return suggest_one(args, loading) end
+  options.one_input(args)
   local policy = policy_of(args.policy, loading)
   local loaded = options.load(args.file, args)
   options.tell_stand_in(loaded, args)

@@ -150,7 +150,9 @@ function Draft:note(text) end
 ---@field policy string
 ---@field budget integer       less the reserve
 ---@field requests integer     that were sent: one before each message of the assistant
+---@field requests_over integer   of these, the ones for which the whole history would have been too long
 ---@field refusals integer     that could not be made to fit, and were not sent
+---@field refused_tokens integer   of the whole histories of refused requests
 ---@field first_refusal? string
 ---@field sent integer         tokens of all requests
 ---@field trust string

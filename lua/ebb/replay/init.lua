@@ -113,7 +113,7 @@ local function start(recording, steps, settings)
       model = settings.model, limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
       policy = #steps > 0 and policies.label(steps) or "none", budget = math.max(0, settings.budget - settings.reserve),
-      requests = 0, refusals = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
+      requests = 0, refusals = 0, refused_tokens = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
       messages_replaced = 0, messages_inserted = 0,
     },
   }
@@ -197,6 +197,7 @@ local function request(run, reply, position)
   elseif problem.code == "cannot_fit" or problem.code == "over_budget" then
     seen.refused = true
     result.refusals = result.refusals + 1
+    result.refused_tokens = result.refused_tokens + seen.before
     result.first_refusal = result.first_refusal or problem.message
   else
     return nil, problem
@@ -214,6 +215,7 @@ local function finish(run)
   local result = run.result
   result.share = result.sent > 0 and result.shared / result.sent or 0
   result.fill = run.full > 0 and run.filled / run.full or nil
+  result.requests_over = run.full
   for _, observer in ipairs(run.observers) do
     observer:finish(result)
   end

@@ -1,0 +1,229 @@
+--- The results of a replay as a table, as JSON and as CSV.
+
+local core = require "ebb.support.core"
+local grid = require "ebb.cli.grid"
+local json_text = require "ebb.cli.json_text"
+local terminal = require "ebb.cli.terminal"
+
+local tables = {}
+
+local COLUMNS = {
+  { title = "requests", right = true, rank = 2 }, { title = "sent", right = true }, { title = "shared", right = true },
+  { title = "best", right = true, rank = 4 }, { title = "cost", right = true }, { title = "x none", right = true },
+  { title = "fill", right = true, rank = 1 },
+  { title = "args", right = true }, { title = "values", right = true }, { title = "labelled", right = true, rank = 5 },
+  { title = "dropped", right = true, rank = 3 }, { title = "refused", right = true }, { title = "policy" },
+}
+
+local LEGEND = [[
+sent: tokens of all requests (%s); shared: of these, what begins like the
+request before, which a prompt cache can serve; best: the most that cuts can
+share that send as much; cost: of input in %s, by the cache
+"%s"; x none: in costs of no trimming; fill: of %s, where the
+whole history is longer; args, values: of what the replies handed to tools and
+named in their text, and what their history says, the share that the request
+has where something had to go; labelled: with the word before it that the
+history has; dropped: units; refused: requests that cannot fit]]
+
+local REFUSED = [[
+* without the refused requests, which cost their whole history, all of it fresh,
+and have nothing of what their replies used]]
+
+local UNITS = { money = "the currency of the prices", tokens = "tokens of fresh input" }
+
+---@class ebb.cli.ReplayRow    A result under the words that name its policy on the command line
+---@field policy string
+---@field result ebb.ReplayResult
+
+local function is_before(a, b)
+  local first, second = a.result, b.result
+  if (first.refusals > 0) ~= (second.refusals > 0) then return second.refusals > 0 end
+  if not first.cost or first.cost == second.cost then return a.place < b.place end
+  return first.cost < second.cost
+end
+
+--- The rows of results: no trimming first, then the cheapest; those with refused requests last, whose sums lack these.
+---@param results ebb.ReplayResult[]
+---@param words string[]
+---@return ebb.cli.ReplayRow[]
+function tables.rows(results, words)
+  local rows = {}
+  for i = 2, #results do
+    rows[i - 1] = { policy = words[i - 1], result = results[i], place = i }
+  end
+  table.sort(rows, is_before)
+  table.insert(rows, 1, { policy = results[1].policy, result = results[1] })
+  return rows
+end
+
+local function percent(share)
+  return share and ("%.1f %%"):format(100 * share) or ""
+end
+
+local function cells_of(row)
+  local result = row.result
+  local mark = result.refusals > 0 and "*" or ""
+  return {
+    tostring(result.requests), result.sent .. mark, percent(result.share), percent(result.optimum),
+    result.cost and (result.cost_unit == "money" and "%.4f" or "%.0f"):format(result.cost) or "",
+    result.relative_cost and ("%.2f"):format(result.relative_cost) or "", percent(result.fill),
+    percent(result.recall_arguments), percent(result.recall_values), percent(result.recall_labelled),
+    tostring(result.units_dropped), tostring(result.refusals), row.policy,
+    colour = result.refusals > 0 and "warning" or nil,
+  }
+end
+
+local function trust_of(rows)
+  local trust = "none"
+  for _, row in ipairs(rows) do
+    trust = row.result.trust or trust
+  end
+  return trust
+end
+
+local function has_refusals(rows)
+  for _, row in ipairs(rows) do
+    if row.result.refusals > 0 then return true end
+  end
+  return false
+end
+
+local function grid_of(rows, page)
+  local cells = {}
+  for i, row in ipairs(rows) do
+    cells[i] = cells_of(row)
+  end
+  return grid.render(COLUMNS, cells, page)
+end
+
+local function legend_of(rows, budget, page)
+  local first = rows[1].result
+  local legend = LEGEND:format(trust_of(rows), UNITS[first.cost_unit] or "several units", first.cache,
+    budget and ("%d tokens"):format(budget) or "the budget")
+  if has_refusals(rows) then legend = legend .. "\n" .. REFUSED end
+  return terminal.fill(page, legend)
+end
+
+---@class ebb.cli.ReplayReport
+---@field files { file: string, budget: integer, rows: ebb.cli.ReplayRow[] }[]
+---@field rows ebb.cli.ReplayRow[]     over all files
+---@field budget? integer              the same for all files; else nil
+
+--- A table per recording if there are several, and one over all.
+---@param report ebb.cli.ReplayReport
+---@param page ebb.cli.Page
+---@return string
+function tables.text(report, page)
+  local pieces = {}
+  for _, file in ipairs(report.files[2] and report.files or {}) do
+    pieces[#pieces + 1] = page.paint("title", file.file) .. (" (%d tokens)\n"):format(file.budget)
+      .. grid_of(file.rows, page) .. "\n"
+  end
+  if pieces[1] then
+    pieces[#pieces + 1] = page.paint("title", ("together, %d recordings"):format(#report.files)) .. "\n"
+  end
+  pieces[#pieces + 1] = grid_of(report.rows, page) .. "\n" .. legend_of(report.rows, report.budget, page)
+  return table.concat(pieces)
+end
+
+---- Data ----
+
+local NAMES = {   -- of the fields in JSON and CSV, in order
+  { "requests", "requests" }, { "requestsOver", "requests_over" }, { "refusals", "refusals" },
+  { "tokensRefused", "refused_tokens" }, { "firstRefusal", "first_refusal" }, { "tokensSent", "sent" },
+  { "trust", "trust" }, { "tokensShared", "shared" }, { "share", "share" }, { "optimum", "optimum" },
+  { "distance", "distance" }, { "fill", "fill" }, { "cache", "cache" }, { "tokensCached", "cached" },
+  { "tokensWritten", "written" }, { "cost", "cost" }, { "costUnit", "cost_unit" }, { "relativeCost", "relative_cost" },
+  { "replyTokens", "reply_tokens" }, { "replyCost", "reply_cost" }, { "unitsDropped", "units_dropped" },
+  { "messagesDropped", "messages_dropped" }, { "messagesReplaced", "messages_replaced" },
+  { "messagesInserted", "messages_inserted" }, { "recallArguments", "recall_arguments" },
+  { "recallValues", "recall_values" }, { "recallLabelled", "recall_labelled" },
+}
+local COUNTS = { "arguments", "values" }
+local COUNT_NAMES = { "total", "present", "labelled" }
+
+local function data_of(rows)
+  local list = core.json.array {}
+  for i, row in ipairs(rows) do
+    list[i] = { policy = row.policy, arguments = row.result.arguments, values = row.result.values }
+    for _, name in ipairs(NAMES) do
+      list[i][name[1]] = row.result[name[2]]
+    end
+  end
+  return list
+end
+
+---@param report ebb.cli.ReplayReport
+---@return string
+function tables.json(report)
+  local data = { budget = report.budget, policies = data_of(report.rows) }
+  if report.files[2] then
+    data.files = core.json.array {}
+    for i, file in ipairs(report.files) do
+      data.files[i] = { file = file.file, budget = file.budget, policies = data_of(file.rows) }
+    end
+  end
+  return json_text.format(data)
+end
+
+local function csv_cell(value)
+  local text = value == nil and "" or tostring(value)
+  return text:find '[",\r\n]' and '"' .. text:gsub('"', '""') .. '"' or text
+end
+
+local function csv_line(cells)
+  for i = 1, cells.n do
+    cells[i] = csv_cell(cells[i])
+  end
+  return table.concat(cells, ",", 1, cells.n)
+end
+
+local function csv_title()
+  local cells = { "file", "budget", "policy" }
+  for _, name in ipairs(NAMES) do
+    cells[#cells + 1] = name[1]
+  end
+  for _, kind in ipairs(COUNTS) do
+    for _, name in ipairs(COUNT_NAMES) do
+      cells[#cells + 1] = kind .. name:sub(1, 1):upper() .. name:sub(2)
+    end
+  end
+  cells.n = #cells
+  return csv_line(cells)
+end
+
+local function csv_row(file, budget, row)
+  local cells, n = { file, budget, row.policy }, 3
+  local function add(value)
+    n = n + 1
+    cells[n] = value
+  end
+  for _, name in ipairs(NAMES) do
+    add(row.result[name[2]])
+  end
+  for _, kind in ipairs(COUNTS) do
+    for _, name in ipairs(COUNT_NAMES) do
+      add(row.result[kind][name])
+    end
+  end
+  cells.n = n
+  return csv_line(cells)
+end
+
+--- A line per recording and policy; of several recordings those over all, without a file, follow.
+---@param report ebb.cli.ReplayReport
+---@return string
+function tables.csv(report)
+  local lines = { csv_title() }
+  for _, file in ipairs(report.files) do
+    for _, row in ipairs(file.rows) do
+      lines[#lines + 1] = csv_row(file.file, file.budget, row)
+    end
+  end
+  for _, row in ipairs(report.files[2] and report.rows or {}) do
+    lines[#lines + 1] = csv_row("", report.budget, row)
+  end
+  return table.concat(lines, "\r\n") .. "\r\n"
+end
+
+return tables

@@ -1,0 +1,41 @@
+--- Which policy to take after a replay: of those that refuse the fewest requests, the ones that keep nearly as much as
+--- the best one (SLACK) of what the replies used; of these the cheapest.
+
+local choice = {}
+
+local SLACK = 0.02   -- of recall
+
+--- Of what the replies handed to tools and named, the share that the requests had; 1 if they used nothing.
+---@param result ebb.ReplayResult
+---@return number
+function choice.recall(result)
+  local total = result.arguments.total + result.values.total
+  return total > 0 and (result.arguments.present + result.values.present) / total or 1
+end
+
+--- The positions of the results but the first, which refuse as few requests as any.
+local function least_refusals(results)
+  local least, list = math.huge, {}
+  for i = 2, #results do
+    if results[i].refusals < least then least, list = results[i].refusals, {} end
+    if results[i].refusals == least then list[#list + 1] = i end
+  end
+  return list
+end
+
+--- The position of the result to take.
+---@param results ebb.ReplayResult[]   that of no trimming, and one or more
+---@return integer
+function choice.position(results)
+  local list, best, cheapest = least_refusals(results), 0, nil
+  for _, i in ipairs(list) do
+    best = math.max(best, choice.recall(results[i]))
+  end
+  for _, i in ipairs(list) do
+    local is_close = choice.recall(results[i]) >= best - SLACK
+    if is_close and (not cheapest or results[i].cost < results[cheapest].cost) then cheapest = i end
+  end
+  return cheapest
+end
+
+return choice

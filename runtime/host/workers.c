@@ -1,0 +1,169 @@
+/*
+** Workers: one function for many numbers, in as many child processes as there are processors.
+**
+**     parent    fork 1, fork 2            1 ended: fork 3      ...
+**     child 1   run(1) --text--> pipe     done(1, text)
+**     child 2   run(2) -----text--------> pipe
+**
+** A child is a copy of the program, ends with its one number, and flushes nothing that the parent wrote.
+*/
+#define _DEFAULT_SOURCE 1
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bind/argument.h"
+#include "host/host.h"
+
+#define CHUNK       65536
+#define WORKERS_MAX 64
+
+typedef struct Worker {
+  pid_t pid;                 /* 0: free */
+  int out;                   /* our end of its pipe */
+  lua_Integer number;
+  Buffer *answer;
+} Worker;
+
+typedef struct Workers {
+  Worker list[WORKERS_MAX];
+  int count;
+} Workers;
+
+enum { COUNT = 1, RUN, DONE };   /* places of the stack */
+
+/* Ends what still runs, when the call ends in whatever way. */
+static int end_workers(lua_State *L) {
+  Workers *workers = lua_touserdata(L, 1);
+  for (int i = 0; i < workers->count; i++) {
+    Worker *worker = &workers->list[i];
+    if (worker->pid == 0) continue;
+    close(worker->out);
+    kill(worker->pid, SIGKILL);
+    while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    worker->pid = 0;
+  }
+  return 0;
+}
+
+static Workers *push_workers(lua_State *L, lua_Integer jobs) {
+  Workers *workers = lua_newuserdatauv(L, sizeof *workers, 0);
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  *workers = (Workers){.count = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (int)processors};
+  if (jobs < workers->count) workers->count = (int)jobs;
+  if (luaL_newmetatable(L, "ebb.host.workers")) {
+    lua_pushcfunction(L, end_workers);
+    lua_setfield(L, -2, "__gc");
+    lua_pushcfunction(L, end_workers);
+    lua_setfield(L, -2, "__close");
+  }
+  lua_setmetatable(L, -2);
+  lua_toclose(L, -1);
+  for (int i = 0; i < workers->count; i++) workers->list[i].answer = bind_buffer(L);
+  return workers;
+}
+
+static bool write_all(int out, const char *bytes, size_t size) {
+  for (ssize_t n; size > 0; bytes += n, size -= (size_t)n) {
+    n = write(out, bytes, size);
+    if (n < 0 && errno != EINTR) return false;
+    if (n < 0) n = 0;
+  }
+  return true;
+}
+
+/* The child: what run(number) returns goes to the pipe; exit status 1 with the error's text. */
+static _Noreturn void work(lua_State *L, lua_Integer number, int out) {
+  lua_pushvalue(L, RUN);
+  lua_pushinteger(L, number);
+  bool succeeded = lua_pcall(L, 1, 1, 0) == LUA_OK;
+  size_t size;
+  const char *text = luaL_tolstring(L, -1, &size);
+  bool written = write_all(out, text, size);
+  _exit(succeeded && written ? 0 : 1);
+}
+
+/* NULL, or why no process could be started. */
+static const char *start(lua_State *L, Worker *worker, lua_Integer number) {
+  int ends[2];
+  if (pipe(ends) != 0) return strerror(errno);
+  pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    work(L, number, ends[1]);
+  }
+  int error = errno;
+  close(ends[1]);
+  if (pid < 0) {
+    close(ends[0]);
+    return strerror(error);
+  }
+  buffer_reset(worker->answer);
+  worker->pid = pid, worker->out = ends[0], worker->number = number;
+  return NULL;
+}
+
+/* Calls done(number, succeeded, text) for a worker whose pipe ended, which is free then. */
+static void finish(lua_State *L, Worker *worker) {
+  int status = 0;
+  close(worker->out);
+  while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) continue;
+  worker->pid = 0;
+  lua_pushvalue(L, DONE);
+  lua_pushinteger(L, worker->number);
+  lua_pushboolean(L, WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  if (WIFSIGNALED(status)) lua_pushfstring(L, "the process was ended by signal %d", WTERMSIG(status));
+  else lua_pushlstring(L, worker->answer->size > 0 ? worker->answer->bytes : "", worker->answer->size);
+  lua_call(L, 3, 0);
+}
+
+/* Reads what a worker says; true at the end. */
+static bool drain(lua_State *L, Worker *worker) {
+  static char chunk[CHUNK];
+  ssize_t n = read(worker->out, chunk, sizeof chunk);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return false;
+  if (n <= 0) return true;
+  if (buffer_add(worker->answer, chunk, (size_t)n) != STATUS_OK) luaL_error(L, "not enough memory");
+  return false;
+}
+
+/* Waits for any of the workers, and finishes those that ended; the number of those that still run. */
+static int wait_for_some(lua_State *L, Workers *workers) {
+  struct pollfd ends[WORKERS_MAX];
+  int running = 0;
+  for (int i = 0; i < workers->count; i++) {
+    bool runs = workers->list[i].pid != 0;
+    ends[i] = (struct pollfd){.fd = runs ? workers->list[i].out : -1, .events = POLLIN};
+  }
+  int ready = poll(ends, (nfds_t)workers->count, 100);
+  if (host_interrupted()) host_raise_interrupt(L);
+  for (int i = 0; i < workers->count; i++) {
+    bool ended = ready > 0 && ends[i].revents != 0 && drain(L, &workers->list[i]);
+    if (ended) finish(L, &workers->list[i]);
+    running += workers->list[i].pid != 0;
+  }
+  return running;
+}
+
+int host_workers(lua_State *L) {
+  lua_Integer jobs = luaL_checkinteger(L, COUNT), next = 1;
+  luaL_checktype(L, RUN, LUA_TFUNCTION);
+  luaL_checktype(L, DONE, LUA_TFUNCTION);
+  lua_settop(L, DONE);
+  luaL_checkstack(L, WORKERS_MAX + 8, NULL);
+  Workers *workers = push_workers(L, jobs);
+  for (int running = 0; next <= jobs || running > 0;) {
+    for (int i = 0; i < workers->count && next <= jobs; i++) {
+      if (workers->list[i].pid != 0) continue;
+      const char *problem = start(L, &workers->list[i], next);
+      if (problem != NULL) return luaL_error(L, "a process for more work: %s", problem);
+      next++;
+    }
+    running = wait_for_some(L, workers);
+  }
+  return 0;
+}

@@ -1,0 +1,217 @@
+--- ebb trim --replay over several recordings, its forms, --requests and --suggest, as typed.
+
+local command = dofile "tests/lua/command.lua"
+local helper = dofile "tests/lua/helper.lua"
+
+local does, fails, contains, file, read = command.does, command.fails, command.contains, command.file, command.read
+local path_of = command.path_of
+local json = helper.ebb.json
+
+local SAMPLE = "scripts/samples/support.json"
+local POLICIES = "--policy keep_recent --policy stable_prefix --policy 'clear_tool_uses,stable_prefix'"
+
+--- A recording of questions and answers about tickets.
+local function recording(count, first)
+  local list = {}
+  for i = 1, count do
+    list[#list + 1] = ('{"role":"user","content":"ticket T-%d%03d please, and nothing else"}'):format(first, i)
+    list[#list + 1] = ('{"role":"assistant","content":"T-%d%03d it is, as before T-%d001."}'):format(first, i, first)
+  end
+  return "[" .. table.concat(list, ",\n") .. "]"
+end
+
+local function lines_of(text)
+  local lines = {}
+  for line in text:gmatch "[^\r\n]+" do
+    lines[#lines + 1] = line
+  end
+  return lines
+end
+
+--- Two recordings in a folder, beside a file of another kind.
+local function make_recordings()
+  os.execute(("mkdir %s"):format(path_of "logs"))
+  file("logs/a.json", recording(20, 1))
+  file("logs/b.json", recording(40, 2))
+  file("logs/notes.txt", "not a recording")
+  return path_of "logs"
+end
+
+describe("trim --replay", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("begins with no trimming, then sorts by cost", function()
+    local report = json.decode((does(("trim --replay %s --budget 3000 --json %s"):format(SAMPLE, POLICIES))))
+    assert.equal("none", report.policies[1].policy)
+    for i = 3, #report.policies do
+      assert.is_true(report.policies[i - 1].cost <= report.policies[i].cost)
+    end
+    local lines = lines_of((does(("trim --replay %s --budget 3000 %s"):format(SAMPLE, POLICIES))))
+    assert.equal("none", lines[2]:match "%S+$")
+  end)
+
+  it("plays names with commas between them in a row, as ; does", function()
+    local words = "trim --replay " .. SAMPLE .. " --budget 3000 --json --policy 'clear_tool_uses%sstable_prefix'"
+    local comma = json.decode((does(words:format ",")))
+    local semicolon = json.decode((does(words:format ";")))
+    assert.equal("clear_tool_uses,stable_prefix", comma.policies[2].policy)
+    comma.policies[2].policy = semicolon.policies[2].policy
+    assert.same(semicolon, comma)
+  end)
+
+  it("plays several recordings and folders, and shows them together", function()
+    local folder = make_recordings()
+    local report = json.decode((does(("trim --replay %s %s --budget 200 --json %s"):format(folder, SAMPLE, POLICIES))))
+    assert.same({ folder .. "/a.json", folder .. "/b.json", SAMPLE },
+      { report.files[1].file, report.files[2].file, report.files[3].file })
+    for _, together in ipairs(report.policies) do
+      local sums = { 0, 0, 0, 0 }
+      for _, one in ipairs(report.files) do
+        for _, row in ipairs(one.policies) do
+          if row.policy == together.policy then
+            sums = { sums[1] + row.requests, sums[2] + row.tokensSent, sums[3] + row.refusals,
+              sums[4] + row.values.present }
+          end
+        end
+      end
+      assert.same(sums, { together.requests, together.tokensSent, together.refusals, together.values.present })
+      assert.equal(together.values.total > 0 and together.values.present / together.values.total or nil,
+        together.recallValues)
+    end
+    contains("together, 3 recordings",
+      (does(("trim --replay %s %s --budget 200 %s"):format(folder, SAMPLE, POLICIES))))
+  end)
+
+  it("gives a file among others the figures that it has alone", function()
+    local folder = make_recordings()
+    local all = json.decode((does(("trim --replay %s --budget 33%% --json %s"):format(folder, POLICIES))))
+    local alone = json.decode((does(("trim --replay %s/b.json --budget 33%% --json %s"):format(folder, POLICIES))))
+    assert.is_nil(alone.files)
+    assert.equal(alone.budget, all.files[2].budget)
+    assert.same(alone.policies, all.files[2].policies)
+    assert.is_nil(all.budget)
+  end)
+
+  it("fails for a file that is none, and names it", function()
+    local folder = make_recordings()
+    file("logs/broken.json", '[{"role":"user","content":"x"},]')
+    contains("broken.json", fails(command.REFUSED, ("trim --replay %s --budget 200"):format(folder)))
+    os.execute(("mkdir %s"):format(path_of "empty"))
+    contains("no .json or .jsonl file", fails(command.IO, ("trim --replay %s --budget 9"):format(path_of "empty")))
+    local raises = command.file("raises.lua", "return function() error 'boom' end")
+    local words = ("trim --replay %s %s --budget 900 --policy %s"):format(SAMPLE, SAMPLE, raises)
+    contains("boom", fails(command.SCRIPT, words))
+  end)
+
+  it("asks the model of --model-command in each recording", function()
+    local folder = make_recordings()
+    local report = json.decode((does(("trim --replay %s --budget 60%% --json --policy summarize "
+      .. "--model-command 'echo all was said'"):format(folder))))
+    for _, one in ipairs(report.files) do
+      assert.is_true(one.policies[2].messagesInserted > 0)
+    end
+  end)
+
+  it("reports as CSV, a line per recording and policy", function()
+    local folder = make_recordings()
+    local lines = lines_of((does(("trim --replay %s --budget 200 --csv %s"):format(folder, POLICIES))))
+    assert.equal(1 + 3 * 4, #lines)
+    local _, commas = lines[1]:gsub(",", "")
+    for _, line in ipairs(lines) do
+      local _, count = line:gsub('"[^"]*"', ""):gsub(",", "")
+      assert.equal(commas, count)
+    end
+    contains('"clear_tool_uses,stable_prefix"', table.concat(lines, "\n"))
+    contains("--json and --csv", fails(command.USAGE, ("trim --replay %s --budget 9 --csv --json"):format(SAMPLE)))
+  end)
+
+  it("writes a page with charts that needs nothing else", function()
+    local path = path_of "report.html"
+    does(("trim --replay %s --budget 3000 --html %s %s --policy 'return function(d, b) d:drop_oldest { to = b } end'")
+      :format(SAMPLE, path, POLICIES))
+    local page = read(path)
+    local _, charts = page:gsub("<svg ", "")
+    assert.equal(2, charts)
+    local _, opened = page:gsub("<circle ", "")
+    assert.equal(2 * 5, opened)
+    contains("d:drop_oldest", page)
+    assert.falsy(page:find("<script", 1, true) or page:find("http", 1, true) or page:find("src=", 1, true))
+    contains("&lt;b&gt;", require("ebb.cli.replay_page").render {
+      files = { { file = "<b>", budget = 9, rows = {} } }, budget = 9,
+      rows = { { policy = "<b>", result = helper.ebb.replay(helper.conversation "u1 a1", { budget = 9 })[1] } } })
+  end)
+
+  it("writes the requests as they were sent", function()
+    local path = path_of "requests.jsonl"
+    local report = json.decode((does(("trim --replay %s --budget 3000 --json --requests %s --policy clear_tool_uses")
+      :format(SAMPLE, path))))
+    local counts, tokens = {}, {}
+    for _, line in ipairs(lines_of(read(path))) do
+      local request = json.decode(line)
+      local kind = request.policy .. (request.refused and " refused" or "")
+      counts[kind] = (counts[kind] or 0) + 1
+      tokens[kind] = (tokens[kind] or 0) + (request.tokens or 0)
+      assert.equal(request.refused, request.messages == json.null)
+    end
+    local none, cleared = report.policies[1], report.policies[2]
+    assert.same({ none = none.requests, clear_tool_uses = cleared.requests,
+      ["clear_tool_uses refused"] = cleared.refusals }, counts)
+    assert.same({ none.tokensSent, cleared.tokensSent }, { tokens.none, tokens.clear_tool_uses })
+    contains("one recording", fails(command.USAGE,
+      ("trim --replay %s %s --budget 9 --requests %s"):format(SAMPLE, SAMPLE, path)))
+    contains("--replay", fails(command.USAGE, ("trim %s --budget 9 --requests %s"):format(SAMPLE, path)))
+  end)
+
+  it("takes a share of the conversation as the budget, as a trim does", function()
+    local half = json.decode((does(("trim --replay %s --budget 50%% --json"):format(SAMPLE)))).budget
+    local whole = json.decode((does(("count %s --json"):format(SAMPLE))))[1].tokens
+    assert.equal(whole // 2, half)
+    contains(("budget %d"):format(half), select(2, does(("trim %s --budget 50%% --dry-run"):format(SAMPLE))))
+    contains("33%", fails(command.USAGE, ("trim %s --budget 50p"):format(SAMPLE)))
+    contains("too many arguments", fails(command.USAGE, ("trim %s %s --budget 50%%"):format(SAMPLE, SAMPLE)))
+  end)
+end)
+
+describe("trim --suggest", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("says in five lines which policy to take, and why", function()
+    local lines = lines_of((does(("trim --suggest %s --budget 3000"):format(SAMPLE))))
+    assert.equal(5, #lines)
+    local word = lines[1]:match "^Take (%S+): ebb trim FILE %-%-budget 3000 %-%-policy "
+    assert.truthy(word)
+    contains("times the cost of no trimming", lines[3])
+    does(("trim --budget 3000 --policy %s %s"):format(word, SAMPLE))
+  end)
+
+  it("plays the policies of the command line, too", function()
+    local words = ("trim --suggest %s --budget 3000 --json --policy 'keep_recent:keep=2'"):format(SAMPLE)
+    local report = json.decode((does(words)))
+    assert.equal(5, #report.lines)
+    assert.equal(3000, report.budget)
+    assert.equal("string", type(report.policy))
+    contains("kepe", fails(command.USAGE, words:gsub("keep=", "kepe=")))
+    contains("--explain", fails(command.USAGE, ("trim --suggest %s --budget 9 --explain"):format(SAMPLE)))
+    contains("two reports", fails(command.USAGE, ("trim --suggest --replay %s --budget 9"):format(SAMPLE)))
+  end)
+
+  it("says that no trimming is needed where all fits", function()
+    local lines = lines_of((does(("trim --suggest %s --model gpt-4o"):format(SAMPLE))))
+    assert.equal(5, #lines)
+    contains("no trimming is needed", lines[1])
+  end)
+
+  it("takes the cheapest of those that keep nearly as much, and no refuser", function()
+    local choose = require("ebb.replay.choice").position
+    local function result(cost, present, refusals)
+      return { cost = cost, refusals = refusals or 0, arguments = { present = present, total = 100 },
+        values = { present = 0, total = 0 } }
+    end
+    local none = result(1, 100)
+    assert.equal(3, choose { none, result(9, 99), result(5, 98), result(4, 90) })
+    assert.equal(4, choose { none, result(1, 99, 2), result(9, 80), result(5, 79) })
+    assert.equal(2, choose { none, result(1, 50, 2) })
+  end)
+end)
