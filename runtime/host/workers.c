@@ -20,7 +20,7 @@
 #include "host/host.h"
 
 #define CHUNK       65536
-#define WORKERS_MAX 64
+#define PROCESSES   64
 
 typedef struct Worker {
   pid_t pid;                 /* 0: free */
@@ -30,7 +30,7 @@ typedef struct Worker {
 } Worker;
 
 typedef struct Workers {
-  Worker list[WORKERS_MAX];
+  Worker list[PROCESSES];
   int count;
 } Workers;
 
@@ -53,7 +53,7 @@ static int end_workers(lua_State *L) {
 static Workers *push_workers(lua_State *L, lua_Integer jobs) {
   Workers *workers = lua_newuserdatauv(L, sizeof *workers, 0);
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  *workers = (Workers){.count = processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (int)processors};
+  *workers = (Workers){.count = processors < 1 ? 1 : processors > PROCESSES ? PROCESSES : (int)processors};
   if (jobs < workers->count) workers->count = (int)jobs;
   if (luaL_newmetatable(L, "ebb.host.workers")) {
     lua_pushcfunction(L, end_workers);
@@ -133,7 +133,7 @@ static bool drain(lua_State *L, Worker *worker) {
 
 /* Waits for any of the workers, and finishes those that ended; the number of those that still run. */
 static int wait_for_some(lua_State *L, Workers *workers) {
-  struct pollfd ends[WORKERS_MAX];
+  struct pollfd ends[PROCESSES];
   int running = 0;
   for (int i = 0; i < workers->count; i++) {
     bool runs = workers->list[i].pid != 0;
@@ -154,7 +154,7 @@ int host_workers(lua_State *L) {
   luaL_checktype(L, RUN, LUA_TFUNCTION);
   luaL_checktype(L, DONE, LUA_TFUNCTION);
   lua_settop(L, DONE);
-  luaL_checkstack(L, WORKERS_MAX + 8, NULL);
+  luaL_checkstack(L, PROCESSES + 8, NULL);
   Workers *workers = push_workers(L, jobs);
   for (int running = 0; next <= jobs || running > 0;) {
     for (int i = 0; i < workers->count && next <= jobs; i++) {

@@ -42,7 +42,7 @@ function options.budget(name)
     if percent and percent > 0 then return { share = percent / 100 } end
     local tokens = read(word)
     if tokens then return tokens end
-    return nil, ("%s: expected tokens such as 8000 or 8k, or a share such as 33%%, got '%s'"):format(name, word)
+    return nil, ("%s: expected a whole number such as 8000 or 8k, or a share such as 33%%, got '%s'"):format(name, word)
   end
 end
 
