@@ -65,7 +65,7 @@ static void set_hook(lua_State *L, int count) {
 }
 
 /* The next instruction asks. Safe within the allocator: it touches numbers only. */
-static void arm(Sandbox *sandbox) {
+static COLD void arm(Sandbox *sandbox) {
   sandbox->armed = true;
   if (sandbox->current != NULL) set_hook(sandbox->current, 1);
 }
@@ -104,14 +104,14 @@ static SandboxEnd reached(const Sandbox *sandbox) {
   return SANDBOX_OK;
 }
 
-static void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end, bool late) {
+static COLD void kill_script(Sandbox *sandbox, lua_State *L, SandboxEnd end, bool late) {
   sandbox->killed = end;
   outcome_note_kill(sandbox, L, late ? LATE_MS : 0);
 }
 
 /* Has what runs gone on for LATE_MS after its slice? Only processor time counts, which is dear to ask for: a
    busy machine blames no script. */
-static bool is_late(Sandbox *sandbox) {
+static COLD bool is_late(Sandbox *sandbox) {
   uint64_t end = sandbox->slice_microseconds;
   if (end == 0 || sandbox->used.microseconds < end + LATE_FIRST || !holds(sandbox, GUARD_LATE)) return false;
   uint64_t now = clock_thread_ns() / 1000;
@@ -119,7 +119,7 @@ static bool is_late(Sandbox *sandbox) {
   return now - sandbox->late_since >= LATE_MS * 1000 - LATE_FIRST;
 }
 
-static void look(Sandbox *sandbox, lua_State *L) {
+static COLD void look(Sandbox *sandbox, lua_State *L) {
   settle(sandbox);
   if (sandbox->killed == SANDBOX_OK) {
     SandboxEnd end = reached(sandbox);
@@ -142,7 +142,7 @@ static bool calls_finalizer(const Sandbox *sandbox) {
 
 /* Ends the script: jumps to its landing. A finalizer, during which Lua rests its collector, ends by an error first,
    and the script at its next instruction. */
-static int stop(lua_State *L, Sandbox *sandbox) {
+static COLD int stop(lua_State *L, Sandbox *sandbox) {
   bool lands = holds(sandbox, GUARD_LANDING);
   if (lands && sandbox->landing != NULL && !calls_finalizer(sandbox)) landing_jump(sandbox);
   if (!lands) sandbox->killed = SANDBOX_OK;
@@ -177,17 +177,21 @@ void guard_charge_catch(lua_State *L) {
 }
 
 /* Where a C function was charged: it stops, or lets the next instruction yield. */
-static void look_in_function(Sandbox *sandbox, lua_State *L) {
+static COLD void look_in_function(Sandbox *sandbox, lua_State *L) {
   look(sandbox, L);
   if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
   if (sandbox->slice_over) arm(sandbox);
 }
 
-void guard_charge(lua_State *L, uint64_t units) {
-  Sandbox *sandbox = sandbox_of(L);
-  if (sandbox == NULL || sandbox->current == NULL) return;
+static inline void charge(Sandbox *sandbox, lua_State *L, uint64_t units) {
+  if (sandbox->current == NULL) return;
   sandbox->credit -= (int64_t)(units < CHARGE_MAX ? units : CHARGE_MAX);
   if (sandbox->credit < 0 || sandbox->killed != SANDBOX_OK) look_in_function(sandbox, L);
+}
+
+void guard_charge(lua_State *L, uint64_t units) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox != NULL) charge(sandbox, L, units);
 }
 
 bool guard_meter(lua_State *L, uint64_t units) {
@@ -199,8 +203,9 @@ bool guard_meter(lua_State *L, uint64_t units) {
 }
 
 bool guard_pause(lua_State *L, uint64_t units) {
-  guard_charge(L, units);
-  return sandbox_of(L)->slice_over && guard_can_pass(L);
+  Sandbox *sandbox = sandbox_of(L);
+  charge(sandbox, L, units);
+  return sandbox->slice_over && guard_can_pass(L);
 }
 
 int guard_yield(lua_State *L, lua_KContext context, lua_KFunction go_on) {
@@ -320,6 +325,8 @@ enum {
 static void pace_collector(Sandbox *sandbox) {
   size_t rest = 100 * ((size_t)GUARD_REST_KB << 10) / (sandbox->memory_used + 1);
   rest = rest < COLLECT_REST ? COLLECT_REST : rest > 100 ? 100 : rest;
+  if ((int)rest == sandbox->rest) return;
+  sandbox->rest = (int)rest;
   lua_gc(sandbox->L, LUA_GCINC, 100 + (int)rest, COLLECT_WORK, COLLECT_STEP);
 }
 
@@ -365,7 +372,7 @@ static int class_of(size_t size) {
 }
 
 /* A string came (+1) or went (-1): how far apart may hooks be? */
-static void note_string(Sandbox *sandbox, size_t size, int change) {
+static COLD void note_string(Sandbox *sandbox, size_t size, int change) {
   sandbox->strings[class_of(size)] += (uint32_t)change;
   int longest = STRING_CLASSES - 1;
   while (longest > 0 && sandbox->strings[longest] == 0) longest--;
@@ -392,7 +399,7 @@ static bool may_grow(const Sandbox *sandbox, size_t keys) {
 
 /* Refuses a block of `size` bytes: notes why, and charges for the collection that Lua tries before it gives up. Returns
    NULL, the allocator's failure. `by_host`: the host's allocator failed, not the limit. */
-static void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
+static COLD void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
   sandbox->reached_memory = !by_host;
   sandbox->refused_growth = false;
   sandbox->refused_size = size;
@@ -471,7 +478,7 @@ static void *resize(Sandbox *sandbox, char *block, size_t old_size, size_t new_s
 
 /* A block for the call of a finalizer, after it was refused: without one the object's
    memory would never be released. NULL if this is another call. */
-static void *take_reserve(Sandbox *sandbox, char *block, size_t old_size, size_t new_size) {
+static COLD void *take_reserve(Sandbox *sandbox, char *block, size_t old_size, size_t new_size) {
   if (new_size >= STRING_BIG || !calls_finalizer(sandbox)) return NULL;
   char *base = reserve_take(&sandbox->reserve, new_size);
   if (base == NULL || block == NULL) return base;

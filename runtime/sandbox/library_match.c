@@ -189,8 +189,7 @@ static int l_match(lua_State *L) {
 
 /* ---- gmatch ---- */
 
-/* Lives in the first upvalue of the iterator; subject, pattern, program and the matcher's slot in
-   the others. */
+/* Lives in the first upvalue of the iterator; subject, pattern and the matcher's slot in the others. */
 typedef struct Walk {
   Matcher m;
   const char *at, *last;     /* where to go on, NULL at the end; where the last match ended */
@@ -241,11 +240,11 @@ static int l_gmatch(lua_State *L) {
   Walk *walk = lua_newuserdatauv(L, sizeof *walk, 0);
   lua_insert(L, 1);          /* walk subject pattern */
   match_prepare(&walk->m, L, 3, 0);
-  walk->m.slot = lua_upvalueindex(5);
+  walk->m.slot = lua_upvalueindex(4);
   attach(&walk->m, L, s, size);
   walk->at = init > size ? NULL : s + init;
   walk->last = NULL;
-  lua_pushcclosure(L, next_match, 5);
+  lua_pushcclosure(L, next_match, 4);
   return 1;
 }
 
@@ -260,7 +259,7 @@ typedef struct Replacing {
   bool busy;                 /* a call uses the userdata */
   bool anchored, changed;
   bool verbatim;             /* there is no % in the text */
-  bool plain;                /* the replacement is a table without a metatable */
+  bool plain;                /* the replacement is a table of which nothing can yield */
   const char *text;          /* of a replacement that is one */
   size_t size;
   const char *at, *last;     /* where to go on; where the last match ended */
@@ -324,19 +323,32 @@ static void ask(lua_State *L, Replacing *r) {
     lua_callk(L, push_captures(&r->m, r->at, r->end), 1, r->place, go_on);
   } else {
     push_capture(&r->m, 0, r->at, r->end);
-    if (r->plain) lua_rawget(L, 3);
+    if (r->plain) lua_gettable(L, 3);
     else library_index(L, 3, r->place, go_on);
   }
 }
 
-/* Copies what precedes the next place where a match can begin; false: there is none. */
-static bool skip(Replacing *r) {
-  if (r->anchored) return true;
-  const char *next = match_candidate(&r->m, r->at);
-  if (next == NULL) return false;
-  luaL_addlstring(&r->b, r->at, (size_t)(next - r->at));
-  r->at = next;
-  return true;
+/* Where the next match can begin, after the bytes before it are copied; NULL: nowhere. */
+static const char *skip(Replacing *r, const char *at) {
+  if (r->anchored) return at;
+  const char *next = match_candidate(&r->m, at);
+  if (next != NULL) luaL_addlstring(&r->b, at, (size_t)(next - at));
+  return next;
+}
+
+/* Adds the replacement of the match [at, end). A function or table is asked, and may yield. */
+static void add_replacement(lua_State *L, Replacing *r, const char *at, const char *end) {
+  r->count++;
+  r->at = at;
+  r->end = end;
+  if (r->text != NULL) {
+    add_template(r, at, end);
+    r->changed = true;
+    r->at = r->last = end;
+  } else {
+    ask(L, r);
+    add_answer(L, r);
+  }
 }
 
 /* Replaces what is left to be replaced; true when done, false when the slice is over. */
@@ -344,24 +356,14 @@ static bool replace(lua_State *L, Replacing *r) {
   Matcher *m = &r->m;
   while (r->count < r->most) {
     bool resumed = m->waiting > 0;
-    if (!resumed && !skip(r)) break;
-    r->end = resumed ? match_resume(m) : match_at(m, r->at);
-    if (r->end == MATCH_PAUSED) return false;
-    if (r->end != NULL && r->end != r->last) {
-      r->count++;
-      if (r->text != NULL) {
-        add_template(r, r->at, r->end);
-        r->changed = true;
-        r->at = r->last = r->end;
-      } else {
-        ask(L, r);
-        add_answer(L, r);
-      }
-    } else if (r->at < m->end) {
-      luaL_addchar(&r->b, *r->at++);
-    } else {
-      break;
-    }
+    const char *at = resumed ? r->at : skip(r, r->at);
+    if (at == NULL) break;
+    const char *end = resumed ? match_resume(m) : match_at(m, at);
+    r->at = at;
+    if (end == MATCH_PAUSED) return false;
+    if (end != NULL && end != r->last) add_replacement(L, r, at, end);
+    else if (at == m->end) break;
+    else luaL_addchar(&r->b, *r->at++);
     if (r->anchored) break;
   }
   return true;
@@ -420,8 +422,8 @@ static int l_gsub(lua_State *L) {
   if (guard_can_yield(L)) r = push_state(L);
   r->place = r == &here ? 0 : 4;
   r->kind = kind;
-  r->plain = kind == LUA_TTABLE && !lua_getmetatable(L, 3);
-  if (kind == LUA_TTABLE && !r->plain) lua_pop(L, 1);
+  r->plain = r->place == 0 || !lua_getmetatable(L, 3);
+  if (!r->plain) lua_pop(L, 1);
   r->text = lua_tolstring(L, 3, &r->size);   /* NULL: a function or a table */
   r->verbatim = r->text != NULL && memchr(r->text, '%', r->size) == NULL;
   r->anchored = pattern[0] == '^';

@@ -285,7 +285,8 @@ static int l_next(lua_State *L) {
   lua_settop(L, 2);
   guard_look_now(L);
   bool from_start = lua_isnil(L, 2), is_key = false;
-  Key after = key_at(L, 2, 0), best = {.rank = 5};
+  Key after = {.rank = 0}, best = {.rank = 5};
+  if (!from_start) after = key_at(L, 2, 0);
   lua_settop(L, 3);          /* table key best */
   lua_pushnil(L);
   while (next_field(L, sandbox)) {

@@ -71,17 +71,40 @@ static int l_byte(lua_State *L) {
   return (int)count;
 }
 
-/* Changes the case of the 26 letters from `first` on, as the C locale does: bytes at once, with no call for each. */
+#define ONES UINT64_C(0x0101010101010101)
+
+/* Changes the case of those of eight bytes that are among the 26 letters from `first` on. */
+static inline uint64_t change_eight(uint64_t bytes, unsigned char first) {
+  uint64_t low = bytes & 0x7f * ONES;        /* sums below carry into the highest bit of their own byte only */
+  uint64_t from_first = low + (0x80u - first) * ONES, beyond = low + (0x80u - first - 26) * ONES;
+  return bytes ^ ((from_first & ~beyond & ~bytes & 0x80 * ONES) >> 2);
+}
+
+/* The bytes in the other case as the C locale has it; the last eight may overlap those before. */
+static void change_bytes(char *out, const char *s, size_t size, unsigned char first) {
+  uint64_t bytes = 0;
+  if (size < sizeof bytes) {
+    for (size_t i = 0; i < size; i++) ((char *)&bytes)[i] = s[i];
+    bytes = change_eight(bytes, first);
+    for (size_t i = 0; i < size; i++) out[i] = ((const char *)&bytes)[i];
+    return;
+  }
+  for (size_t i = 0; i < size; i += sizeof bytes) {
+    size_t at = i <= size - sizeof bytes ? i : size - sizeof bytes;
+    memcpy(&bytes, s + at, sizeof bytes);
+    bytes = change_eight(bytes, first);
+    memcpy(out + at, &bytes, sizeof bytes);
+  }
+}
+
+/* string.lower and upper. */
 static int change_case(lua_State *L, unsigned char first) {
   size_t size;
   luaL_Buffer b;
   const char *s = library_string_at(L, 1, &size);
   guard_charge(L, 2 + size / 8);
   char *out = luaL_buffinitsize(L, &b, size);
-  for (size_t i = 0; i < size; i++) {
-    unsigned char byte = (unsigned char)s[i];
-    out[i] = (char)(byte ^ ((unsigned char)(byte - first) < 26 ? 0x20 : 0));
-  }
+  change_bytes(out, s, size, first);
   luaL_pushresultsize(&b, size);
   return 1;
 }

@@ -17,7 +17,16 @@ static void check_list(lua_State *L, int index) {
   lua_pop(L, 1);
 }
 
+/* A table without a metatable: nothing is called for its elements. */
+static bool is_plain(lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TTABLE) return false;
+  if (!lua_getmetatable(L, index)) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
 static lua_Integer length_of(lua_State *L, int index) {
+  if (is_plain(L, index)) return (lua_Integer)lua_rawlen(L, index);
   check_list(L, index);
   return luaL_len(L, index);
 }
@@ -81,8 +90,7 @@ static int l_insert(lua_State *L) {
 static int go_on_remove(lua_State *L, int status, lua_KContext position);
 
 /* (list, size, value): moves down the elements behind `position`; the value is the result. */
-static int remove_from(lua_State *L, lua_Integer position) {
-  lua_Integer size = lua_tointeger(L, 2);
+static int remove_from(lua_State *L, lua_Integer position, lua_Integer size) {
   while (position < size) {
     lua_geti(L, 1, position + 1);
     lua_seti(L, 1, position++);
@@ -95,22 +103,25 @@ static int remove_from(lua_State *L, lua_Integer position) {
 
 static int go_on_remove(lua_State *L, int status, lua_KContext position) {
   (void)status;
-  return remove_from(L, (lua_Integer)position);
+  return remove_from(L, (lua_Integer)position, lua_tointeger(L, 2));
 }
 
+/* table.remove, with charges for the elements that move down. */
 static int l_remove(lua_State *L) {
   lua_Integer size = length_of(L, 1);
-  lua_Integer position = luaL_optinteger(L, 2, size);
+  lua_Integer position = lua_gettop(L) > 1 ? library_integer_or(L, 2, size) : size;
   if (position != size) {
     luaL_argcheck(L, (lua_Unsigned)position - 1 <= (lua_Unsigned)size, 2, "position out of bounds");
   }
   check_range(L, position, size);
   step(L);
-  lua_settop(L, 1);
-  lua_pushinteger(L, size);
+  if (position < size) {
+    lua_settop(L, 1);
+    lua_pushinteger(L, size);
+    steps(L, 0, size - position);
+  }
   lua_geti(L, 1, position);
-  steps(L, 0, size - position);
-  return remove_from(L, position);
+  return remove_from(L, position, size);
 }
 
 static int go_on_move(lua_State *L, int status, lua_KContext i);
@@ -168,30 +179,31 @@ typedef struct Concat {
 
 static int go_on_concat(lua_State *L, int status, lua_KContext place);
 
-static void push_element(lua_State *L, Concat *c) {
-  if (c->plain) {
-    lua_rawgeti(L, 1, c->next);
-    return;
-  }
-  lua_pushinteger(L, c->next);
+/* Pushes element `next`. A function of __index may yield; then the concatenation goes on from here. */
+static void push_element(lua_State *L, Concat *c, lua_Integer next, lua_Integer left) {
+  if (c->asked) return;      /* it has come */
+  c->next = next;
+  c->left = left;
   c->asked = true;
+  lua_pushinteger(L, next);
   library_index(L, 1, c->place, c->place != 0 ? go_on_concat : NULL);
 }
 
 /* (list, gap, ...) */
 static int concat_on(lua_State *L, Concat *c) {
-  for (; c->left > 0; c->left--, c->next++) {
-    if (!c->asked) push_element(L, c);
+  lua_Integer next = c->next, left = c->left;
+  for (; left > 0; left--, next++) {
+    if (c->plain) lua_geti(L, 1, next);
+    else push_element(L, c, next, left);
     c->asked = false;
     if (!lua_isstring(L, -1)) {
-      luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1),
-                 (LUAI_UACINT)c->next);
+      luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1), (LUAI_UACINT)next);
     }
     luaL_addvalue(&c->b);
-    if (c->left > 1) luaL_addlstring(&c->b, c->gap, c->gap_size);
-    if (steps(L, c->all - c->left, c->left) && c->place != 0) {
-      c->left--;
-      c->next++;
+    if (left > 1) luaL_addlstring(&c->b, c->gap, c->gap_size);
+    if (steps(L, c->all - left, left) && c->place != 0) {
+      c->left = left - 1;
+      c->next = next + 1;
       return guard_yield(L, c->place, go_on_concat);
     }
   }
@@ -210,14 +222,16 @@ static int go_on_concat(lua_State *L, int status, lua_KContext place) {
 static int l_concat(lua_State *L) {
   size_t gap_size;
   Concat here, *c = &here;
-  lua_Integer last = length_of(L, 1);
+  int top = lua_gettop(L);
+  bool plain = is_plain(L, 1);
+  lua_Integer first = 1, last = plain ? (lua_Integer)lua_rawlen(L, 1) : length_of(L, 1);
   const char *gap = luaL_optlstring(L, 2, "", &gap_size);
-  lua_Integer first = luaL_optinteger(L, 3, 1);
-  last = luaL_optinteger(L, 4, last);
+  if (top > 2) {
+    first = luaL_optinteger(L, 3, 1);
+    last = luaL_optinteger(L, 4, last);
+  }
   check_range(L, first, last);
-  lua_settop(L, 2);
-  bool plain = lua_type(L, 1) == LUA_TTABLE && !lua_getmetatable(L, 1);
-  if (!plain) lua_settop(L, 2);
+  if (top != 2) lua_settop(L, 2);
   lua_Integer all = last >= first ? last - first + 1 : 0;
   if ((all > CONCAT_FEW || !plain) && guard_can_yield(L)) c = lua_newuserdatauv(L, sizeof *c, 0);
   c->next = first;
@@ -244,7 +258,8 @@ static int l_pack(lua_State *L) {
 
 static int l_unpack(lua_State *L) {
   lua_Integer from = luaL_optinteger(L, 2, 1);
-  lua_Integer to = lua_isnoneornil(L, 3) ? luaL_len(L, 1) : luaL_checkinteger(L, 3);
+  lua_Integer to = !lua_isnoneornil(L, 3) ? luaL_checkinteger(L, 3)
+                   : is_plain(L, 1) ? (lua_Integer)lua_rawlen(L, 1) : luaL_len(L, 1);
   if (from > to) return 0;
   lua_Unsigned count = (lua_Unsigned)to - (lua_Unsigned)from;
   lua_Unsigned most = holds(sandbox_of(L), GUARD_RANGE) ? VALUES_MAX : INT_MAX - 1;

@@ -28,7 +28,7 @@
 const char MATCH_PAUSE = 0;
 
 /* Steps are paid when they are used up, and what is left of them at the end. True: the slice is over. */
-static bool refill(Matcher *m) {
+static COLD bool refill(Matcher *m) {
   int used = m->granted - m->steps;
   m->granted = m->steps = STEPS;
   return holds(sandbox_of(m->L), GUARD_MATCH) && guard_pause(m->L, (uint64_t)used);
@@ -81,26 +81,27 @@ static const char *run_of(const MatchItem *item, const char *s, const char *end)
 
 typedef enum LevelKind { LEVEL_GO, LEVEL_RUN, LEVEL_MOST, LEVEL_FEWEST, LEVEL_BALANCE } LevelKind;
 
-static const char *hold_level(Matcher *m, MatchLevel level) {
+static COLD const char *hold_level(Matcher *m, MatchLevel level) {
   if (m->levels == NULL) {
     luaL_checkstack(m->L, 1, NULL);
     m->levels = lua_newuserdatauv(m->L, MATCH_LEVELS * sizeof *m->levels, 0);
-    lua_replace(m->L, m->slot);
+    if (m->entry != NULL) lua_replace(m->L, m->slot);
+    else lua_setiuservalue(m->L, m->slot, 1);
   }
   assert(m->waiting < MATCH_LEVELS);
   m->levels[m->waiting++] = level;
   return MATCH_PAUSED;
 }
 
-static const char *hold(Matcher *m, LevelKind kind, const MatchItem *item, const char *at, const char *shortest,
-                        int depth) {
+static COLD const char *hold(Matcher *m, LevelKind kind, const MatchItem *item, const char *at, const char *shortest,
+                             int depth) {
   return hold_level(m, (MatchLevel){.kind = (uint8_t)kind, .item = item, .at = at, .shortest = shortest,
                                     .depth = depth});
 }
 
 /* The same where a step was counted that is repeated. */
-static const char *hold_step(Matcher *m, LevelKind kind, const MatchItem *item, const char *at, const char *shortest,
-                             int depth) {
+static COLD const char *hold_step(Matcher *m, LevelKind kind, const MatchItem *item, const char *at,
+                                  const char *shortest, int depth) {
   m->steps++;
   return hold(m, kind, item, at, shortest, depth);
 }
@@ -117,7 +118,8 @@ static inline int next_byte(const MatchItem *item) {
 static const char *go(Matcher *m, const MatchItem *item, const char *s, int depth);
 
 /* Then fewer and fewer, from `at` on. */
-static const char *most_from(Matcher *m, const MatchItem *item, const char *at, const char *shortest, int depth) {
+static inline const char *most_from(Matcher *m, const MatchItem *item, const char *at, const char *shortest,
+                                    int depth) {
   int byte = next_byte(item + 1);
   if (depth >= MATCH_DEPTH_MAX) byte = -1;         /* go complains */
   for (; at >= shortest; at--) {

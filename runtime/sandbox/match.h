@@ -84,7 +84,7 @@ typedef struct MatchLevel {
 
 typedef struct Matcher {
   lua_State *L;
-  int slot;                  /* stack index, or an upvalue's: the value that holds `levels` */
+  int slot;                  /* stack index, or an upvalue's: of what holds a program outside the cache, `levels` */
   MatchLevel *levels;        /* room for MATCH_LEVELS; NULL until the first interruption */
   int waiting;               /* levels in use, the innermost last */
   const char *start, *end;   /* of the subject */
@@ -97,9 +97,9 @@ typedef struct Matcher {
 } Matcher;
 
 /* Reads the pattern, without its ^: the Lua string at `index` from its byte `from`.
-   Leaves two values on the stack, which must stay as long as the matcher is used; `slot` is the
-   second. Most programs lie in the cache, where the script's next pattern may take their place:
-   after any code of the script has run, match_again brings it back. */
+   Leaves a value on the stack, at `slot`, which must stay as long as the matcher is used. Most
+   programs lie in the cache, where the script's next pattern may take their place: after any code
+   of the script has run, match_again brings it back. */
 void match_prepare(Matcher *matcher, lua_State *L, int index, size_t from);
 /* `index`: the same string. Costs two comparisons when the program is still there. */
 void match_again(Matcher *matcher, int index);

@@ -253,7 +253,7 @@ static void read_apart(Matcher *m, lua_State *L, const MatchSets *sets, const ch
   size_t set_room = 0;
   for (size_t i = 0; i < size; i++) set_room += pattern[i] == '[';
   guard_charge(L, size + set_room * 8);
-  char *block = lua_newuserdatauv(L, (size + 1) * sizeof(MatchItem) + set_room * sizeof(MatchSet), 0);
+  char *block = lua_newuserdatauv(L, (size + 1) * sizeof(MatchItem) + set_room * sizeof(MatchSet), 1);
   Reading r = {.at = pattern, .end = pattern + size, .items = (MatchItem *)(void *)block, .room = (uint32_t)size + 1,
                .own_sets = (MatchSet *)(void *)(block + (size + 1) * sizeof(MatchItem)),
                .sets_room = (uint32_t)set_room, .sets = sets};
@@ -308,7 +308,6 @@ void match_prepare(Matcher *m, lua_State *L, int index, size_t from) {
     m->entry = NULL;
     read_apart(m, L, &sandbox->sets, m->pattern, size);
   }
-  lua_pushnil(L);
   m->slot = lua_gettop(L);
 }
 

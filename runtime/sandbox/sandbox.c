@@ -197,6 +197,7 @@ static lua_State *take_runner(Sandbox *sandbox) {
 /* Moves the `count` values that a call left on its thread to the main thread, as many as `results`. */
 static SandboxEnd take_results(Sandbox *sandbox, lua_State *thread, int count, int results) {
   int wanted = results == LUA_MULTRET ? count : results;
+  if (wanted == 0 && count == 0) return SANDBOX_OK;
   if (!lua_checkstack(sandbox->L, wanted) || (wanted > count && !lua_checkstack(thread, wanted - count))) {
     lua_settop(thread, 0);
     return outcome_note_text(sandbox, SANDBOX_MEMORY_OUT, NULL, "not enough memory for the results");
@@ -214,7 +215,8 @@ static SandboxEnd call(Sandbox *sandbox, int arguments, int results, const Sandb
     return refuse_busy(sandbox);
   }
   lua_State *runner = take_runner(sandbox);
-  if (runner == NULL || !lua_checkstack(runner, arguments + 1)) {
+  bool has_room = arguments < LUA_MINSTACK;  /* the runner's stack is empty */
+  if (runner == NULL || (!has_room && !lua_checkstack(runner, arguments + 1))) {
     sandbox->runner = runner;
     lua_pop(L, arguments + 1);
     return refuse_memory(sandbox);

@@ -44,6 +44,10 @@ static const struct { const char *name, *setup, *call; } CASES[] = {
   {"format '%d %s'", "s = 'text'", "('%d %s'):format(i, s)"},
   {"tostring of a number", "", "tostring(i)"},
   {"table.insert", "local t = {} f = table.insert", "f(t, i)"},
+  {"table.remove", "local t = {} f = function() t[1] = i table.remove(t) end", "f()"},
+  {"insert in front of 10", "local t = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10} f = function() table.insert(t, 1, i)"
+                            " table.remove(t, 1) end", "f()"},
+  {"table.concat of 3", "local t = {'a', 'bc', 'd'}", "table.concat(t, ' ')"},
   {"table.concat", "local t = {'a', 'bc', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'}", "table.concat(t, ' ')"},
   {"table.unpack", "local t = {1, 2, 3, 4, 5}", "table.unpack(t)"},
   {"table.sort of 20", SORTED "f = function() table.sort({table.unpack(t)}) end", "f()"},
