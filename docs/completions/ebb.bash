@@ -86,7 +86,7 @@ _ebb() {
                 ;;
             models)
                 cmd="models"
-                opts="$opts -o --output --json -h --help"
+                opts="$opts --only --all --dry-run -o --output --json -h --help"
                 break
                 ;;
             limits)
@@ -696,6 +696,10 @@ _ebb() {
             ;;
         'models')
             case "$prev" in
+                --only)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0

@@ -44,6 +44,7 @@ limits.SECTIONS = {
     { "operations", "ebb.cli.apply BYTES_MAX", "bytes" },
     { "an agent, a model's file, a user's profile", "ebb.pipeline.files BYTES_MAX", "bytes" },
     { "models.json", "ebb.cli.model_file BYTES_MAX", "bytes" },
+    { "a price list that `models import` reads", "ebb.cli.models_import BYTES_MAX", "bytes" },
     { "nodes in JSON", "ebb.workflow BYTES_MAX", "bytes" },
     { "rules", "ebb.cli.rules BYTES_MAX", "bytes" },
     { "a policy, filter, processor, macro, type of nodes or module", "ebb.sandbox.script_file MAX", "bytes" },

@@ -48,14 +48,23 @@ local function in_camel_case(path)
   return result
 end
 
---- Adds one model; nil, or the error with its place.
----@param file ebb.JsonFile
-local function add(file, name, fields)
+--- Adds one model with fields as they stand in the file, in camelCase.
+---@param name string
+---@param fields table
+---@return ebb.Error? problem
+function model_file.try(name, fields)
   local ok, problem = pcall(function() ebb.models[name] = renamed(fields) end)
   if ok then return nil end
   if not core.is_error(problem) then error(problem, 0) end
   problem.path = in_camel_case(problem.path)
-  return json_file.placed(file, { name }, problem)
+  return problem
+end
+
+--- The same with the place in the file.
+---@param file ebb.JsonFile
+local function add(file, name, fields)
+  local problem = model_file.try(name, fields)
+  return problem and json_file.placed(file, { name }, problem)
 end
 
 --- Adds all models that are right. Wrong ones are warnings, but for the model that is asked for.
@@ -78,19 +87,27 @@ local MODELS = {
   type = "object", fields = {}, items = { type = "any" }, expected = "an object of models by name",
 }
 
-local loaded = false
-
---- Reads the file, once. A missing file is not a failure.
----@param model_name? string      the model that the command line names: if its entry is wrong, the command fails
-function model_file.load(model_name)
+--- The file as it is; nil: it is missing, or there is no home for it.
+---@return ebb.JsonFile?
+function model_file.read()
   local path = model_file.path()
-  if loaded or not path then return end
-  loaded = true
+  if not path then return nil end
   local text, problem = core.read_file(path, model_file.BYTES_MAX)
-  if not text and problem.code == "absent" and not io.open(path, "rb") then return end
+  if not text and problem.code == "absent" and not io.open(path, "rb") then return nil end
   local file = json_file.parse(path, failure.check(text, problem))
   json_file.check(file, {}, schema.check, MODELS, file.value, "models")
-  add_all(file, model_name)
+  return file
+end
+
+local loaded = false
+
+--- Adds the models of the file, once. A missing file is not a failure.
+---@param model_name? string      the model that the command line names: if its entry is wrong, the command fails
+function model_file.load(model_name)
+  if loaded then return end
+  loaded = true
+  local file = model_file.read()
+  if file then add_all(file, model_name) end
 end
 
 return model_file

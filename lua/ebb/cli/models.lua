@@ -15,9 +15,25 @@ local text = require "ebb.cli.text"
 local command = {}
 
 function command.declare(parser)
-  parser:argument("model", "A model's name."):args("?")
+  parser:argument("model", "A model's name; or import, to take prices and models from a file."):args("?")
+  parser:argument("file", "import: LiteLLM's model_prices_and_context_window.json, or data.json or a module of "
+    .. "@pydantic/genai-prices."):args("?")
+  parser:option("--only", "import: take the models of this name; * stands for any text.")
+    :argname("<name>"):count("*")
+  parser:flag("--all", "import: take models that other providers than their own offer, too.")
+  parser:flag("--dry-run", "import: write nothing, only report.")
   options.output(parser)
   options.json(parser)
+end
+
+--- Runs the import, or refuses what belongs to one.
+local function import(args)
+  if args.model == "import" then
+    if not args.file then failure.usage "import needs a file" end
+    return require("ebb.cli.models_import").run(args)
+  end
+  if args.file then failure.usage(("too many arguments: '%s'"):format(args.file), "ebb models import FILE") end
+  failure.usage("--only, --all and --dry-run belong to an import", "ebb models import FILE")
 end
 
 --- The encoding that counts for a model, and the trust of its counts.
@@ -89,6 +105,7 @@ local function describe(model)
 end
 
 function command.run(args)
+  if args.model == "import" or args.file or args.only[1] or args.all or args.dry_run then return import(args) end
   model_file.load(args.model)
   local models = core.json.array {}
   for i, name in ipairs(args.model and { args.model } or tables.keys(ebb.models)) do

@@ -63,6 +63,20 @@ function json_places.members(text, at)
   end
 end
 
+--- The places where the elements of the list that begins at `at` begin.
+---@param text string         valid JSON
+---@param at? integer          default: the beginning
+---@return integer[]
+function json_places.elements(text, at)
+  local places = {}
+  at = text:match("^%s*%[%s*()", at or 1)
+  while text:sub(at, at) ~= "]" do
+    places[#places + 1] = at
+    at = text:match("^[%s,]*()", value_end(text, at))
+  end
+  return places
+end
+
 --- The places where the elements of the list at `at` begin, up to number `count`.
 local function element(text, at, count)
   at = text:match("^%s*%[%s*()", at)
@@ -76,7 +90,7 @@ end
 ---@param text string
 ---@param path any[]           keys, and positions from 1
 ---@return integer at
-local function find(text, path)
+function json_places.find(text, path)
   local at = text:match "^%s*()"
   for _, step in ipairs(path) do
     local next_at
@@ -98,7 +112,7 @@ end
 ---@param path any[]
 ---@return string
 function json_places.place(text, path)
-  return text_place(text, find(text, path))
+  return text_place(text, json_places.find(text, path))
 end
 
 return json_places

@@ -1,0 +1,182 @@
+--- ebb models import: takes the models of a price list into the user's models.json.
+--
+-- Models that Ebb knows only get prices; what it says of windows and counting stays. Others come with
+-- all that the list says. Fields of models.json that a list does not have stay as they are.
+
+local core = require "ebb.support.core"
+local failure = require "ebb.cli.failure"
+local json_text = require "ebb.cli.json_text"
+local model_file = require "ebb.cli.model_file"
+local models = require "ebb.models"
+local price_list = require "ebb.models.price_list"
+local names = require "ebb.support.names"
+local tables = require "ebb.support.tables"
+local terminal = require "ebb.cli.terminal"
+
+local import = {}
+
+import.BYTES_MAX = 16 * 1024 * 1024   -- of a price list; LiteLLM's has 1.6 MB
+
+local NAMES_SHOWN = 12    -- of a group of the report
+local REFUSED_SHOWN = 10
+
+---- Which entries ----
+
+--- True for a name that one of the patterns names; * stands for any text.
+local function is_named(name, patterns)
+  for _, pattern in ipairs(patterns) do
+    local lua_pattern = pattern:gsub("%W", "%%%0"):gsub("%%%*", ".*")
+    if name:find("^" .. lua_pattern .. "$") then return true end
+  end
+  return false
+end
+
+--- Why an entry is not imported; nil: it is.
+local function reason_to_leave(entry, args)
+  if args.only[1] and not is_named(entry.name, args.only) then return "not named by --only" end
+  local is_chosen = entry.model and (args.all or args.only[1])
+  return not is_chosen and entry.left_out or nil
+end
+
+---- Merging ----
+
+--- A value with its keys in camelCase, as models.json has them.
+local function in_camel_case(value)
+  if type(value) ~= "table" then return value end
+  local result = {}
+  for key, item in pairs(value) do result[names.camel(key)] = in_camel_case(item) end
+  return result
+end
+
+--- The fields of models.json with those of a list over them.
+local function merged(before, fields)
+  local result = tables.copy(before or {})
+  for key, value in pairs(fields) do
+    result[key] = value
+  end
+  return result
+end
+
+---@class ebb.cli.ImportReport
+---@field added string[]
+---@field changed string[]
+---@field unchanged string[]
+---@field left_out table<string, string[]>   by reason
+---@field refused { name: string, place: string, problem: string }[]
+---@field base_prices string[]               imported, with higher prices for some requests
+
+--- Puts an entry into the models, and its name into the report. `is_known`: without the user's file.
+local function take(entry, list, all, is_known, report)
+  local function leave(reason)
+    report.left_out[reason] = report.left_out[reason] or {}
+    table.insert(report.left_out[reason], entry.name)
+  end
+  local fields, before = in_camel_case(entry.model), all[entry.name]
+  if is_known then fields = { prices = fields.prices } end
+  if is_known and not fields.prices then return leave "no prices, and the rest is known" end
+  local after = merged(before, fields)
+  if not is_known and not after.window then return leave "no window: models.json can say it" end
+  local problem = model_file.try(entry.name, after)
+  if problem then
+    return table.insert(report.refused, { name = entry.name, place = list.place(entry.at), problem = problem.message })
+  end
+  local is_same = before and core.json.encode(before) == core.json.encode(after)
+  table.insert(is_same and report.unchanged or before and report.changed or report.added, entry.name)
+  if entry.tiers then table.insert(report.base_prices, entry.name) end
+  all[entry.name] = after
+end
+
+--- Merges a list into the models of the user's file.
+---@param list ebb.PriceList
+---@param all table            models.json as it is; changes
+---@return ebb.cli.ImportReport
+local function merge(list, all, args)
+  local report = { added = {}, changed = {}, unchanged = {}, left_out = {}, refused = {}, base_prices = {} }
+  local is_known, seen = {}, {}
+  for _, entry in ipairs(list.entries) do is_known[entry.name] = models.is_known(entry.name) end
+  model_file.load()
+  for _, entry in ipairs(list.entries) do
+    local reason = seen[entry.name] and "named twice: the first one counts" or reason_to_leave(entry, args)
+    seen[entry.name] = true
+    if reason then
+      report.left_out[reason] = report.left_out[reason] or {}
+      table.insert(report.left_out[reason], entry.name)
+    elseif entry.problem then
+      table.insert(report.refused, { name = entry.name, place = list.place(entry.at), problem = entry.problem })
+    else
+      take(entry, list, all, is_known[entry.name], report)
+    end
+  end
+  return report
+end
+
+---- The report ----
+
+local function line_of(title, list)
+  if not list[1] then return nil end
+  local words = table.concat(list, ", ", 1, math.min(#list, NAMES_SHOWN))
+  local more = #list > NAMES_SHOWN and (" and %d more"):format(#list - NAMES_SHOWN) or ""
+  return ("%s %d: %s%s"):format(title, #list, words, more)
+end
+
+local function as_text(report, list, path, dry_run)
+  local lines = { ("%s: %s, %d entries"):format(list.name, list.form, #list.entries) }
+  local function add(title, group) lines[#lines + 1] = line_of(title, group) end
+  add("added", report.added)
+  add("changed", report.changed)
+  add("unchanged", report.unchanged)
+  add("base prices taken, there are higher ones for long requests or some hours:", report.base_prices)
+  for _, reason in ipairs(tables.keys(report.left_out)) do
+    add("left out, " .. reason .. ":", report.left_out[reason])
+  end
+  for i, refused in ipairs(report.refused) do
+    if i <= REFUSED_SHOWN then lines[#lines + 1] = ("refused: %s: %s"):format(refused.place, refused.problem) end
+  end
+  if #report.refused > REFUSED_SHOWN then
+    lines[#lines + 1] = ("and %d more refused; --json shows them all"):format(#report.refused - REFUSED_SHOWN)
+  end
+  lines[#lines + 1] = dry_run and "nothing is written: --dry-run" or path .. " is written"
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function list_of(list) return core.json.array(list) end
+
+local function as_json(report, list, path, dry_run)
+  local left_out = {}
+  for reason, group in pairs(report.left_out) do left_out[reason] = list_of(group) end
+  return json_text.format {
+    file = list.name, form = list.form, written = not dry_run and path or nil, added = list_of(report.added),
+    changed = list_of(report.changed), unchanged = list_of(report.unchanged), leftOut = left_out,
+    refused = list_of(report.refused), basePrices = list_of(report.base_prices),
+  }
+end
+
+---- The command ----
+
+--- Writes models.json, and its folder where that is missing.
+local function write(path, all)
+  local text = json_text.format(all)
+  if #text > model_file.BYTES_MAX then
+    failure.raise(failure.REFUSED, ("%s would have %d bytes, at most %d are read"):format(path, #text,
+      model_file.BYTES_MAX), "--only 'gpt-*' imports some of the models")
+  end
+  local folder = path:match "^(.+)/[^/]*$"
+  if folder then failure.check(core.make_folder(folder)) end
+  terminal.result(text, path)
+end
+
+---@param args table
+function import.run(args)
+  local path = model_file.path()
+  if not path then failure.raise(failure.IO, "no home folder to import into", "set XDG_CONFIG_HOME") end
+  local text = failure.check(core.read_file(args.file, import.BYTES_MAX))
+  local list = failure.typed(price_list.read, args.file, text, os.date("!%Y-%m-%d", core.now() // 1000))
+  local file = model_file.read()
+  local all = file and file.value or {}
+  local report = merge(list, all, args)
+  if not args.dry_run then write(path, all) end
+  local result = (args.json and as_json or as_text)(report, list, path, args.dry_run)
+  terminal.result(result, args.output)
+end
+
+return import
