@@ -96,7 +96,7 @@ static void read_requests(lua_State *L, CutProblem *problem) {
   problem->request_count = count;
 }
 
-/* best_cuts(units, requests, base, budget, weight) -> shared, sent: as core/cut_plan.h says; both lists are flat */
+/* best_cuts(units, requests, base, budget, weight) -> shared, total: as core/cut_plan.h says; both lists are flat */
 static int l_best_cuts(lua_State *L) {
   lua_settop(L, 5);
   CutProblem problem = {.base = (uint64_t)bind_integer(L, 3, NULL, 0, INT64_MAX / 4),
@@ -109,7 +109,7 @@ static int l_best_cuts(lua_State *L) {
   Status status = cut_plan_best(&problem, weight, &memory, &best);
   if (status != STATUS_OK) return bind_raise_status(L, status, "best_cuts");
   lua_pushinteger(L, (lua_Integer)best.shared);
-  lua_pushinteger(L, (lua_Integer)best.sent);
+  lua_pushinteger(L, (lua_Integer)best.total);
   return 2;
 }
 

@@ -16,7 +16,7 @@
 #include "base/minmax.h"
 
 typedef struct {
-  double value;       /* shared + weight * sent; -INFINITY: unreachable */
+  double value;       /* shared + weight * total; -INFINITY: unreachable */
   CutPlan plan;
 } State;
 
@@ -48,9 +48,9 @@ static void take_better(State *state, State other) {
   if (other.value > state->value) *state = other;
 }
 
-static State sent(State state, uint64_t tokens, double weight) {
+static State send(State state, uint64_t tokens, double weight) {
   state.value += weight * (double)tokens;
-  state.plan.sent += tokens;
+  state.plan.total += tokens;
   return state;
 }
 
@@ -93,11 +93,12 @@ static void pass_user(const CutProblem *problem, const CutRequest *last, uint32_
   if (cut > from->first && cut - 1 < from->end) {
     assert(user == cut);
     uint64_t whole = size_at(problem, last, cut - 1, false) - problem->base;
-    move->same = after(from->cuts[cut - 1].free, min_u64(whole, problem->units[cut].before + unit_tokens(problem, user)));
+    uint64_t shared = problem->units[cut].before + unit_tokens(problem, user);
+    move->same = after(from->cuts[cut - 1].free, min_u64(whole, shared));
   }
 }
 
-/* The states at a cut in one request, from those at the same and at lower cuts in the last one that was sent. */
+/* The states at a cut in one request, from those at the same and at lower cuts in the last request. */
 static Cut arrive(const CutProblem *problem, const CutRequest *request, const CutRequest *last, uint32_t cut,
                   const Cut *from, const Move *move) {
   const CutUnit *unit = &problem->units[cut];
@@ -118,10 +119,10 @@ static Cut arrive(const CutProblem *problem, const CutRequest *request, const Cu
 /* Leaves out states that are over the budget, and sends the others. */
 static void send_at(const CutProblem *problem, const CutRequest *request, uint32_t cut, double weight, Cut *to) {
   uint64_t tokens = size_at(problem, request, cut, false);
-  to->free = tokens <= problem->budget ? sent(to->free, tokens, weight) : UNREACHABLE;
+  to->free = tokens <= problem->budget ? send(to->free, tokens, weight) : UNREACHABLE;
   if (to->kept.value == -INFINITY) return;
   tokens = size_at(problem, request, cut, true);
-  to->kept = tokens <= problem->budget ? sent(to->kept, tokens, weight) : UNREACHABLE;
+  to->kept = tokens <= problem->budget ? send(to->kept, tokens, weight) : UNREACHABLE;
 }
 
 /* Writes the layer of a request; false if no cut fits. */
@@ -167,7 +168,7 @@ Status cut_plan_best(const CutProblem *problem, double weight, const Memory *mem
     last = request;
   }
   *best = best_of(&now);
-  assert(best->shared <= best->sent);
+  assert(best->shared <= best->total);
   memory_free(memory, cuts, 2 * room * sizeof *cuts);
   return STATUS_OK;
 }

@@ -37,10 +37,10 @@ typedef struct {
 } CutProblem;
 
 typedef struct {
-  uint64_t shared, sent;        /* tokens of all requests */
+  uint64_t shared, total;       /* tokens of all requests */
 } CutPlan;
 
-/* The plan for which shared + weight * sent is greatest, of those within the budget. A request that no cut fits
+/* The plan for which shared + weight * total is greatest, of those within the budget. A request that no cut fits
    is not sent. O(requests * cuts that fit). STATUS_MEMORY. */
 Status cut_plan_best(const CutProblem *problem, double weight, const Memory *memory, CutPlan *best);
 

@@ -20,9 +20,9 @@ static CutPlan best(const CutProblem *problem, double weight) {
   return plan;
 }
 
-static void expect(CutPlan plan, uint64_t shared, uint64_t sent) {
+static void expect(CutPlan plan, uint64_t shared, uint64_t total) {
   assert_int_equal(plan.shared, shared);
-  assert_int_equal(plan.sent, sent);
+  assert_int_equal(plan.total, total);
 }
 
 /* Units of 10; the third request no longer fits. To cut two units then leaves 10 tokens, which the fourth request

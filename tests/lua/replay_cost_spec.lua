@@ -55,10 +55,10 @@ local MARKED = {
     { 0, 0, 2000, 10, 9 }, { 0, 0, 2000, 10, 9, read = 0 }, { 2000, 10, 2100, 11, 9, read = 2000 } },
 }
 
-local function serve_all(rule, requests, as_sent)
+local function serve_all(rule, requests, read_case)
   local self = cache.new(rule)
   for i, request in ipairs(requests) do
-    local read, written = cache.serve(self, as_sent(request))
+    local read, written = cache.serve(self, read_case(request))
     assert.equal(request.read or read, read, "read, request " .. i)
     assert.equal(request.written or written, written, "written, request " .. i)
   end

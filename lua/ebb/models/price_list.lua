@@ -266,7 +266,7 @@ local function read_entry(entry, day)
   return result
 end
 
---- Raises "name:line:byte: ..." for a text that is none of these lists; entries that are wrong say so themselves.
+--- Raises "name:line:byte: ..." for a text of another form; entries that are wrong say so themselves.
 ---@param name string       of the file, for errors
 ---@param text string
 ---@param day string        "2026-11-23": prices that hold then

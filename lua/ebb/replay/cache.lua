@@ -19,7 +19,7 @@
 
 local cache = {}
 
----@class ebb.replay.Sent       A request, as the cache sees it
+---@class ebb.replay.CacheRequest   A request, as the cache sees it
 ---@field tokens integer         of all of it
 ---@field shared integer         of these, tokens of the beginning that equals that of the request before
 ---@field shared_messages integer
@@ -50,13 +50,13 @@ local function in_steps(rule, tokens)
 end
 
 --- Tokens that the marked beginnings serve; those that are served begin a new lifetime.
-local function read_entries(self, sent, now)
+local function read_entries(self, request, now)
   local rule, kept, hit = self.rule, {}, 0
   for _, entry in ipairs(self.entries) do
-    if entry.messages <= sent.shared_messages and not is_cold(rule, entry.used, now) then
+    if entry.messages <= request.shared_messages and not is_cold(rule, entry.used, now) then
       kept[#kept + 1] = entry
-      local is_found = entry.messages == sent.head_messages or entry.messages == self.last_end
-        or sent.messages - entry.messages <= rule.lookback
+      local is_found = entry.messages == request.head_messages or entry.messages == self.last_end
+        or request.messages - entry.messages <= rule.lookback
       if is_found then hit = #kept end
     end
   end
@@ -77,21 +77,21 @@ end
 
 --- Tokens that a request reads from the cache, and those that it writes; the rest is fresh input.
 ---@param self ebb.replay.Cache
----@param sent ebb.replay.Sent
+---@param request ebb.replay.CacheRequest
 ---@return integer read
 ---@return integer written
-function cache.serve(self, sent)
-  assert(sent.shared <= sent.tokens and sent.head <= sent.tokens, "a part is larger than the request")
-  local rule, now, read = self.rule, sent.time or self.time, 0
+function cache.serve(self, request)
+  assert(request.shared <= request.tokens and request.head <= request.tokens, "a part is larger than the request")
+  local rule, now, read = self.rule, request.time or self.time, 0
   if rule.lookback then
-    read = read_entries(self, sent, now)
-    add_entry(self, sent.head_messages, sent.head, now)
-    add_entry(self, sent.messages, sent.tokens, now)
+    read = read_entries(self, request, now)
+    add_entry(self, request.head_messages, request.head, now)
+    add_entry(self, request.messages, request.tokens, now)
   elseif not is_cold(rule, self.time, now) then
-    read = in_steps(rule, sent.shared)
+    read = in_steps(rule, request.shared)
   end
-  self.time, self.last_end = now, sent.messages
-  local kept = in_steps(rule, sent.tokens)
+  self.time, self.last_end = now, request.messages
+  local kept = in_steps(rule, request.tokens)
   return read, math.max(0, kept - read)
 end
 

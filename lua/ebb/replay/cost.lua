@@ -76,7 +76,7 @@ function cost.observe(prepared)
 end
 
 --- What the cache sees of a request. What stands before the messages, such as tools, is part of it.
-local function as_sent(self, run, request)
+local function cache_request(self, run, request)
   local base = self.prepared.base
   local head, head_messages = head_of(run.chat)
   return {
@@ -93,7 +93,7 @@ function Observer:request(run, request)
     self.cost = self.cost + request.before * math.max(rates.fresh, rates.written)
     return
   end
-  local read, written = cache.serve(self.cache, as_sent(self, run, request))
+  local read, written = cache.serve(self.cache, cache_request(self, run, request))
   self.is_first = false
   self.read, self.written = self.read + read, self.written + written
   local fresh = request.tokens - read - written

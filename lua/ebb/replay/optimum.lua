@@ -105,7 +105,7 @@ local STEEP = 1e6   -- tokens shared for one sent: steeper than an edge of the h
 
 ---@class ebb.replay.Corner
 ---@field shared integer
----@field sent integer
+---@field total integer
 
 ---@class ebb.replay.Hull
 ---@field problem ebb.replay.Problem
@@ -115,8 +115,8 @@ local STEEP = 1e6   -- tokens shared for one sent: steeper than an edge of the h
 ---@field best_share? number
 
 local function corner_at(problem, weight)
-  local shared, sent = core.best_cuts(problem.units, problem.requests, problem.base, problem.budget, weight)
-  return { shared = shared, sent = sent }
+  local shared, total = core.best_cuts(problem.units, problem.requests, problem.base, problem.budget, weight)
+  return { shared = shared, total = total }
 end
 
 ---@param recording ebb.Conversation
@@ -130,16 +130,16 @@ function optimum.hull(recording, budget, guards)
     base = base, budget = budget }
   local fullest, emptiest = corner_at(problem, STEEP), corner_at(problem, -STEEP)
   return { problem = problem, is_edge = {},
-    corners = fullest.sent > emptiest.sent and { emptiest, fullest } or { fullest } }
+    corners = fullest.total > emptiest.total and { emptiest, fullest } or { fullest } }
 end
 
 --- Looks for a corner between the i-th and the next one; puts it there, or notes that they are an edge.
 local function divide(hull, i)
   local a, b = hull.corners[i], hull.corners[i + 1]
-  local slope = (b.shared - a.shared) / (b.sent - a.sent)
+  local slope = (b.shared - a.shared) / (b.total - a.total)
   local corner = corner_at(hull.problem, -slope)
-  local is_between = corner.sent > a.sent and corner.sent < b.sent
-  if is_between and corner.shared > a.shared + slope * (corner.sent - a.sent) then
+  local is_between = corner.total > a.total and corner.total < b.total
+  if is_between and corner.shared > a.shared + slope * (corner.total - a.total) then
     table.insert(hull.corners, i + 1, corner)
   else
     hull.is_edge[a] = true
@@ -148,16 +148,16 @@ end
 
 --- The most tokens that plans of so many can share.
 ---@param hull ebb.replay.Hull
----@param sent number        at least that of the first corner, at most that of the last one
+---@param total number       at least that of the first corner, at most that of the last one
 ---@return number
-local function shared_at(hull, sent)
+local function shared_at(hull, total)
   local corners, i = hull.corners, 1
   while corners[i + 1] do
     local a, b = corners[i], corners[i + 1]
-    if sent > b.sent then
+    if total > b.total then
       i = i + 1
     elseif hull.is_edge[a] then
-      return a.shared + (b.shared - a.shared) * (sent - a.sent) / (b.sent - a.sent)
+      return a.shared + (b.shared - a.shared) * (total - a.total) / (b.total - a.total)
     else
       divide(hull, i)
     end
@@ -171,21 +171,21 @@ local function best_share(problem)
   repeat
     local corner = corner_at(problem, -share)
     local before = share
-    if corner.shared > share * corner.sent then best, share = corner, corner.shared / corner.sent end
+    if corner.shared > share * corner.total then best, share = corner, corner.shared / corner.total end
   until share == before
   return best, share
 end
 
 --- The greatest share of plans that send as many tokens as a policy, or more.
 ---@param hull ebb.replay.Hull
----@param sent integer       tokens that the policy sent
+---@param tokens integer     tokens that the policy sent
 ---@return number? share     nil: no plan within the budget sends so many
-function optimum.share(hull, sent)
-  local corners, least = hull.corners, FULL_ENOUGH * sent
-  if sent == 0 or least > corners[#corners].sent then return nil end
+function optimum.share(hull, tokens)
+  local corners, least = hull.corners, FULL_ENOUGH * tokens
+  if tokens == 0 or least > corners[#corners].total then return nil end
   if not hull.best then hull.best, hull.best_share = best_share(hull.problem) end
   if not hull.best then return 0 end
-  return hull.best.sent >= least and hull.best_share or shared_at(hull, least) / least
+  return hull.best.total >= least and hull.best_share or shared_at(hull, least) / least
 end
 
 ---- The measure ----
