@@ -9,7 +9,7 @@ local commands = require "ebb.cli.commands"
 
 local N = math.tointeger(tonumber(os.getenv "COMPLEXITY" or "500"))
 
---- Lines of arguments. F: a document of the shape; D: the folder of FILES; O, L: files that are written.
+--- Lines of arguments. F: a document of the shape; G: the same, with each message changed; D: the folder of FILES; O, L: files that are written.
 -- Policies, dialects and ways of repair are in complexity_spec.lua.
 local ACTS = {
   trim = {
@@ -22,7 +22,7 @@ local ACTS = {
   count = { "count F --by message" },
   check = { "check F --dialect anthropic --json" },
   inspect = { "inspect F" },
-  diff = { "diff F F" },
+  diff = { "diff F G" },
   repl = { "repl F <D/lines" },
 }
 
@@ -56,9 +56,16 @@ local function write(name, text)
   return folder .. "/" .. name
 end
 
+--- Writes a document of a shape, and beside it one in which each message has another text or name.
+local function write_pair(shape, n)
+  local document = shape.document(n)
+  write(("%d.jsonl.changed"):format(n), (document:gsub('%f[^\n\0]{', '{"name":"g",'):gsub('"content":"%a', '%0+')))
+  return write(("%d.jsonl"):format(n), document)
+end
+
 --- The seconds of a command; a crash or a misuse of it is an error.
 local function seconds(words, path)
-  local line = words:gsub("%f[%w]%u%f[%W]", { F = path, D = folder, O = folder .. "/out", L = folder .. "/ledger" })
+  local line = words:gsub("%f[%w]%u%f[%W]", { F = path, G = path .. ".changed", D = folder, O = folder .. "/out", L = folder .. "/ledger" })
   line = ("%s %s >/dev/null 2>%s/err"):format(command.EBB, line, folder)
   if not line:find(" <", 1, true) then line = line .. " </dev/null" end
   local took, status = gate.seconds_of_line(line)
@@ -96,13 +103,13 @@ describe("four times the input takes at most five times as long #time:", functio
   for _, shape in ipairs(shapes.list) do
     it("on " .. shape.name, function()
       local paths, failures = {}, {}
-      for _, n in ipairs { N, 4 * N } do
-        paths[n] = write(("%d.jsonl"):format(n), shape.document(n))
-      end
       for _, acts in pairs(ACTS) do
         for _, act in ipairs(acts) do
           local ok, problem = pcall(gate.check, ("ebb %s on %s"):format(act, shape.name), N,
-            function(n) return seconds(act, paths[n]) end)
+            function(n)
+              paths[n] = paths[n] or write_pair(shape, n)
+              return seconds(act, paths[n])
+            end)
           if not ok then failures[#failures + 1] = problem end
         end
       end

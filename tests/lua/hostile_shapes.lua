@@ -105,4 +105,9 @@ shape("system messages", function(n)
   return each(n, function(i) return ('{"role":"system","content":"m%d"}'):format(i) end)
 end)
 
+shape("spaces", function(n) return { user(('"a%sz"'):format((" "):rep(10 * n))) } end)
+shape("lines", function(n)
+  return { user(('"%s"'):format(table.concat(each(n, function(i) return "line " .. i % 7 end), "\\n"))) }
+end)
+
 return shapes

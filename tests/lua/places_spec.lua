@@ -157,3 +157,23 @@ describe("a wrong file (SEED=" .. SEED .. ")", function()
     end)
   end
 end)
+
+describe("the place of a byte", function()
+  local place = require "ebb.support.text_place"
+
+  it("is its line and its byte", function()
+    local text = "one\n\ntwo"
+    for at, expected in pairs { [1] = "1:1", [3] = "1:3", [4] = "1:4", [5] = "2:1", [6] = "3:1", [9] = "3:4" } do
+      assert.equal(expected, place(text, at))
+    end
+    assert.equal("1:1", place("", 1))
+  end)
+
+  it("costs no more than the text is long #time", function()
+    local gate = dofile "tests/lua/growth_gate.lua"
+    gate.check("text_place", 100, function(n)
+      local text = ("x"):rep(100 * n) .. "\ny"
+      return gate.seconds(function() place(text, #text) end)
+    end)
+  end)
+end)

@@ -51,7 +51,7 @@ end
 ---@field page ebb.cli.Page
 
 local function add(view, kind, head, body)
-  local line = text.cut((head .. body):gsub(" +$", ""), view.page.width)
+  local line = text.cut((head .. body):match "^.*[^ ]", view.page.width)
   view.lines[#view.lines + 1] = view.page.paint(COLOURS[kind], line)
 end
 

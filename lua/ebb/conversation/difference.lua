@@ -97,6 +97,9 @@ local function roles_of(side, places, by_id, mark)
   return roles
 end
 
+local function removed_entry(place, message) return { kind = "removed", a = place, before = message } end
+local function added_entry(place, message) return { kind = "added", b = place, after = message } end
+
 --- Collects the differences between two sides, before which `skipped` messages are equal.
 local function comparison(a, b, skipped)
   local list = {}
@@ -122,14 +125,23 @@ local function comparison(a, b, skipped)
       if i and j then
         self.changed(i, j)
       elseif i then
-        list[#list + 1] = { kind = "removed", a = i + skipped, before = a.messages[i] }
+        list[#list + 1] = removed_entry(i + skipped, a.messages[i])
       else
-        list[#list + 1] = { kind = "added", b = j + skipped, after = b.messages[j] }
+        list[#list + 1] = added_entry(j + skipped, b.messages[j])
       end
     end
   end
 
   return self
+end
+
+--- Messages that stand in one list only, from place `first` to `last`.
+local function entries_of(list, first, last, entry)
+  local differences = {}
+  for place = first, last do
+    differences[#differences + 1] = entry(place, list[place])
+  end
+  return differences
 end
 
 --- The differences, in order.
@@ -138,7 +150,10 @@ end
 ---@return ebb.Difference[]
 function difference.compare(list_a, list_b)
   local front, back = core.common_ends(list_a, list_b)
-  local a, b = side_of(list_a, front + 1, #list_a - back), side_of(list_b, front + 1, #list_b - back)
+  local last_a, last_b = #list_a - back, #list_b - back
+  if last_a == front then return entries_of(list_b, front + 1, last_b, added_entry) end
+  if last_b == front then return entries_of(list_a, front + 1, last_a, removed_entry) end
+  local a, b = side_of(list_a, front + 1, last_a), side_of(list_b, front + 1, last_b)
   local match = lcs.match(keys_of(a, b), keys_of(b, a))
   local moved_from, moved_to = moves_of(a, b, match)
   local compared = comparison(a, b, front)

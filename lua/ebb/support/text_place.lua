@@ -6,5 +6,6 @@
 return function(text, at)
   local before = text:sub(1, at - 1)
   local _, lines = before:gsub("\n", "")
-  return ("%d:%d"):format(lines + 1, #before:match "[^\n]*$" + 1)
+  local line = before:match "^.*\n()" or 1
+  return ("%d:%d"):format(lines + 1, at - line + 1)
 end
