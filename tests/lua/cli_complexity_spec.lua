@@ -9,7 +9,8 @@ local commands = require "ebb.cli.commands"
 
 local N = math.tointeger(tonumber(os.getenv "COMPLEXITY" or "500"))
 
---- Lines of arguments. F: a document of the shape; G: the same, with each message changed; D: the folder of FILES; O, L: files that are written.
+--- Lines of arguments. F: a document of the shape; G: the same, with each message changed;
+--- D: the folder of FILES; O, L: files that are written.
 -- Policies, dialects and ways of repair are in complexity_spec.lua.
 local ACTS = {
   trim = {
@@ -65,7 +66,8 @@ end
 
 --- The seconds of a command; a crash or a misuse of it is an error.
 local function seconds(words, path)
-  local line = words:gsub("%f[%w]%u%f[%W]", { F = path, G = path .. ".changed", D = folder, O = folder .. "/out", L = folder .. "/ledger" })
+  local names = { F = path, G = path .. ".changed", D = folder, O = folder .. "/out", L = folder .. "/ledger" }
+  local line = words:gsub("%f[%w]%u%f[%W]", names)
   line = ("%s %s >/dev/null 2>%s/err"):format(command.EBB, line, folder)
   if not line:find(" <", 1, true) then line = line .. " </dev/null" end
   local took, status = gate.seconds_of_line(line)
