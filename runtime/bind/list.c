@@ -12,6 +12,7 @@
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"
+#include "core/word_search.h"
 #include "sandbox/guard.h"
 
 /* list:tokens() -> tokens of the request */
@@ -43,6 +44,37 @@ static uint32_t count_roles(const View *view, unsigned roles) {
 static int l_count(lua_State *L) {
   View view = bind_view(L, 1);
   lua_pushinteger(L, count_roles(&view, lua_isnoneornil(L, 2) ? ROLES_ALL : bind_roles(L, 2)));
+  return 1;
+}
+
+static void end_search(void *block) { word_search_free(block); }
+
+/* list:shows(texts) -> per text, whether it stands in a text of the list */
+static int l_shows(lua_State *L) {
+  View view = bind_view(L, 1);
+  lua_settop(L, 2);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
+  lua_createtable(L, 0, 1);
+  lua_insert(L, 2);
+  lua_setfield(L, 2, "texts");                       /* list {texts} */
+  TextList words = bind_text_list(L, 2, "texts");
+  WordSearch *search = bind_own(L, sizeof *search, end_search);
+  Store *store = conversation_store(view.conversation);
+  Status status = word_search_init(search, bind_memory(L), *store_hash_key(store), words.texts, words.count);
+  SequenceWalk walk = sequence_walk(view.list, 0, sequence_count(view.list));
+  while (status == STATUS_OK && sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
+      const Message *message = store_message(store, walk.ids[i]);
+      guard_charge_bytes(L, message_raw(message).size);
+      status = word_search_message(search, message);
+    }
+  }
+  if (status != STATUS_OK) return bind_raise_status(L, status, "shows");
+  lua_createtable(L, (int)words.count, 0);
+  for (uint32_t i = 0; i < words.count; i++) {
+    lua_pushboolean(L, word_search_found(search, i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
   return 1;
 }
 
@@ -425,6 +457,7 @@ void bind_open_list(lua_State *L, const BindType *type) {
     {"where", l_where, "conditions", CHARGE_LIST},
     {"marked", l_marked, "name", CHARGE_LIST},
     {"active", bind_active, "", CHARGE_PATH},
+    {"shows", l_shows, "texts", CHARGE_LIST},
     BIND_END,
   };
   bind_methods(L, type, methods);

@@ -286,3 +286,45 @@ describe("The options of digest", function()
     assert.equal("W-2041", note_of(chat).order)
   end)
 end)
+
+describe("list:shows", function()
+  it("tells which texts stand in a list, in contents, results and arguments", function()
+    local chat = conversation { { role = "user", content = "order\nW-2041" }, call("c1", "get", '{"id": "u_7"}'),
+      result("c1", '{"city": "Oslo"}') }
+    assert.same({ true, true, true, false, false, false }, chat:shows { "W-2041", "u_7", "Oslo", "W-204", "", "Rome" })
+    assert.same({}, chat:shows {})
+  end)
+
+  it("is asked of drafts and batches, too, and refuses what are no texts", function()
+    local chat = conversation { { role = "user", content = "order W-2041" } }
+    chat:clear {}
+    assert.same({ true }, chat:batch(0):shows { "W-2041" })
+    assert.same({ false }, chat:shows { "W-2041" })
+    assert.has_error(function() chat:shows { 5 } end)
+    assert.has_error(function() chat:shows "W-2041" end)
+  end)
+end)
+
+describe("A digest of a long list", function()
+  --- Bound functions that a trim calls by message: the work grows with the note, not with the list.
+  local function seconds(count)
+    local messages = {}
+    for i = 1, count do
+      messages[i] = { role = i % 2 == 0 and "assistant" or "user",
+        content = ("order W-%d of customer_%d"):format(i * 31, i) }
+    end
+    local chat = conversation(messages)
+    local start = os.clock()
+    assert(chat:trim { budget = 4000, policy = "digest", dry_run = true })
+    return os.clock() - start
+  end
+
+  it("reads no more of it than the note can show", function()
+    local short, long
+    for _ = 1, 2 do   -- CPU time, with one retry
+      short, long = seconds(2000), seconds(40000)
+      if long < 10 * short then return end
+    end
+    error(("%.3f s for 2,000 messages, %.3f s for 40,000"):format(short, long))
+  end)
+end)

@@ -43,6 +43,11 @@ function List:marked(name) end
 --- All but obsolete items of windows. Costs O(k log n) for k items, however long the list is.
 ---@return ebb.Selection
 function List:active() end
+--- Which texts stand in the list's texts (contents, results, arguments of calls), each by itself: with no letter or
+--- digit of ASCII right before or behind it. One walk over all texts, however many are looked for.
+---@param texts string[]
+---@return boolean[] shown     per text; an empty text is never shown
+function List:shows(texts) end
 ---@alias ebb.Dialect "openai"|"anthropic"
 ---@class ebb.Violation
 ---@field code string          "orphan_result", "unanswered_call", ...

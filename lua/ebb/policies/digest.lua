@@ -5,11 +5,11 @@ local entries = require "ebb.policies.digest.entries"
 local note = require "ebb.policies.digest.note"
 
 --- What a note may show: of messages that went and of the old note, without what the list still shows. Older
---- messages are not read once there is more than three times of what fits.
+--- messages are not read once there is twice what fits.
 local function candidates(draft, gone, old_lines, room)
   local set = entries.new()
   for message in gone do
-    if set.size > 3 * room then break end
+    if set.size > 2 * room then break end
     entries.of_message(set, message)
   end
   if old_lines then entries.of_note(set, old_lines) end

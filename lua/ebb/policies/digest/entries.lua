@@ -85,35 +85,30 @@ local function add_text(set, text, label, weight)
   end
 end
 
---- The texts of a result as a part.
-local function result_text(value)
-  local content = value.content
-  if type(content) == "string" then return content end
-  local texts = {}
-  for _, part in ipairs(type(content) == "table" and content or {}) do
-    if type(part) == "table" and type(part.text) == "string" then texts[#texts + 1] = part.text end
-  end
-  return table.concat(texts, "\n")
+local function add_content(set, text, label, weight)
+  local lines = note.lines_of(text)
+  if lines then entries.of_note(set, lines) else add_text(set, text, label, weight) end
 end
 
---- Adds what a message names; messages come from the newest on.
+--- What values without a key or a word before them are labelled with.
+local function label_of(message)
+  if message.role ~= "tool" then return message.role end
+  return message.call and message.call.name or message.name or "result"
+end
+
+--- Adds what a message names; messages come from the newest on. Windows name nothing: they are not gone.
 ---@param set ebb.DigestEntries
 ---@param message ebb.Message
 function entries.of_message(set, message)
+  if message.window then return end
   set.fade = set.fade * FADE
-  local fade = set.fade
-  local calls = message.calls
+  local calls, weight = message.calls, WEIGHTS[message.role] * set.fade
+  if #calls == 0 then return add_content(set, message.text, label_of(message), weight) end
   for i = #calls, 1, -1 do
-    add_text(set, calls[i].arguments, calls[i].name, CALL_WEIGHT * fade)
+    add_text(set, calls[i].arguments, calls[i].name, CALL_WEIGHT * set.fade)
   end
-  local label = message.role == "tool" and (message.call and message.call.name or message.name or "result")
-    or message.role or "text"
   for _, part in ipairs(message.parts) do
-    local text = part.text
-    if part.kind == "tool_result" then text = result_text(part.value) elseif part.kind == "tool_use" then text = nil end
-    local lines = text and note.lines_of(text)
-    if lines then entries.of_note(set, lines)
-    elseif text then add_text(set, text, label, WEIGHTS[message.role] * fade) end
+    if part.kind == "text" then add_content(set, part.text, label_of(message), weight) end
   end
 end
 
@@ -127,31 +122,18 @@ end
 
 ---- Choice ----
 
-local function shown_in(text, value)
-  local from, to = text:find(value, 1, true)
-  while from do
-    local before, after = from > 1 and text:sub(from - 1, from - 1) or "", text:sub(to + 1, to + 1)
-    if not before:find "%w" and not after:find "%w" then return true end
-    from, to = text:find(value, from + 1, true)
-  end
-  return false
-end
-
 --- The entries whose values the list of the draft does not show.
 ---@param set ebb.DigestEntries
 ---@param draft ebb.Draft
 ---@return ebb.DigestEntry[]
 function entries.hidden(set, draft)
-  local shown, list = {}, {}
-  for message in draft:messages {} do
-    shown[#shown + 1] = message.text
-    for _, part in ipairs(message.parts) do
-      if part.kind == "tool_result" then shown[#shown + 1] = result_text(part.value) end
-    end
+  local texts, list = {}, {}
+  for i, entry in ipairs(set.list) do
+    texts[i] = entry.value
   end
-  local text = table.concat(shown, "\n")
-  for _, entry in ipairs(set.list) do
-    if not shown_in(text, entry.value) then list[#list + 1] = entry end
+  local shown = draft:shows(texts)
+  for i, entry in ipairs(set.list) do
+    if not shown[i] then list[#list + 1] = entry end
   end
   return list
 end

@@ -53,7 +53,7 @@ local function bare(run)
 end
 
 local function is_value(run)
-  return #run >= LENGTH_MIN and find(run, "[%d/_@.]") ~= nil and #run <= LENGTH_MAX
+  return #run >= LENGTH_MIN and #run <= LENGTH_MAX and find(run, "[%d/_@.]") ~= nil
 end
 
 local function is_word(run)
@@ -85,44 +85,49 @@ end
 
 local ENDS = { [33] = true, [63] = true, [42] = true }   -- ! ? *
 
+--- The label that one or two words give; before any word the one of the line before.
+local function label_from(first, second, label)
+  if not second then return label end
+  return short(first and first .. " " .. second or second)
+end
+
 --- Emits the values of one line; `label` is that of the line before, and of the end of this one is given back.
 local function line_values(line, label, emit)
-  local word_before, name = nil, nil
+  local first, second, name = nil, nil, nil      -- two words before; a name that may go on
   local starts = true
   for from, run, after in line:gmatch(RUN) do
-    local word = bare(run)
-    local follows = name and from == name.last + 1
-    local capital = find(word, "^%u") ~= nil
-    if name and not (capital and follows) then
-      emit_name(name, emit)
-      name = nil
-    end
-    if is_value(word) or is_identifier(word) then
-      if name then
+    if not name and find(run, "^%l+$") then      -- most words
+      first, second, starts = second, run, ENDS[byte(line, after)]
+    else
+      local word = bare(run)
+      local capital = find(word, "^%u") ~= nil
+      if name and not (capital and from == name.last + 1) then
         emit_name(name, emit)
         name = nil
       end
-      emit(label, word, "run")
-      word_before = nil
-    elseif word ~= "" and is_word(word) then
-      if name then
-        name.text, name.last, name.words = name.text .. " " .. word, after, name.words + 1
-      elseif capital then
-        name = { text = word, label = label, last = after, words = 1, starts = starts }
+      if is_value(word) or is_identifier(word) then
+        if name then emit_name(name, emit) end
+        label = label_from(first, second, label)
+        emit(label, word, "run")
+        first, second, name = nil, nil, nil
+      elseif word ~= "" and is_word(word) then
+        if name then
+          name.text, name.last, name.words = name.text .. " " .. word, after, name.words + 1
+        elseif capital then
+          name = { text = word, label = label_from(first, second, label), last = after, words = 1, starts = starts }
+        end
+        first, second = second, word
       end
-      label = word_before and short(word_before .. " " .. word) or short(word)
-      word_before = word
+      if name and is_heading(line, run, after) then name = nil end
+      if name and (run ~= word or byte(line, after) ~= 32) then
+        emit_name(name, emit)
+        name = nil
+      end
+      starts = word == "" or find(run, "[.:]$") or ENDS[byte(line, after)]
     end
-    if name and is_heading(line, run, after) then name = nil end
-    local ended = run ~= word or not find(line, "^ ", after)
-    if name and ended then
-      emit_name(name, emit)
-      name = nil
-    end
-    starts = word == "" or run ~= word and find(run, "[.:]$") ~= nil or ENDS[byte(line, after)] == true
   end
   if name then emit_name(name, emit) end
-  return label
+  return label_from(first, second, label)
 end
 
 --- Emits what stands in quotes: one to six words.
