@@ -128,6 +128,7 @@ build = {
       ["ebb.sandbox.script_path"] = "lua/ebb/sandbox/script_path.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",
       ["ebb.support.hints"] = "lua/ebb/support/hints.lua",
+      ["ebb.support.idle"] = "lua/ebb/support/idle.lua",
       ["ebb.support.json_file"] = "lua/ebb/support/json_file.lua",
       ["ebb.support.json_places"] = "lua/ebb/support/json_places.lua",
       ["ebb.support.lcs"] = "lua/ebb/support/lcs.lua",

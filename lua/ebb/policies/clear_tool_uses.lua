@@ -2,6 +2,7 @@
 --- context editing (clear_tool_uses).
 
 local core = require "ebb.support.core"
+local idle = require "ebb.support.idle"
 local parts = require "ebb.conversation.parts"
 
 local encode = core.json.encode
@@ -158,12 +159,15 @@ return {
     exclude_tools = { type = "list", default = {}, help = "tools whose results stay" },
     clear_tool_inputs = { type = "boolean", default = false, help = "clear the arguments of these calls too" },
     placeholder = { type = "string", default = "[cleared]", help = "what stands in place of a result" },
+    idle = idle.OPTION,
   },
   help = [[
 Acts once the trigger is passed: more than so many input_tokens, tool_uses or
 messages; several in one table must all be passed, of a list of tables one. Then all
 results but those of the newest `keep` tool uses are cleared, the oldest first, so
 that calls and results stay together. Excluded tools still count among the newest.
+Without a trigger, `idle` makes it act above half of the budget where the
+provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (pinned, a call without its results). It may
 leave more than the budget, so another policy usually comes after it.]],
@@ -172,7 +176,7 @@ leave more than the budget, so another policy usually comes after it.]],
 
   trim = function(draft, budget, options)
     local trigger = options.trigger
-    if not trigger and draft:tokens() <= budget then return end
+    if not trigger and draft:tokens() <= idle.budget(draft, budget, options.idle) then return end
     if trigger and not triggered(trigger, measure(draft)) then return end
 
     local kept, placeholder = newest_results(draft, options.keep), options.placeholder

@@ -2,6 +2,7 @@
 
 local cut = require "ebb.policies.digest.cut"
 local entries = require "ebb.policies.digest.entries"
+local idle = require "ebb.support.idle"
 local note = require "ebb.policies.digest.note"
 
 --- What a note may show: of messages that went and of the old note, without what the list still shows. Older
@@ -22,6 +23,7 @@ end
 ---@field share number
 ---@field most integer
 ---@field keep integer
+---@field idle integer
 ---@field role "user"|"assistant"
 ---@field language "en"|"zh"
 
@@ -35,6 +37,7 @@ return {
     share = { type = "number", default = 0.12, min = 0, max = 1, help = "share of the budget that the note may have" },
     most = { type = "integer", default = 4000, min = 0, help = "tokens that the note may have, whatever its share" },
     keep = { type = "integer", default = 2, min = 0, help = "newest units that stay where there is room" },
+    idle = idle.OPTION,
     role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "role of the note" },
     language = { type = "choice", choices = note.languages, default = "en", help = "language of its heading" },
   },
@@ -46,8 +49,9 @@ Cuts as stable_prefix does. What the messages named that go stays in one note in
 their place, a line for each label: values of JSON by their keys, arguments of
 calls, and of prose names, numbers, paths, quotes with the word before them. The
 note shows no value twice and none that the list still shows; those that weigh
-most come in first. It changes only where a cut is made. A result at the end of
-the list that is too long for the budget is shortened in the same way.
+most come in first. It changes only where a cut is made; with `idle` that is also
+where the provider's cache is cold anyway, down to the low mark. A result at the
+end of the list that is too long for the budget is shortened in the same way.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message). No model is asked.]],
@@ -57,11 +61,12 @@ results, the last user message). No model is asked.]],
   ---@param budget integer
   ---@param options ebb.DigestOptions
   trim = function(draft, budget, options)
-    local high = math.floor(budget * options.high)
+    local high, low = math.floor(budget * options.high), math.floor(budget * options.low)
+    if idle.is_cold(draft, options.idle) then high = low end
     if draft:tokens() <= high then return end
     local room = math.min(math.floor(budget * options.share), options.most)
     local old_lines = note.take(draft)
-    local step = math.max(1, high - math.floor(budget * options.low))
+    local step = math.max(1, high - low)
     local gone = cut.run(draft, { high = high, step = step, room = room, keep = options.keep })
     room = math.min(room, high - draft:tokens())
     if room > 0 then note.put(draft, candidates(draft, gone, old_lines, room), room, options) end

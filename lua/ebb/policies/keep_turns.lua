@@ -43,6 +43,8 @@ local function drop_until(draft, budget, reason, may_go)
   return false
 end
 
+local idle = require "ebb.support.idle"
+
 ---@type ebb.Policy
 return {
   name = "keep_turns",
@@ -51,13 +53,15 @@ return {
     turns = { type = "integer", default = 3, min = 0, help = "newest turns that are protected" },
     window = { type = "string", default = "window", help = "mark of messages that count as windows" },
     obsolete = { type = "string", default = "obsolete", help = "mark of messages that count as obsolete" },
+    idle = idle.OPTION,
   },
   help = [[
 A turn runs from a user message to the next. What goes, in this order and no more
 than needed: obsolete items of windows, wherever they stand; units before the last
 `turns` turns, with windows that are not important; active windows among those; and
 only then units of the last turns, so that a conversation with one user message (an
-agent at work) is trimmed too.
+agent at work) is trimmed too. With `idle` it cuts to half of the budget where the
+provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
@@ -65,8 +69,9 @@ results, the last user message).]],
 
   ---@param draft ebb.Draft
   ---@param budget integer
-  ---@param options { turns: integer, window: string, obsolete: string }
+  ---@param options { turns: integer, idle: integer, window: string, obsolete: string }
   trim = function(draft, budget, options)
+    budget = idle.budget(draft, budget, options.idle)
     if draft:tokens() <= budget then return end
     local border = border_of(draft, options.turns)
     local obsolete = ages_of(draft, { obsolete = true }, { marked = options.obsolete })

@@ -13,6 +13,8 @@
 -- it needs no memory of the last cut: a caller that trims the whole history again for
 -- every request finds the same cut until a step further is due.
 
+local idle = require "ebb.support.idle"
+
 ---@type ebb.Policy
 return {
   name = "stable_prefix",
@@ -22,12 +24,14 @@ return {
     low = { type = "number", default = 0.5, min = 0, max = 1, help = "share of the budget to which it cuts" },
     grid = { type = "integer", default = 0, min = 0,
       help = "tokens between two cuts; 0: the distance between high and low" },
+    idle = idle.OPTION,
   },
   help = [[
 Up to the high mark nothing is dropped; above it the oldest units go until the
 request is near the low mark. Between two cuts every request begins like the one
 before it. Works on a trimmed conversation that grows and on a whole history
-trimmed anew for each request: both are cut at the same places.
+trimmed anew for each request: both are cut at the same places. With `idle` it cuts
+to the low mark where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
@@ -35,12 +39,16 @@ results, the last user message).]],
 
   ---@param draft ebb.Draft
   ---@param budget integer
-  ---@param options { high: number, low: number, grid: integer }
+  ---@param options { high: number, low: number, grid: integer, idle: integer }
   trim = function(draft, budget, options)
     if options.low >= options.high then error("low must be below high", 0) end
-    local now, high = draft:tokens(), math.floor(budget * options.high)
+    local now, high, low = draft:tokens(), math.floor(budget * options.high), math.floor(budget * options.low)
+    if idle.is_cold(draft, options.idle) then
+      draft:drop_oldest { to = low, reason = "the cache is cold" }
+      return
+    end
     if now <= high then return end
-    local step = options.grid > 0 and options.grid or math.max(1, high - math.floor(budget * options.low))
+    local step = options.grid > 0 and options.grid or math.max(1, high - low)
     local steps = (now - high + step - 1) // step
     draft:drop_oldest { to = math.max(0, now - steps * step), reason = "before the cut" }
   end,
