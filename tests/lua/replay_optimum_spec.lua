@@ -105,6 +105,7 @@ local CASES = {
   "u4 a3 u9 a1 u2 a8 u5 a2",
   "s2 u4 c2(x) r9(x) a3 c2(y) r5(y) c1(z) r4(z) a2",     -- one user message, which every cut keeps
   "s2 u5 a4 u3! a2 u6 c1(x) r7(x) a3 u2 a1",              -- a pinned message between units
+  "s1 u3 a4 a2! c1(x) r7(x) a3 u2 a5 u4 a6",              -- a pinned one behind the user message that a cut keeps
   "u2 a1 s4 u3 a6 u1 a2 u7 c1(x,y) r3(x) r2(y) a1",       -- a system message between units
   "a5 u3 a2 u2 u2 a4 a1 u6 a2",
 }
