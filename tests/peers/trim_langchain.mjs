@@ -7,21 +7,9 @@
 ** here and the counter only adds up: what is measured is the trimming, not the estimate.
 ** The kept messages are written from the JSON that was read, found again by the id that each is given.
 */
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage, trimMessages } from "@langchain/core/messages";
+import { trimMessages } from "@langchain/core/messages";
 import { REPLY, estimate, readMessages, writeMessages } from "./jsonl.mjs";
-
-const toCall = (call) => ({ id: call.id, name: call.function.name, args: JSON.parse(call.function.arguments) });
-
-function toLangChain(message, index) {
-  const fields = { content: message.content ?? "", id: String(index), name: message.name };
-  switch (message.role) {
-    case "system": return new SystemMessage(fields);
-    case "user": return new HumanMessage(fields);
-    case "tool": return new ToolMessage({ ...fields, tool_call_id: message.tool_call_id });
-    case "assistant": return new AIMessage({ ...fields, tool_calls: (message.tool_calls ?? []).map(toCall) });
-    default: throw new Error(`message ${index + 1}: unknown role ${message.role}`);
-  }
-}
+import { toLangChain } from "./langchain.mjs";
 
 const [, , path, limit] = process.argv;
 const messages = readMessages(path);
