@@ -1,6 +1,7 @@
 /*
 ** Words of texts: for measures of what texts say.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "bind/argument.h"
@@ -19,6 +20,7 @@ static bool is_letter_or_number(Class class) {
 
 /* The next run at or behind `at` of letters, numbers and the ASCII characters in `more`; empty at the end. */
 static Run next_run(const char *at, const char *end, const char *more) {
+  assert(at <= end);
   Run run = {.start = NULL, .past = end};
   for (size_t size; at < end; at += size) {
     Class class = class_at(at, end, &size);
@@ -30,6 +32,7 @@ static Run next_run(const char *at, const char *end, const char *more) {
     break;
   }
   if (run.start == NULL) run.start = end;
+  assert(run.start < run.past || run.start == end);
   return run;
 }
 

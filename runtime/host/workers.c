@@ -8,6 +8,7 @@
 ** A child is a copy of the program, ends with its one number, and flushes nothing that the parent wrote.
 */
 #define _DEFAULT_SOURCE 1
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -90,6 +91,7 @@ static _Noreturn void work(lua_State *L, lua_Integer number, int out) {
 /* NULL, or why no process could be started. */
 static const char *start(lua_State *L, Worker *worker, lua_Integer number) {
   int ends[2];
+  assert(worker->pid == 0);
   if (pipe(ends) != 0) return strerror(errno);
   pid_t pid = fork();
   if (pid == 0) {
@@ -110,6 +112,7 @@ static const char *start(lua_State *L, Worker *worker, lua_Integer number) {
 /* Calls done(number, succeeded, text) for a worker whose pipe ended, which is free then. */
 static void finish(lua_State *L, Worker *worker) {
   int status = 0;
+  assert(worker->pid > 0);
   close(worker->out);
   while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) continue;
   worker->pid = 0;

@@ -722,9 +722,11 @@ EBB_API ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char 
    would each have sent, dropped and shared with the request before? Options, a JSON object or
    nothing: policies (a list of what ebb_chat_trim takes: names, {"name", options ...}, lists that
    run in order; default: keep_recent), budget (default: the model's), reserve, guards. DONE has
-   a list, first "none", which trims nothing, then one per policy: [{"policy", "budget", "requests",
-   "refusals", "firstRefusal"?, "sent", "trust", "shared", "share", "fill"?, "cost"?, "unitsDropped",
-   "messagesDropped", "messagesReplaced", "messagesInserted"}].
+   a list, first "none", which trims nothing, then one per policy, with the fields of ebb.ReplayResult
+   in camel case: [{"policy", "budget", "requests", "refusals", "firstRefusal"?, "sent", "trust",
+   "shared", "share", "fill"?, "cost", "unitsDropped", "messagesDropped", "messagesReplaced",
+   "messagesInserted", "recallArguments"?, "recallValues"?, "recallLabelled"?, "arguments":
+   {"total", "present", "labelled"}, "values": {the same}, ...}].
    A long chat needs more than the runtime's fuel and deadline: ebb_task_limit. */
 EBB_API ebb_status ebb_task_replay(ebb_chat *chat, const char *options, size_t size, ebb_task **task);
 /* Runs the text of a Lua script, sandboxed: `local chat, arguments = ...`, the copy

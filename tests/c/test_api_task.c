@@ -334,7 +334,8 @@ static void a_recording_is_played_under_policies(void **state) {
   assert_true(slices > 3);
   ebb_event event = next_event(runtime, EBB_EVENT_DONE);
   static const char *const says[] = {"\"policy\":\"keep_recent\"", "\"policy\":\"mine", "\"requests\":10",
-                                     "\"refusals\":0", "\"unitsDropped\":", "\"messagesDropped\":", "\"share\":0."};
+                                     "\"refusals\":0", "\"unitsDropped\":", "\"messagesDropped\":", "\"share\":0.",
+                                     "\"policy\":\"none\"", "\"arguments\":{\"labelled\":0,\"present\":0,\"total\":0}"};
   for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
     if (strstr(event.json.bytes, says[i]) == NULL) fail_msg("%s: %s", says[i], event.json.bytes);
   }

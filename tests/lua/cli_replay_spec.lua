@@ -104,6 +104,18 @@ describe("trim --replay", function()
     contains("boom", fails(command.SCRIPT, words))
   end)
 
+  it("says how a process ended that plays one of several", function()
+    local kills = "trim --replay %s %s --budget 900 --trusted "
+      .. "--policy 'return function() os.execute [[kill -9 $PPID]] end'"
+    contains("support.json: the process was ended by signal 9", fails(command.SCRIPT, kills:format(SAMPLE, SAMPLE)))
+  end)
+
+  it("takes none for what it always shows", function()
+    local report = json.decode((does(("trim --replay %s --budget 3000 --json --policy none"):format(SAMPLE))))
+    assert.equal(1, #report.policies)
+    assert.equal("none", report.policies[1].policy)
+  end)
+
   it("asks the model of --model-command in each recording", function()
     local folder = make_recordings()
     local report = json.decode((does(("trim --replay %s --budget 60%% --json --policy summarize "

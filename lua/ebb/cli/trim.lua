@@ -96,7 +96,10 @@ local function specs_of(words, loading)
 end
 
 local function replay_all(args, loading)
-  local words = args.policy[1] and args.policy or { policies.default }
+  local words = {}
+  for _, word in ipairs(args.policy[1] and args.policy or { policies.default }) do
+    if word ~= "none" then words[#words + 1] = word end   -- no trimming is always there
+  end
   require("ebb.cli.replay").run(args, specs_of(words, loading), words, loading)
 end
 
