@@ -11,6 +11,7 @@
 #include "core/common_prefix.h"
 #include "core/cut_plan.h"
 #include "os/entropy.h"
+#include "sandbox/guard.h"
 
 /* like(conversation) -> an empty one with the same counter, overhead and functions,
    but with a store of its own and no limit */
@@ -104,6 +105,7 @@ static int l_best_cuts(lua_State *L) {
   double weight = luaL_checknumber(L, 5);
   read_units(L, &problem);
   read_requests(L, &problem);
+  guard_charge(L, problem.unit_count + (uint64_t)problem.request_count * (problem.unit_count + 4) / 4);
   Memory memory = bind_memory(L);
   CutPlan best;
   Status status = cut_plan_best(&problem, weight, &memory, &best);
@@ -117,7 +119,7 @@ void bind_open_replay(lua_State *L) {
   static const BindMethod functions[] = {
     {"like", l_like, "conversation", CHARGE_LIST},
     {"common", l_common, "conversation batch length other other_length", CHARGE_LIST},
-    {"best_cuts", l_best_cuts, "units requests base budget weight", CHARGE_NEVER},
+    {"best_cuts", l_best_cuts, "units requests base budget weight", CHARGE_STEP},
     BIND_END,
   };
   bind_functions(L, "core", functions);
