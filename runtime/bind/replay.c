@@ -60,6 +60,10 @@ static uint64_t read_number(lua_State *L, int list, uint32_t entry, int place) {
   return (uint64_t)value;
 }
 
+static void require(lua_State *L, bool holds, const char *problem) {
+  if (!holds) bind_raise_argument(L, "argument", NULL, "%s", problem);
+}
+
 /* Entries of a flat list of three integers each. */
 static uint32_t count_entries(lua_State *L, int list) {
   bind_expect(L, list, NULL, LUA_TTABLE);
@@ -69,13 +73,13 @@ static uint32_t count_entries(lua_State *L, int list) {
 /* The first argument: gone, before and user of each number of units from 0. Leaves the array on the stack. */
 static void read_units(lua_State *L, CutProblem *problem) {
   uint32_t count = count_entries(L, 1);
-  luaL_argcheck(L, count > 0, 1, "the entry of no unit is missing");
+  require(L, count > 0, "the entry of no unit is missing");
   CutUnit *units = lua_newuserdatauv(L, count * sizeof *units, 0);
   for (uint32_t i = 0; i < count; i++) {
     units[i] = (CutUnit){read_number(L, 1, i, 1), read_number(L, 1, i, 2), (uint32_t)read_number(L, 1, i, 3)};
     bool in_order = units[i].user <= i && (i == 0 || (units[i].gone >= units[i - 1].gone &&
         units[i].before >= units[i - 1].before && (units[i].user == i || units[i].user == units[i - 1].user)));
-    luaL_argcheck(L, in_order, 1, "units are not in order");
+    require(L, in_order, "units are not in order");
   }
   problem->units = units;
   problem->unit_count = count - 1;
@@ -89,9 +93,9 @@ static void read_requests(lua_State *L, CutProblem *problem) {
     requests[i] = (CutRequest){read_number(L, 2, i, 1), (uint32_t)read_number(L, 2, i, 2),
                                (uint32_t)read_number(L, 2, i, 3)};
     bool in_order = i == 0 || requests[i].units >= requests[i - 1].units;
-    luaL_argcheck(L, in_order && requests[i].units <= problem->unit_count, 2, "requests are not in order");
+    require(L, in_order && requests[i].units <= problem->unit_count, "requests are not in order");
     uint64_t gone = problem->units[requests[i].units].gone;
-    luaL_argcheck(L, requests[i].total >= problem->base + gone, 2, "less than its units");
+    require(L, requests[i].total >= problem->base + gone, "less than its units");
   }
   problem->requests = requests;
   problem->request_count = count;
@@ -102,7 +106,8 @@ static int l_best_cuts(lua_State *L) {
   lua_settop(L, 5);
   CutProblem problem = {.base = (uint64_t)bind_integer(L, 3, NULL, 0, INT64_MAX / 4),
                         .budget = (uint64_t)bind_integer(L, 4, NULL, 0, INT64_MAX)};
-  double weight = luaL_checknumber(L, 5);
+  if (lua_type(L, 5) != LUA_TNUMBER) return bind_raise_type(L, 5, NULL, "a number");
+  double weight = lua_tonumber(L, 5);
   read_units(L, &problem);
   read_requests(L, &problem);
   guard_charge(L, problem.unit_count + (uint64_t)problem.request_count * (problem.unit_count + 4) / 4);

@@ -40,9 +40,7 @@ function options.budget(name)
   return function(word)
     local percent = tonumber(word:match "^(%d+%.?%d*)%%$")
     if percent and percent > 0 then return { share = percent / 100 } end
-    local tokens = read(word)
-    if tokens then return tokens end
-    return nil, ("%s: expected a whole number such as 8000 or 8k, or a share such as 33%%, got '%s'"):format(name, word)
+    return read(word)
   end
 end
 
