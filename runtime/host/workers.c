@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,8 +78,10 @@ static bool write_all(int out, const char *bytes, size_t size) {
   return true;
 }
 
-/* The child: what run(number) returns goes to the pipe; exit status 1 with the error's text. */
-static _Noreturn void work(lua_State *L, lua_Integer number, int out) {
+/* The child: what run(number) returns goes to the pipe; exit status 1 with the error's text. It ends when its parent
+   does. */
+static _Noreturn void work(lua_State *L, lua_Integer number, int out, pid_t parent) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(1);
   lua_pushvalue(L, RUN);
   lua_pushinteger(L, number);
   bool succeeded = lua_pcall(L, 1, 1, 0) == LUA_OK;
@@ -93,10 +96,10 @@ static const char *start(lua_State *L, Worker *worker, lua_Integer number) {
   int ends[2];
   assert(worker->pid == 0);
   if (pipe(ends) != 0) return strerror(errno);
-  pid_t pid = fork();
+  pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     close(ends[0]);
-    work(L, number, ends[1]);
+    work(L, number, ends[1], parent);
   }
   int error = errno;
   close(ends[1]);

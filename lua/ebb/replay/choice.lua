@@ -3,7 +3,7 @@
 
 local choice = {}
 
-local SLACK = 0.02   -- of recall
+local SLACK = 0.01   -- of recall
 
 --- Of what the replies handed to tools and named, the share that the requests had; 1 if they used nothing.
 ---@param result ebb.ReplayResult
