@@ -191,7 +191,7 @@ describe("the command's policies", function()
 
   it("each have a page", function()
     for _, name in ipairs { "keep_recent", "keep_turns", "stable_prefix", "digest", "summarize", "clear_tool_uses",
-      "prune_messages", "trim_messages", "quota", "supersede" } do
+      "prune_messages", "trim_messages", "quota", "supersede", "fold_output", "shrink_results", "mask_results" } do
       local page = does("policies " .. name)
       contains(name .. ": ", page)
       contains("Kept whatever happens", page)

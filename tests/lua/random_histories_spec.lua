@@ -18,6 +18,14 @@ local function random_text(longest)
   return ("word "):rep(math.random(0, longest)) .. math.random(1, 1000)
 end
 
+--- What a tool may print: words, lines again and again, JSON.
+local function random_result()
+  local kind, text = math.random(6), random_text(30)
+  if kind == 1 then return ("line %d\n"):format(math.random(9)):rep(math.random(0, 20)) .. text end
+  if kind == 2 then return ('[%s{"n": 1, "s": "x"}]'):format(('{"n": 1, "s": "x"}, '):rep(math.random(0, 30))) end
+  return kind == 3 and text:rep(math.random(1, 20)) or text
+end
+
 local function random_content()
   if math.random(6) > 1 then return random_text(20) end
   local parts = { { type = "text", text = random_text(10) } }
@@ -49,7 +57,7 @@ local function add_exchange(list)
   if math.random(8) == 1 then list[#list + 1] = { role = "user", content = random_text(5) } end
   for _, call in ipairs(message.tool_calls) do
     if math.random(10) > 1 then
-      list[#list + 1] = { role = "tool", tool_call_id = call.id, content = random_text(30) }
+      list[#list + 1] = { role = "tool", tool_call_id = call.id, content = random_result() }
     end
   end
 end
@@ -192,7 +200,11 @@ local POLICIES = {
   end,
   function() return { "quota", messages = { tool = math.random(0, 3), user = math.random(0, 3) },
     tokens = { assistant = 40 } } end,
-  function() return { "supersede" } end,
+  function() return { "supersede", by = pick { { "key" }, { "call", "path", "text" }, { "key", "call", "text" } } } end,
+  function() return { "fold_output", users = math.random(2) == 1, similar = pick { 0, 4 } } end,
+  function() return { "shrink_results", keep = math.random(0, 2), step = math.random(1, 3), head = math.random(0, 20),
+    tail = math.random(0, 20), users = math.random(2) == 1 } end,
+  function() return { "mask_results", keep = math.random(0, 2), step = math.random(1, 3) } end,
 }
 
 local function random_policy()

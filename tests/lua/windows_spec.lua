@@ -384,7 +384,7 @@ describe("a trim", function()
 
   it("by every policy is within the budget or refused, with the items that are left in order", function()
     for _, name in ipairs { "keep_recent", "keep_turns", "trim_messages", "prune_messages", "clear_tool_uses", "quota",
-      "supersede", "stable_prefix" } do
+      "supersede", "stable_prefix", "fold_output", "shrink_results", "mask_results" } do
       local policy = { name, messages = name == "quota" and { user = 3 } or nil }
       for budget = 20, 400, 40 do
         local chat = helper.conversation("s5 u10 a10 c9(x,y) r5(x) r6(y) u7 a8 u5", { encoding = "bytes4" })
