@@ -22,6 +22,7 @@ build = {
       ["ebb.conversation.fold_lines"] = "lua/ebb/conversation/fold_lines.lua",
       ["ebb.conversation.operations"] = "lua/ebb/conversation/operations.lua",
       ["ebb.conversation.parts"] = "lua/ebb/conversation/parts.lua",
+      ["ebb.conversation.recall"] = "lua/ebb/conversation/recall.lua",
       ["ebb.conversation.repair"] = "lua/ebb/conversation/repair.lua",
       ["ebb.conversation.results"] = "lua/ebb/conversation/results.lua",
       ["ebb.conversation.roles"] = "lua/ebb/conversation/roles.lua",

@@ -49,6 +49,11 @@ _ebb() {
                 opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
                 break
                 ;;
+            recall)
+                cmd="recall"
+                opts="$opts --tokens -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                break
+                ;;
             diff)
                 cmd="diff"
                 opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
@@ -109,7 +114,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check inspect diff repl vocab policies processors macros rules models limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check inspect recall diff repl vocab policies processors macros rules models limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -504,6 +509,39 @@ _ebb() {
             ;;
         'inspect')
             case "$prev" in
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --encoding)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-message)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'recall')
+            case "$prev" in
+                --tokens)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0

@@ -28,6 +28,9 @@ function __fish_ebb_print_command
             case inspect
                 set cmd $cmd inspect
                 break
+            case recall
+                set cmd $cmd recall
+                break
             case diff
                 set cmd $cmd diff
                 break
@@ -86,6 +89,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'pipeline' -d 'Build a request
 complete -c ebb -n '__fish_ebb_using_command' -xa 'count' -d 'Count tokens'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'check' -d 'List what a provider would refuse'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'inspect' -d 'List a conversation\'s messages, with figures and warnings'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'recall' -d 'Write what a trim left out, by the name in its handle'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'diff' -d 'Compare two conversations'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'repl' -d 'Run Lua at a prompt, with a conversation loaded'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'vocab' -d 'List, import or verify the vocabularies of exact counts'
@@ -247,6 +251,17 @@ complete -c ebb -n '__fish_ebb_seen_command inspect' -l max-file -r -d 'Size lim
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command recall' -l tokens -r -d 'Most tokens to write; a handle stands for the rest'
+complete -c ebb -n '__fish_ebb_seen_command recall' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l max-message -r -d 'Size limit of a message (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l max-file -r -d 'Size limit of an array or body (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command recall' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command diff' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command diff' -l json -d 'Report as JSON'

@@ -132,7 +132,9 @@ function ebb.read_window(text, options)
 end
 
 --- Modules that are fields of `ebb`: loaded by the first use, for some need LPeg.
-local MODULES = { macros = "ebb.macros", rules = "ebb.rules", workflow = "ebb.workflow" }
+local MODULES = {
+  macros = "ebb.macros", recall = "ebb.conversation.recall", rules = "ebb.rules", workflow = "ebb.workflow",
+}
 
 setmetatable(ebb, { __index = function(_, name)
   if not MODULES[name] then return nil end
@@ -241,6 +243,11 @@ end
 
 function Conversation.trim(chat, options)
   return trim().run(chat, options)
+end
+
+--- What a trim left out, by the name that its handle says.
+function Conversation.recall(chat, name, options)
+  return require("ebb.conversation.recall").read(chat, name, options)
 end
 
 function Conversation.apply(chat, operations)

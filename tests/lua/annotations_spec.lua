@@ -124,7 +124,7 @@ describe("registered", function()
   end
 
   it("functions of ebb are described", function()
-    for _, space in ipairs { "ebb", "ebb.json", "ebb.macros", "ebb.rules", "ebb.workflow" } do
+    for _, space in ipairs { "ebb", "ebb.json", "ebb.macros", "ebb.recall", "ebb.rules", "ebb.workflow" } do
       local values = space == "ebb" and helper.ebb or helper.ebb[space:match "^ebb%.(.*)"]
       for name, value in pairs(values) do
         if type(value) == "function" then

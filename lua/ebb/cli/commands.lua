@@ -15,6 +15,7 @@ commands.list = {
   { name = "count", summary = "Count tokens." },
   { name = "check", summary = "List what a provider would refuse." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
+  { name = "recall", summary = "Write what a trim left out, by the name in its handle." },
   { name = "diff", summary = "Compare two conversations." },
   { name = "repl", summary = "Run Lua at a prompt, with a conversation loaded." },
   { name = "vocab", summary = "List, import or verify the vocabularies of exact counts." },

@@ -317,6 +317,13 @@ function Conversation:calibration() end
 ---@return ebb.TrimReport? report
 ---@return ebb.Error? problem  code: "cannot_fit", "over_budget" or "policy"
 function Conversation:trim(options) end
+--- What a trim left out and put a handle for, such as `[3,120 tokens left out: recall r17-42]`: the messages with the
+--- seqs 17 to 42 that the list no longer shows, as text; in the original file, which shows them all, all of them.
+---@param name string          "r17-42", or "r17" for one message
+---@param options? { tokens?: integer }   tokens: most of the text, at least one message; a handle stands for the rest
+---@return string? text
+---@return ebb.Message[]|ebb.Error messages    with nil the error; code: "unknown_name", "absent"
+function Conversation:recall(name, options) end
 --- The list in the shape and bytes of what was loaded; an array for a new conversation.
 ---@return string
 function Conversation:json() end

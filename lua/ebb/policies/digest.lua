@@ -9,7 +9,7 @@ local note = require "ebb.policies.digest.note"
 --- messages are not read once there is twice what fits.
 local function candidates(draft, gone, old_lines, room)
   local set = entries.new()
-  for message in gone do
+  for message in gone() do
     if set.size > 2 * room then break end
     entries.of_message(set, message)
   end
@@ -23,6 +23,7 @@ end
 ---@field share number
 ---@field most integer
 ---@field keep integer
+---@field recall boolean
 ---@field idle integer
 ---@field role "user"|"assistant"
 ---@field language "en"|"zh"
@@ -37,6 +38,8 @@ return {
     share = { type = "number", default = 0.12, min = 0, max = 1, help = "share of the budget that the note may have" },
     most = { type = "integer", default = 4000, min = 0, help = "tokens that the note may have, whatever its share" },
     keep = { type = "integer", default = 2, min = 0, help = "newest units that stay where there is room" },
+    recall = { type = "boolean", default = false,
+      help = "end the note with a handle, by which chat:recall and the tool recall give back what was left out" },
     idle = idle.OPTION,
     role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "role of the note" },
     language = { type = "choice", choices = note.languages, default = "en", help = "language of its heading" },
@@ -65,10 +68,14 @@ results, the last user message). No model is asked.]],
     if idle.is_cold(draft, options.idle) then high = low end
     if draft:tokens() <= high then return end
     local room = math.min(math.floor(budget * options.share), options.most)
-    local old_lines = note.take(draft)
-    local step = math.max(1, high - low)
-    local gone = cut.run(draft, { high = high, step = step, room = room, keep = options.keep })
+    local old = note.take(draft)
+    local gone = cut.run(draft, { high = high, step = math.max(1, high - low), room = room, keep = options.keep,
+      recall = options.recall })
     room = math.min(room, high - draft:tokens())
-    if room > 0 then note.put(draft, candidates(draft, gone, old_lines, room), room, options) end
+    if room <= 0 then return end
+    note.put(draft, {
+      entries = candidates(draft, gone, old and old.lines, room), room = room, role = options.role,
+      language = options.language, handle = options.recall and cut.handle(gone, old and old.handle) or nil,
+    })
   end,
 }

@@ -3,6 +3,7 @@
 local entries = require "ebb.policies.digest.entries"
 local note = require "ebb.policies.digest.note"
 local parts = require "ebb.conversation.parts"
+local recall = require "ebb.conversation.recall"
 
 local cut = {}
 
@@ -11,6 +12,7 @@ local cut = {}
 ---@field step integer        tokens between two cuts
 ---@field room integer        tokens that stay free for the note
 ---@field keep integer        newest units that stay where there is room
+---@field recall boolean      results that are shortened get a handle
 
 --- The position in `all` from which on all messages are still there, one behind the other.
 local function border_of(draft, all)
@@ -23,17 +25,33 @@ local function border_of(draft, all)
   return low
 end
 
---- Walks over the messages of `all` that went, from the newest on.
+--- Gives walks over the messages of `all` that went, from the newest on.
 local function gone_of(draft, all)
-  local at = border_of(draft, all)
+  local border = border_of(draft, all)
   return function()
-    repeat at = at - 1 until at < 1 or not all[at].index
-    return at >= 1 and all[at] or nil
+    local at = border
+    return function()
+      repeat at = at - 1 until at < 1 or not all[at].index
+      return at >= 1 and all[at] or nil
+    end
   end
 end
 
+--- The handle of all that went, now and at the earlier cuts whose handle is `old`; nil if nothing did.
+---@param gone fun(): fun(): ebb.Message?
+---@param old? string
+---@return string?
+function cut.handle(gone, old)
+  local tokens, first, last = recall.read_handle(old or "")
+  for message in gone() do
+    local seq = message.seq
+    tokens, first, last = (tokens or 0) + message.tokens, math.min(first or seq, seq), math.max(last or seq, seq)
+  end
+  return tokens and recall.handle(tokens, first, last)
+end
+
 --- Replaces the results of a message by their values, so that it has `allowed` tokens at most.
-local function shrink_message(draft, message, allowed)
+local function shrink_message(draft, message, allowed, with_handle)
   local whole = message:totable()
   local ids = {}
   for _, id in ipairs(parts.answers(whole)) do
@@ -47,7 +65,7 @@ local function shrink_message(draft, message, allowed)
   local text = note.fitting(entries.ranked(set.list), note.RESULT_HEADING, function(text)
     whole.content = content_of(text)
     return draft:cost(whole) <= allowed
-  end)
+  end, with_handle and recall.handle(message.tokens, message.seq) or nil)
   return text ~= nil and draft:replace(message, { content = content_of(text) }, "digest of a result") ~= nil
 end
 
@@ -66,17 +84,18 @@ local function last_results(draft)
 end
 
 --- Results that are still to be answered lose their length before they go.
-local function shrink(draft, limit)
+local function shrink(draft, limit, with_handle)
   local results, tokens = last_results(draft)
   local rest = tokens - (draft:tokens() - limit)
   for _, message in ipairs(results) do
-    shrink_message(draft, message, math.floor(rest * message.tokens / tokens))
+    shrink_message(draft, message, math.floor(rest * message.tokens / tokens), with_handle)
   end
 end
 
---- Drops the oldest units; gives a walk over the messages that went, from the newest on.
+--- Drops the oldest units; what it gives makes walks over the messages that went, from the newest on.
 ---@param draft ebb.Draft
 ---@param how ebb.DigestCut
+---@return fun(): fun(): ebb.Message?
 function cut.run(draft, how)
   local now, limit = draft:tokens(), math.max(0, how.high - how.room)
   local steps = math.max(1, (now - limit + how.step - 1) // how.step)
@@ -84,7 +103,7 @@ function cut.run(draft, how)
   local reason = "before the cut"
   draft:drop_oldest { to = math.max(0, now - steps * how.step), keep = how.keep, reason = reason }
   draft:drop_oldest { to = limit, keep = 1, reason = reason }
-  if draft:tokens() > limit then shrink(draft, limit) end
+  if draft:tokens() > limit then shrink(draft, limit, how.recall) end
   draft:drop_oldest { to = how.high, reason = reason }
   return gone_of(draft, all)
 end

@@ -19,15 +19,17 @@ note.languages = { "en", "zh" }
 
 note.RESULT_HEADING = "[Shortened to what it names]"
 
---- The lines under the heading of a note or of a shortened result; nil for any other text.
+--- The lines under the heading of a note or of a shortened result, and its handle; nil for any other text.
 ---@param text string
----@return string?
+---@return string? lines
+---@return string? handle
 function note.lines_of(text)
-  for _, heading in pairs(HEADINGS) do
-    if text:sub(1, #heading) == heading then return text:sub(#heading + 2) end
+  for _, heading in ipairs { HEADINGS.en, HEADINGS.zh, note.RESULT_HEADING } do
+    if text:sub(1, #heading) == heading then
+      local lines, handle = text:sub(#heading + 2):match "^(.-)\n?(%[[%d,]+ tokens left out: recall r[%d%-]+%])$"
+      return lines or text:sub(#heading + 2), handle
+    end
   end
-  local heading = note.RESULT_HEADING
-  if text:sub(1, #heading) == heading then return text:sub(#heading + 2) end
 end
 
 ---- Lines ----
@@ -92,14 +94,15 @@ local function newest_first(a, b) return a.order < b.order end
 ---@param list ebb.DigestEntry[]
 ---@param heading string
 ---@param fits fun(text: string): boolean
+---@param handle? string       the last line
 ---@return string? text
-function note.fitting(list, heading, fits)
+function note.fitting(list, heading, fits, handle)
   local low, high, best = 0, #list, nil
   while low < high do
     local middle = (low + high + 1) // 2
     local first = table.move(list, 1, middle, 1, {})
     table.sort(first, newest_first)
-    local text = heading .. "\n" .. note.lines(first)
+    local text = heading .. "\n" .. note.lines(first) .. (handle and "\n" .. handle or "")
     if fits(text) then low, best = middle, text else high = middle - 1 end
   end
   return best
@@ -107,16 +110,17 @@ end
 
 ---- In a draft ----
 
---- Takes the note of an earlier cut out of a draft: its lines, or nil. It is the oldest message that may go.
+--- Takes the note of an earlier cut out of a draft. It is the oldest message that may go.
 ---@param draft ebb.Draft
----@return string? lines
+---@return { lines: string, handle?: string }? note
 function note.take(draft)
   local unit = draft:units { droppable = true }()
   local message = unit and unit.messages[1]
   if not message or message.role == "tool" or message.window then return nil end
-  local lines = note.lines_of(message.text)
-  if lines then draft:drop(message, "digest of more") end
-  return lines
+  local lines, handle = note.lines_of(message.text)
+  if not lines then return nil end
+  draft:drop(message, "digest of more")
+  return { lines = lines, handle = handle }
 end
 
 --- The role of a note: a user's before the only user message would be the last one, which is guarded.
@@ -134,14 +138,13 @@ end
 
 --- Puts a note with the first of the entries that fit.
 ---@param draft ebb.Draft
----@param list ebb.DigestEntry[]   ranked
----@param room integer             tokens
----@param options { role: string, language: string }
-function note.put(draft, list, room, options)
-  local role = role_of(draft, options.role)
-  local text = note.fitting(list, HEADINGS[options.language], function(text)
-    return draft:cost { role = role, content = text } <= room
-  end)
+---@param parts { entries: ebb.DigestEntry[], room: integer, role: string, language: string, handle?: string }
+---   ranked entries; room: tokens
+function note.put(draft, parts)
+  local role = role_of(draft, parts.role)
+  local text = note.fitting(parts.entries, HEADINGS[parts.language], function(text)
+    return draft:cost { role = role, content = text } <= parts.room
+  end, parts.handle)
   if text then draft:insert(place_of(draft), { role = role, content = text }, "digest") end
 end
 
