@@ -109,9 +109,12 @@ static int l_ipairs(lua_State *L) {
   return 3;
 }
 
+#define ARGUMENTS_FEW 256
+
 static int l_select(lua_State *L) {
   int top = lua_gettop(L);
   if (lua_type(L, 1) == LUA_TSTRING && *lua_tostring(L, 1) == '#') {
+    if (top > ARGUMENTS_FEW) guard_charge(L, (uint64_t)top / 16);      /* `...` has copied them */
     lua_pushinteger(L, top - 1);
     return 1;
   }

@@ -97,45 +97,33 @@ static void merge(const Key *from, Key *to, size_t first, size_t middle, size_t 
   }
 }
 
-/* `keys` has room for 2 * count; where the sorted ones stand. What they are long is paid
-   here and in one sum: paid one by one, in Lua's order, it would move the next look at
-   the limits from run to run. */
+/* Runs of `run` keys become runs of twice as many. */
+static void merge_all(const Key *from, Key *to, size_t count, size_t run) {
+  for (size_t first = 0; first < count; first += 2 * run) {
+    size_t middle = first + run < count ? first + run : count;
+    size_t end = first + 2 * run < count ? first + 2 * run : count;
+    merge(from, to, first, middle, end);
+  }
+}
+
+/* What merge_all costs. What the keys are long, `bytes` together, is paid in one sum: paid one by one, in Lua's
+   order, it would move the next look at the limits from run to run. */
+static uint64_t cost_of_merge(size_t count, size_t bytes) {
+  return count * 2 + bytes / 32;
+}
+
+/* `keys` has room for 2 * count; where the sorted ones stand. */
 static Key *sort_keys(lua_State *L, Key *keys, size_t count, size_t bytes) {
   Key *from = keys, *to = keys + count;
   guard_charge(L, bytes / 32);
   for (size_t run = 1; run < count; run *= 2) {
-    guard_charge(L, count * 2 + bytes / 32);
-    for (size_t first = 0; first < count; first += 2 * run) {
-      size_t middle = first + run < count ? first + run : count;
-      size_t end = first + 2 * run < count ? first + 2 * run : count;
-      merge(from, to, first, middle, end);
-    }
+    guard_charge(L, cost_of_merge(count, bytes));
+    merge_all(from, to, count, run);
     Key *other = from;
     from = to;
     to = other;
   }
   return from;
-}
-
-/* Puts the list of `count` keys on top in order; it takes its place. */
-static void sort_list(lua_State *L, lua_Integer count) {
-  size_t bytes = 0;
-  int list = lua_gettop(L);
-  Key *keys = guard_scratch(L, 2 * (size_t)count * sizeof *keys);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, list, i);
-    keys[i - 1] = key_at(L, -1, i);          /* the list holds the bytes */
-    bytes += keys[i - 1].size;
-    lua_pop(L, 1);
-  }
-  Key *sorted = sort_keys(L, keys, (size_t)count, bytes);
-  lua_createtable(L, (int)count, 0);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, list, sorted[i - 1].index);
-    lua_rawseti(L, -2, i);
-  }
-  lua_replace(L, list);
-  lua_settop(L, list);
 }
 
 /* ---- pairs: the keys of the table at 1 ---- */
@@ -197,22 +185,6 @@ static bool push_few(lua_State *L, lua_Integer *paid) {
   return true;
 }
 
-/* The same of any number. They are sorted even when they happen to come in order, for
-   that would cost less in one run than in the next. */
-static void push_many(lua_State *L, lua_Integer *paid) {
-  const Sandbox *sandbox = sandbox_of(L);
-  lua_Integer count = 0;
-  guard_look_now(L);
-  lua_createtable(L, (int)lua_rawlen(L, 1), 0);
-  for (lua_pushnil(L); next_field(L, sandbox);) {
-    lua_pop(L, 1);
-    meet(L, ++count, paid);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, -3, count);
-  }
-  if (holds(sandbox, GUARD_ORDER)) sort_list(L, count);
-}
-
 /* Upvalue: the length that the array had. */
 static int next_element(lua_State *L) {
   lua_Integer length = lua_tointeger(L, lua_upvalueindex(1)), i = lua_tointeger(L, 2);
@@ -243,18 +215,92 @@ static int next_key(lua_State *L) {
   return 2;
 }
 
-/* For the table at 1. */
-static void push_iterator(lua_State *L) {
-  lua_Integer paid = 0;
-  guard_look_now(L);         /* a table that was big and is empty takes its time */
-  if (is_array(L, &paid)) {
-    lua_pushinteger(L, paid);
-    lua_pushcclosure(L, next_element, 1);
-    return;
-  }
-  if (!push_few(L, &paid)) push_many(L, &paid);
+/* pairs(t) -> iterator, t, nil, with the list of keys at 2. */
+static int push_walk(lua_State *L) {
+  lua_settop(L, 2);
   lua_pushinteger(L, 0);
   lua_pushcclosure(L, next_key, 2);
+  lua_pushvalue(L, 1);
+  lua_pushnil(L);
+  return 3;
+}
+
+/* Many keys that are sorted, in a userdata: a slice may end between two rounds. */
+typedef struct Sorting {
+  size_t count, bytes, run;
+  Key *from, *to;
+  Key keys[];                /* 2 * count */
+} Sorting;
+
+static int go_on_pairs(lua_State *L, int status, lua_KContext context);
+
+/* (table, list, sorting) -> as pairs; the list gets the order of the keys. */
+static int sort_many(lua_State *L, Sorting *s) {
+  while (s->run < s->count) {
+    bool paused = guard_pause(L, cost_of_merge(s->count, s->bytes));
+    merge_all(s->from, s->to, s->count, s->run);
+    Key *other = s->from;
+    s->from = s->to;
+    s->to = other;
+    s->run *= 2;
+    if (paused) return guard_yield(L, 0, go_on_pairs);
+  }
+  lua_createtable(L, (int)s->count, 0);
+  for (size_t i = 0; i < s->count; i++) {
+    lua_rawgeti(L, 2, s->from[i].index);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_replace(L, 2);
+  return push_walk(L);
+}
+
+static int go_on_pairs(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  return sort_many(L, lua_touserdata(L, 3));
+}
+
+/* Pushes the list of all keys as Lua has them; how many. */
+static size_t push_list(lua_State *L, lua_Integer *paid) {
+  const Sandbox *sandbox = sandbox_of(L);
+  lua_Integer count = 0;
+  guard_look_now(L);
+  lua_createtable(L, (int)lua_rawlen(L, 1), 0);
+  for (lua_pushnil(L); next_field(L, sandbox);) {
+    lua_pop(L, 1);
+    meet(L, ++count, paid);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, count);
+  }
+  return (size_t)count;
+}
+
+/* pairs of a table of any size. The keys are sorted even when they happen to come in order, for that would cost less
+   in one run than in the next. */
+static int walk_many(lua_State *L, lua_Integer *paid) {
+  size_t count = push_list(L, paid);
+  if (!holds(sandbox_of(L), GUARD_ORDER)) return push_walk(L);
+  Sorting *s = guard_scratch(L, sizeof *s + 2 * count * sizeof *s->keys);
+  *s = (Sorting){.count = count, .run = 1, .from = s->keys, .to = s->keys + count};
+  for (size_t i = 0; i < count; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    s->keys[i] = key_at(L, -1, (lua_Integer)i + 1);      /* the list holds the bytes */
+    s->bytes += s->keys[i].size;
+    lua_pop(L, 1);
+  }
+  guard_charge(L, s->bytes / 32);
+  return sort_many(L, s);
+}
+
+/* pairs of a table without __pairs, at 1. */
+static int walk(lua_State *L) {
+  lua_Integer paid = 0;
+  guard_look_now(L);         /* a table that was big and is empty takes its time */
+  if (!is_array(L, &paid)) return push_few(L, &paid) ? push_walk(L) : walk_many(L, &paid);
+  lua_pushinteger(L, paid);
+  lua_pushcclosure(L, next_element, 1);
+  lua_pushvalue(L, 1);
+  lua_pushnil(L);
+  return 3;
 }
 
 static int pairs_answered(lua_State *L, int status, lua_KContext context) {
@@ -271,10 +317,7 @@ static int l_pairs(lua_State *L) {
   }
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  push_iterator(L);
-  lua_pushvalue(L, 1);
-  lua_pushnil(L);
-  return 3;
+  return walk(L);
 }
 
 /* next(t, key): the least key above it. Costs a walk over the table: pairs does

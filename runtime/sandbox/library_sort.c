@@ -7,16 +7,20 @@
 **
 ** Stack: 1 the list, 2 the function or nil, 3 the state with the places, from 4 the
 ** elements. They stay where they are until all is sorted; what moves is their places.
-** A comparison may yield: all that is known then is in the state.
+** A comparison may yield: all that is known then is in the state. So may the loops that read the
+** list and write it.
 */
 #include "sandbox/sandbox_state.h"
 
 #define FIRST      4   /* place of the first element */
 #define COMPARISON 4   /* fuel */
+#define ELEMENT    4   /* fuel, to read or to write one */
+#define PORTION    250 /* elements that are paid at once */
 #define OWED       200 /* fuel that is paid at once */
 
 typedef struct Sorting {
   size_t count, run;         /* elements; of a sorted run */
+  size_t read, written;      /* elements so far */
   size_t first, a, b, out;   /* the runs that are merged: where they begin, next elements, next place */
   int *from, *to;            /* places in `room` */
   bool before;               /* the answer of the comparison that yielded */
@@ -114,15 +118,39 @@ static bool merge_all(lua_State *L, Sorting *s) {
   return true;
 }
 
-static int finish_sort(lua_State *L, Sorting *s) {
-  if (!merge_all(L, s)) return guard_yield(L, false, go_on_sort);
-  pay(L, s);
-  guard_charge(L, 4 * s->count);
-  for (int i = 0; i < (int)s->count; i++) {
-    lua_pushvalue(L, s->from[i]);
-    lua_seti(L, 1, i + 1);
+/* Pays for the next elements of a loop that has come to `done`. True: the slice is over. */
+static bool pay_portion(lua_State *L, const Sorting *s, size_t done) {
+  if (done % PORTION != 0) return false;
+  return guard_pause(L, ELEMENT * (s->count - done < PORTION ? s->count - done : PORTION));
+}
+
+/* Pushes the elements of the list. False when the slice is over. */
+static bool read_all(lua_State *L, Sorting *s) {
+  while (s->read < s->count) {
+    bool paused = pay_portion(L, s, s->read);
+    lua_geti(L, 1, (lua_Integer)s->read + 1);
+    s->from[s->read] = FIRST + (int)s->read;
+    s->read++;
+    if (paused) return false;
   }
-  return 0;
+  return true;
+}
+
+/* Writes them in their order. False when the slice is over. */
+static bool write_all(lua_State *L, Sorting *s) {
+  while (s->written < s->count) {
+    bool paused = pay_portion(L, s, s->written);
+    lua_pushvalue(L, s->from[s->written++]);
+    lua_seti(L, 1, (lua_Integer)s->written);
+    if (paused) return false;
+  }
+  return true;
+}
+
+static int finish_sort(lua_State *L, Sorting *s) {
+  if (!read_all(L, s) || !merge_all(L, s)) return guard_yield(L, false, go_on_sort);
+  pay(L, s);
+  return write_all(L, s) ? 0 : guard_yield(L, false, go_on_sort);
 }
 
 static int go_on_sort(lua_State *L, int status, lua_KContext compared) {
@@ -146,11 +174,6 @@ static int l_sort(lua_State *L) {
                  .has_function = lua_type(L, 2) == LUA_TFUNCTION};
   begin_merge(s, 0);
   luaL_checkstack(L, (int)count + LUA_MINSTACK, "array too big");
-  for (int i = 0; i < (int)count; i++) {
-    guard_charge(L, 4);
-    lua_geti(L, 1, i + 1);
-    s->from[i] = FIRST + i;
-  }
   return finish_sort(L, s);
 }
 

@@ -33,6 +33,8 @@ static const Shape SHAPES[] = {
   {"varargs", "local function f(...) while true do local _ = select('#', ...) end end f(('x'):rep(30000):byte(1, -1))"},
   {"pairs over many keys",
    "local t = {} for i = 1, 2000 do t['k' .. i] = i end while true do for _ in pairs(t) do end end"},
+  {"the first pairs over 8,000 keys",
+   "while true do local t = {} for i = 1, 8000 do t['k' .. i] = i end for _ in pairs(t) do break end end"},
   {"equal long strings", "local a, b = ('x'):rep(1000000), ('x'):rep(1000000) while true do local _ = a == b end"},
 
   /* callbacks of C functions */

@@ -437,6 +437,36 @@ static void garbage_does_not_pile_up(void **state) {
   sandbox_free(sandbox);
 }
 
+/* The most fuel that one of the script's steps uses; each slice has `slice`. */
+static uint64_t longest_step(const char *script, uint64_t slice) {
+  Sandbox *sandbox = new_sandbox();
+  SandboxLimits limits = {.fuel = UINT64_C(1) << 40};
+  Task *task = start_task(sandbox, script, &limits);
+  uint64_t longest = 0, before = 0;
+  while (task_step(task, 0, slice, NULL) == TASK_READY) {
+    uint64_t used = task_used(task).fuel;
+    if (used - before > longest) longest = used - before;
+    before = used;
+  }
+  if (task_end(task) != SANDBOX_OK) fail_msg("%s: %s", script, sandbox_message(sandbox));
+  sandbox_free(sandbox);
+  return longest;
+}
+
+/* Fuel that work takes in one piece, whatever the slice is. */
+static void slices_end_within_long_functions(void **state) {
+  (void)state;
+  static const struct { const char *script; uint64_t piece; } cases[] = {
+    {"local t = {} for i = 1, 20000 do t[i] = i * 7919 % 10007 end table.sort(t)"
+     " for i = 2, 20000 do assert(t[i - 1] <= t[i]) end", 20000 / 2 + 3000},
+    {"local t, n = {}, 0 for i = 1, 8000 do t['k' .. i] = i end local last = ''"
+     " for k in pairs(t) do n = n + 1 assert(last < k) last = k end assert(n == 8000)", 8000 * 6 + 20000}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint64_t longest = longest_step(cases[i].script, 5000);
+    if (longest > 5000 + cases[i].piece) fail_msg("%s: a step of %llu", cases[i].script, (unsigned long long)longest);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(slices_pass_through_all_that_nests), cmocka_unit_test(a_slice_of_time_ends),
@@ -446,6 +476,7 @@ int main(void) {
     cmocka_unit_test(a_task_in_mid_run_is_dropped), cmocka_unit_test(errors_keep_their_words),
     cmocka_unit_test(what_refuses_a_table_is_named),
     cmocka_unit_test(memory_may_fail_anywhere), cmocka_unit_test(no_slice_pays_for_all_garbage),
-    cmocka_unit_test(garbage_does_not_pile_up), cmocka_unit_test(fuel_does_not_depend_on_collections)};
+    cmocka_unit_test(garbage_does_not_pile_up), cmocka_unit_test(fuel_does_not_depend_on_collections),
+    cmocka_unit_test(slices_end_within_long_functions)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
