@@ -52,6 +52,15 @@ describe("at a glance", function()
     assert.matches("^Conversation: ", tostring(copy))         -- closed
   end)
 
+  it("a unit that has left the list still has a text", function()
+    local chat = conversation "u1 a2 u3"
+    local unit = chat[2].unit
+    chat:truncate { keep_last = 1 }
+
+    assert.matches("^Unit: ", tostring(unit))
+    assert.equal("out_of_range", refusal(function() return unit.count end).code)
+  end)
+
   it("edits answer the current batch, those that make none too", function()
     local chat = conversation "u1 a2 u3"
     assert.equal(1, chat:truncate { keep_last = 2 })

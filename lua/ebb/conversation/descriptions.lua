@@ -27,11 +27,14 @@ local DESCRIPTIONS = {
   Windows = function(windows) return plural(#windows:list(), "window") end,
 }
 
---- Nil for what is closed: then the type and the address are all there is to say.
+--- Codes of errors for values whose owner has closed, and for units and turns that have left their list.
+local ABSENT = { closed = true, out_of_range = true }
+
+--- Nil for what is no longer there: then the type and the address are all there is to say.
 local function describe(description, value)
   local ok, text = pcall(description, value)
   if ok then return text end
-  if core.is_error(text) and text.code == "closed" then return nil end
+  if core.is_error(text) and ABSENT[text.code] then return nil end
   return error(text, 0)
 end
 
