@@ -251,6 +251,28 @@ static void tasks_fail_one_by_one(void **state) {
   host_close(&host, runtime);
 }
 
+static void weak_keys_are_refused_in_scripts_and_contents(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  talk(runtime, chat, 3);
+  start_script(runtime, chat, "setmetatable({}, { __mode = 'k' })");
+  while (ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT) == EBB_MORE) continue;
+  must_fail(runtime, EBB_SCRIPT, "script:1: weak keys (__mode \\\"k\\\") are not available");
+  start_script(runtime, chat,
+               "local chat = ... local window = chat.windows:open { id = 'w', content = function()"
+               " return tostring(setmetatable({}, { __mode = 'k' })) end } return window:markup()");
+  while (ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT) == EBB_MORE) continue;
+  ebb_event event = next_event(runtime, EBB_EVENT_DONE);
+  if (strstr(event.json.bytes, "content failed: script:1: weak keys") == NULL) fail_msg("%s", event.json.bytes);
+  ebb_task_free(event.task);
+  ebb_chat_free(chat);
+  host_close(&host, runtime);
+}
+
 static ebb_status tick(void *user, const char *arguments, size_t size, ebb_sink *result) {
   (void)arguments, (void)size, (void)result;
   ++*(int *)user;
@@ -368,6 +390,7 @@ int main(void) {
     cmocka_unit_test(limits_of_a_call_are_left_out_with_a_word), cmocka_unit_test(what_was_appended_stays_on_top),
     cmocka_unit_test(two_that_append_do_not_mix), cmocka_unit_test(any_other_change_is_a_conflict),
     cmocka_unit_test(models_are_asked_and_may_refuse), cmocka_unit_test(tasks_fail_one_by_one),
+    cmocka_unit_test(weak_keys_are_refused_in_scripts_and_contents),
     cmocka_unit_test(tasks_get_equal_shares), cmocka_unit_test(a_step_keeps_its_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -437,6 +437,27 @@ static void garbage_does_not_pile_up(void **state) {
   sandbox_free(sandbox);
 }
 
+/* Loops in the library beside a script, and in its own code that the library calls. */
+static void kills_name_the_line_of_the_script(void **state) {
+  (void)state;
+  static const char library[] = "function spin(f) while true do if f then f() end end end";
+  static const char *const cases[][2] = {
+    {"local x\nspin()", "s:2: stopped: "},
+    {"local x\ncoroutine.wrap(function()\nspin()\nend)()", "s:3: stopped: "},
+    {"local function f()\nwhile true do end\nend\nspin(f)", "s:2: stopped: "}};
+  Sandbox *sandbox = new_sandbox();
+  SandboxLimits limits = {.fuel = 50000};
+  assert_int_equal(sandbox_load(sandbox, library, sizeof library - 1, "@ebb/library.lua"), SANDBOX_OK);
+  assert_int_equal(sandbox_call(sandbox, 0, 0, NULL), SANDBOX_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(sandbox_load(sandbox, cases[i][0], strlen(cases[i][0]), "=s"), SANDBOX_OK);
+    assert_int_equal(sandbox_call(sandbox, 0, 0, &limits), SANDBOX_FUEL_OUT);
+    if (strncmp(sandbox_message(sandbox), cases[i][1], strlen(cases[i][1])) != 0)
+      fail_msg("%s: %s", cases[i][0], sandbox_message(sandbox));
+  }
+  sandbox_free(sandbox);
+}
+
 /* The most fuel that one of the script's steps uses; each slice has `slice`. */
 static uint64_t longest_step(const char *script, uint64_t slice) {
   Sandbox *sandbox = new_sandbox();
@@ -477,6 +498,6 @@ int main(void) {
     cmocka_unit_test(what_refuses_a_table_is_named),
     cmocka_unit_test(memory_may_fail_anywhere), cmocka_unit_test(no_slice_pays_for_all_garbage),
     cmocka_unit_test(garbage_does_not_pile_up), cmocka_unit_test(fuel_does_not_depend_on_collections),
-    cmocka_unit_test(slices_end_within_long_functions)};
+    cmocka_unit_test(slices_end_within_long_functions), cmocka_unit_test(kills_name_the_line_of_the_script)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
