@@ -33,6 +33,7 @@
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
+#include "bind/key_order.h"
 #include "bind/marshal.h"
 #include "bind/reference.h"
 #include "bind/type.h"
@@ -360,8 +361,13 @@ static void check_time(Marshal *marshal) {
   }
 }
 
+static int raise_stack(Marshal *marshal) {
+  return bind_raise(marshal->to, "memory", NULL, "not enough memory for values that enter or leave a sandbox");
+}
+
 /* ---- values ---- */
 
+/* The key below the value on top of `from`. */
 static void copy_key(Marshal *marshal) {
   int kind = lua_type(marshal->from, -2);
   if (kind != LUA_TSTRING && kind != LUA_TNUMBER && kind != LUA_TBOOLEAN) {
@@ -370,17 +376,29 @@ static void copy_key(Marshal *marshal) {
   copy(marshal, lua_gettop(marshal->from) - 1, 0);
 }
 
-/* Pushes the copy, and leaves it there. */
+typedef struct Entries {
+  Marshal *marshal;
+  int depth;                 /* of the values */
+} Entries;
+
+/* Sets the copy of the entry on top of `from` in the table on top of `to`. */
+static void copy_entry(lua_State *from, void *user) {
+  const Entries *entries = user;
+  copy_key(entries->marshal);
+  copy(entries->marshal, lua_gettop(from), entries->depth);
+  lua_rawset(entries->marshal->to, -3);
+}
+
+/* Pushes the copy, and leaves it there. What enters is numbered by the sandbox as it comes, so it has an order. */
 static void copy_entries(Marshal *marshal, int index, int depth) {
   lua_State *from = marshal->from, *to = marshal->to;
   size_t size = lua_rawlen(from, index);
+  Entries entries = {.marshal = marshal, .depth = depth + 1};
   lua_createtable(to, size < PRESIZED ? (int)size : PRESIZED, 0);
-  lua_pushnil(from);
-  while (lua_next(from, index) != 0) {
-    copy_key(marshal);
-    copy(marshal, lua_gettop(from), depth + 1);
-    lua_rawset(to, -3);
-    lua_pop(from, 1);
+  if (marshal->inward) {
+    if (!key_order_walk(from, index, copy_entry, &entries)) raise_stack(marshal);
+  } else {
+    for (lua_pushnil(from); lua_next(from, index) != 0; lua_pop(from, 1)) copy_entry(from, &entries);
   }
   bind_set_json_mark(to, bind_json_mark(from, index));
 }
@@ -479,9 +497,7 @@ static void copy_function(Marshal *marshal, int index) {
 static void copy(Marshal *marshal, int index, int depth) {
   lua_State *from = marshal->from, *to = marshal->to;
   int kind = lua_type(from, index);
-  if (!lua_checkstack(to, 6) || !lua_checkstack(from, 8)) {
-    bind_raise(to, "memory", NULL, "not enough memory for values that enter or leave a sandbox");
-  }
+  if (!lua_checkstack(to, 6) || !lua_checkstack(from, 8)) raise_stack(marshal);
   marshal->values++;
   marshal->bytes += VALUE_BYTES;
   if (++marshal->steps % STEP == 0) check_time(marshal);
@@ -526,6 +542,14 @@ int bind_raise_from(lua_State *L, lua_State *other) {
 
 /* ---- calls ---- */
 
+/* What the arguments of a call hold: places in the stack, and how deep the tables around an entry are. */
+typedef struct Listing {
+  SandboxCall *call;
+  int list, depth;
+} Listing;
+
+static void list_entry(lua_State *L, void *user);
+
 /* Lists the functions and the draft in the value at `index`, in the order in which marshalling reaches them. */
 static void list_arguments(lua_State *L, SandboxCall *call, int index, int list, int depth) {
   int kind = lua_type(L, index);
@@ -537,11 +561,16 @@ static void list_arguments(lua_State *L, SandboxCall *call, int index, int list,
     lua_pushvalue(L, index);
     lua_rawseti(L, list, PLACE_DRAFT);
   } else if (kind == LUA_TTABLE && depth < MARSHAL_DEPTH_MAX) {
-    luaL_checkstack(L, 4, "values that enter a sandbox");
-    for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
-      list_arguments(L, call, lua_gettop(L), list, depth + 1);
-    }
+    Listing listing = {.call = call, .list = list, .depth = depth + 1};
+    bool has_room = key_order_walk(L, index, list_entry, &listing);
+    if (!has_room) luaL_error(L, "not enough memory for values that enter a sandbox");
   }
+}
+
+static void list_entry(lua_State *L, void *user) {
+  const Listing *listing = user;
+  luaL_checkstack(L, 4, "values that enter a sandbox");
+  list_arguments(L, listing->call, lua_gettop(L), listing->list, listing->depth);
 }
 
 void bind_begin_call(lua_State *L, SandboxCall *call, SandboxHandle *sandbox, int first) {
