@@ -208,7 +208,6 @@ typedef struct Off {
   Guard guard;
   uint64_t fuel;
   const char *script;
-  uint64_t slice;            /* microseconds of a step; 0: the script is called */
 } Off;
 
 static const Off OFFS[] = {
@@ -253,7 +252,7 @@ static const Off OFFS[] = {
    " for i = n, 2, -1 do local j = math.random(i) all[i], all[j] = all[j], all[i] end"
    " for i = 1, 3 do weak[i] = setmetatable({}, m) end for i = 2, n do weak[i % 3 + 1][all[i - 1]] = all[i] end"
    " local first = all[1] all = nil m.__mode = 'k' for i = 1, 9 do local _ = ('x'):rep(1000000) end"},
-  {GUARD_LATE, 0, "xpcall(error, function() while true do end end)", 1000},
+  {GUARD_LATE, 0, "xpcall(error, function() while true do end end)"},
   {GUARD_CONVERT, 0, "error(setmetatable({}, {__tostring = function() while true do end end}))"},
   {GUARD_ORDER, 0,
    "for round = 1, 99 do local t, last = {}, '' for i = 1, 99 do t['k' .. i] = i end"
@@ -261,7 +260,8 @@ static const Off OFFS[] = {
 };
 
 #define WELL 7   /* exit status of a child in which the guard held */
-#define SLICED 20  /* deadlines that a script in slices has */
+#define SLICE   1000  /* microseconds */
+#define SLICED  20    /* deadlines that a script in slices has */
 
 static SandboxEnd run_in_slices(Sandbox *sandbox, const Off *off) {
   Task *task;
@@ -269,7 +269,7 @@ static SandboxEnd run_in_slices(Sandbox *sandbox, const Off *off) {
   SandboxEnd end = sandbox_load(sandbox, off->script, strlen(off->script), "=script");
   if (end == SANDBOX_OK) end = task_start(sandbox, 0, &limits, &task);
   if (end != SANDBOX_OK) return end;
-  while (task_step(task, off->slice, 0, NULL) == TASK_READY) continue;
+  while (task_step(task, SLICE, 0, NULL) == TASK_READY) continue;
   return task_end(task);
 }
 
@@ -285,7 +285,7 @@ static bool ends_well(const Off *off, bool switched_off) {
   Sandbox *sandbox = sandbox_new(&config);
   sandbox_run(sandbox, make_old, NULL);
   int64_t before = processor_time(NULL);
-  SandboxEnd end = off->slice != 0 ? run_in_slices(sandbox, off) : run(sandbox, off->script, NULL);
+  SandboxEnd end = off->guard == GUARD_LATE ? run_in_slices(sandbox, off) : run(sandbox, off->script, NULL);
   bool in_time = processor_time(NULL) - before <= DEADLINE + LATE * loop;
   bool raised = end == SANDBOX_ERROR && off->guard != GUARD_CONVERT;
   bool by_fuel = off->fuel == 0 || end == SANDBOX_FUEL_OUT;

@@ -30,7 +30,7 @@ local DESCRIPTIONS = {
 --- Codes of errors for values whose owner has closed, and for units and turns that have left their list.
 local ABSENT = { closed = true, out_of_range = true }
 
---- Nil for what is no longer there: then the type and the address are all there is to say.
+--- Nil for a value that has closed or left: then the type and the address are all there is to say.
 local function describe(description, value)
   local ok, text = pcall(description, value)
   if ok then return text end
