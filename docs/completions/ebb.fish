@@ -109,7 +109,7 @@ complete -c ebb -n '__fish_ebb_seen_command trim' -l reserve -r -d 'Tokens of th
 complete -c ebb -n '__fish_ebb_seen_command trim' -l policy -r -d 'A name, file or Lua text that returns one; names and files with options as :key=value,..'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l policy-path -r -d 'A folder of policies, searched before the user\'s own'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l unguarded -d 'Let policies drop system and pinned messages, pending calls and the last user message'
-complete -c ebb -n '__fish_ebb_seen_command trim' -l explain -d 'Show on standard error what became of each message, and why'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l explain -d 'Show on standard error what became of each message, and why; with --replay, which values of the history each reply used and its request lost'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l dry-run -d 'Write no messages, only the report'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l replay -d 'Replay conversations turn by turn under each --policy, and show what each would cost and lose; a,b is a chain'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l suggest -d 'Replay one under the policies that suit most, and each --policy, and say in five lines which to take, and why'

@@ -194,6 +194,17 @@ echo ended
     contains("--replay", fails(command.USAGE, ("trim %s --budget 9 --requests %s"):format(SAMPLE, path)))
   end)
 
+  it("explains which values each reply used and its request lost", function()
+    local out, err = does(("trim --replay %s --budget 3000 --json --explain"):format(SAMPLE))
+    local losses = json.decode(out).policies[2].losses
+    assert.is_true(#losses > 0)
+    assert.equal(#losses, #lines_of(err))
+    for i, line in ipairs(lines_of(err)) do
+      contains(("keep_recent: reply %d used the %s %s of message %d"):format(losses[i].reply, losses[i].use,
+        losses[i].value, losses[i].message), line)
+    end
+  end)
+
   it("takes a share of the conversation as the budget, as a trim does", function()
     local half = json.decode((does(("trim --replay %s --budget 50%% --json"):format(SAMPLE)))).budget
     local whole = json.decode((does(("count %s --json"):format(SAMPLE))))[1].tokens

@@ -61,6 +61,21 @@ local function write(args, report)
   else terminal.result(tables.text(report, terminal.results(args.output)), args.output) end
 end
 
+local LOST, UNLABELLED = "lost", "there without its label"
+
+--- Says of each reply what it used and its request lost.
+local function explain(report)
+  for _, file in ipairs(report.files) do
+    local place = report.files[2] and file.file .. ": " or ""
+    for _, row in ipairs(file.rows) do
+      for _, loss in ipairs(row.result.losses) do
+        terminal.say(("%s%s: reply %d used the %s %s of message %d: %s"):format(place, row.policy, loss.reply, loss.use,
+          loss.value, loss.message, loss.present and UNLABELLED or LOST))
+      end
+    end
+  end
+end
+
 ---@param args table           the parsed command line for trim
 ---@param specs table[]         one policy each
 ---@param words string[]        how they stand on the command line
@@ -72,6 +87,7 @@ function replay.run(args, specs, words, loading)
   local report = report_of(files.play_all(args, paths, specs, loading), words)
   write_requests()
   write(args, report)
+  if args.explain then explain(report) end
   for _, row in ipairs(report.rows) do
     local refusal = row.result.first_refusal
     if refusal then terminal.say(("%s: first refusal: %s"):format(row.policy, refusal)) end

@@ -145,7 +145,8 @@ local COUNT_NAMES = { "total", "present", "labelled" }
 local function data_of(rows)
   local list = core.json.array {}
   for i, row in ipairs(rows) do
-    list[i] = { policy = row.policy, arguments = row.result.arguments, values = row.result.values }
+    list[i] = { policy = row.policy, arguments = row.result.arguments, values = row.result.values,
+      losses = row.result.losses }
     for _, name in ipairs(NAMES) do
       list[i][name[1]] = row.result[name[2]]
     end

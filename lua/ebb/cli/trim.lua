@@ -29,7 +29,8 @@ function trim.declare(parser)
     parser:flag("--unguarded", "Let policies drop system and pinned messages, pending calls and the last user message.")
   end)
   options.group(parser, "What to show", function()
-    parser:flag("--explain", "Show on standard error what became of each message, and why.")
+    parser:flag("--explain", "Show on standard error what became of each message, and why; with --replay, which "
+      .. "values of the history each reply used and its request lost.")
     parser:flag("--dry-run", "Write no messages, only the report.")
     parser:flag("--replay", "Replay conversations turn by turn under each --policy, and show what each would cost and "
       .. "lose; a,b is a chain.")
@@ -71,7 +72,7 @@ end
 
 --- Options that only a replay has, and those that concern the trimmed messages: a replay writes none.
 local OF_A_REPLAY = { requests = "--requests", html = "--html", csv = "--csv" }
-local OF_A_LIST = { dry_run = "--dry-run", explain = "--explain", ledger = "--ledger", repair = "--repair" }
+local OF_A_LIST = { dry_run = "--dry-run", ledger = "--ledger", repair = "--repair" }
 
 local function check_replay(args)
   local mode = args.replay and "--replay" or args.suggest and "--suggest"
@@ -80,6 +81,9 @@ local function check_replay(args)
   end
   for field, option in pairs(args.replay and {} or OF_A_REPLAY) do
     if args[field] then failure.usage(("%s needs --replay"):format(option), "ebb trim --replay FILE") end
+  end
+  if args.suggest and args.explain then
+    failure.usage("--explain does not go with --suggest", "--replay --explain shows what each policy loses")
   end
   if args.replay and args.suggest then
     failure.usage("--replay and --suggest are two reports", "take one of them")

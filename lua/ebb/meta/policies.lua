@@ -182,6 +182,13 @@ function Draft:note(text) end
 ---                            or more in the JSON of their calls
 ---@field values ebb.ReplayRecall   what the replies named in their text: runs of letters, digits and _ . / @ : # - with
 ---                            a digit or one of / _ @ . in them
+---@field losses ebb.ReplayLoss[]   those of both that are not labelled, by reply
+---@class ebb.ReplayLoss       A value of the history that a reply used, and its request did not have as it was
+---@field reply integer        position of the reply in the recording
+---@field use "argument"|"value"
+---@field value string
+---@field message integer      position of the first message that says it; 0: a body's system text
+---@field present boolean      the request has it without its label
 ---@class ebb.ReplayRecall     Over the requests for which something had to go; each value once for each reply
 ---@field total integer        values of the history: of a message before the reply, or of a body's system text
 ---@field present integer      of these, in the request as it was sent; a refused request holds none

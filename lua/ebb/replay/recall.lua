@@ -109,6 +109,7 @@ end
 ---@field holds table<integer, table<integer, integer>>     the same by seq and value
 ---@field arguments ebb.ReplayRecall
 ---@field named ebb.ReplayRecall
+---@field losses ebb.ReplayLoss[]
 local Recall = {}
 Recall.__index = Recall
 
@@ -122,6 +123,7 @@ end
 function recall.observe(recording)
   local self = setmetatable({
     recording = recording, holders = {}, holds = {}, arguments = counts(), named = counts(),
+    losses = core.json.array {},
   }, Recall)
   self:append(0, 0)
   return self
@@ -193,7 +195,14 @@ local function is_present(self, number, position)
   return present, present and (self.recording.first_label[number] or math.huge) >= position
 end
 
-local function count(self, sums, numbers, request)
+local function add_loss(self, number, request, use, present)
+  table.insert(self.losses, {
+    reply = request.position, use = use, value = self.recording.matcher.texts[number],
+    message = self.recording.first_message[number], present = present,
+  })
+end
+
+local function count(self, sums, numbers, request, use)
   for _, number in ipairs(numbers or {}) do
     if (self.recording.first_message[number] or math.huge) < request.position then
       local present, labelled = false, false
@@ -201,6 +210,7 @@ local function count(self, sums, numbers, request)
       sums.total = sums.total + 1
       sums.present = sums.present + (present and 1 or 0)
       sums.labelled = sums.labelled + (labelled and 1 or 0)
+      if not labelled then add_loss(self, number, request, use, present) end
     end
   end
 end
@@ -208,8 +218,14 @@ end
 function Recall:request(run, request)
   if request.report then follow(self, run.chat, request.report) end
   if not (request.over or request.refused) then return end
-  count(self, self.arguments, self.recording.arguments[request.position], request)
-  count(self, self.named, self.recording.named[request.position], request)
+  count(self, self.arguments, self.recording.arguments[request.position], request, "argument")
+  count(self, self.named, self.recording.named[request.position], request, "value")
+end
+
+local function is_before(a, b)
+  if a.reply ~= b.reply then return a.reply < b.reply end
+  if a.use ~= b.use then return a.use < b.use end
+  return a.value < b.value
 end
 
 local function share(part, whole)
@@ -221,7 +237,8 @@ function Recall:finish(result)
   result.recall_arguments = share(arguments.present, arguments.total)
   result.recall_values = share(named.present, named.total)
   result.recall_labelled = share(arguments.labelled + named.labelled, arguments.total + named.total)
-  result.arguments, result.values = arguments, named
+  result.arguments, result.values, result.losses = arguments, named, self.losses
+  table.sort(result.losses, is_before)
 end
 
 return recall
