@@ -194,6 +194,15 @@ echo ended
     contains("--replay", fails(command.USAGE, ("trim %s --budget 9 --requests %s"):format(SAMPLE, path)))
   end)
 
+  it("does not write two results to one place", function()
+    for _, words in ipairs { "--html - ", "--requests - ", "--html %s/x -o %s/x", "--html %s/x --requests %s/./x" } do
+      contains("go to one place", fails(command.USAGE,
+        ("trim --replay %s --budget 900 "):format(SAMPLE) .. words:gsub("%%s", command.folder)))
+    end
+    does(("trim --replay %s --budget 3000 --html - -o %s"):format(SAMPLE, path_of "table"))
+    contains("requests", read(path_of "table"))
+  end)
+
   it("explains which values each reply used and its request lost", function()
     local out, err = does(("trim --replay %s --budget 3000 --json --explain"):format(SAMPLE))
     local losses = json.decode(out).policies[2].losses

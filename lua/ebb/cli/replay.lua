@@ -9,11 +9,25 @@ local together = require "ebb.replay.together"
 
 local replay = {}
 
+--- Refuses two results in one place; "-" is standard output.
+local function check_targets(args)
+  local targets = { { "the report", args.output or "-" }, { "--html", args.html }, { "--requests", args.requests } }
+  for i, target in pairs(targets) do
+    for k, other in pairs(targets) do
+      local both = i < k and target[2] and other[2]
+      if both and (target[2] == other[2] or core.same_target(target[2], other[2])) then
+        failure.usage(("%s and %s go to one place, %s"):format(target[1], other[1], target[2]), "name another file")
+      end
+    end
+  end
+end
+
 local function check(args, paths)
   if args.json and args.csv then failure.usage("--json and --csv are two forms of one report", "take one of them") end
   if args.requests and paths[2] then
     failure.usage("--requests goes with one recording", "replay each recording by itself")
   end
+  check_targets(args)
 end
 
 --- Collects requests as JSON lines; returns what writes them.
