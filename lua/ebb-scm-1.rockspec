@@ -74,6 +74,7 @@ build = {
       ["ebb.pipeline.request_model"] = "lua/ebb/pipeline/request_model.lua",
       ["ebb.pipeline.run_budget"] = "lua/ebb/pipeline/run_budget.lua",
       ["ebb.pipeline.settings"] = "lua/ebb/pipeline/settings.lua",
+      ["ebb.policies.agent"] = "lua/ebb/policies/agent.lua",
       ["ebb.policies.clear_tool_uses"] = "lua/ebb/policies/clear_tool_uses.lua",
       ["ebb.policies.digest"] = "lua/ebb/policies/digest.lua",
       ["ebb.policies.digest.cut"] = "lua/ebb/policies/digest/cut.lua",

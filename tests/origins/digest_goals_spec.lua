@@ -60,7 +60,7 @@ end
 local there = #files() > 0 and has_python()
 local case = there and it or pending
 
-for _, policy in ipairs { "digest" } do
+for _, policy in ipairs { "digest", "agent" } do
   describe("Recall under " .. policy, function()
     for _, goal in ipairs { { 1 / 2, 0.97, 0.97, 0.93 }, { 1 / 3, 0.95, 0.93, 0.88 } } do
       case(("reaches its goals at %.2f of the size"):format(goal[1]), function()
