@@ -114,7 +114,7 @@ describe("trim --replay", function()
     local script = file("interrupt.sh", ([[
 %s trim --replay %s %s --budget 900 --trusted --policy 'return function() while true do end end' 2>%s &
 parent=$!
-until [ $(pgrep -P $parent | wc -l) = %d ]; do sleep 0.05; done
+until pgrep -P $parent >/dev/null; do sleep 0.05; done
 kids=$(pgrep -P $parent)
 kill -INT $parent
 wait $parent
@@ -123,7 +123,7 @@ for kid in $kids; do
   while kill -0 $kid 2>/dev/null && [ "$(ps -o stat= -p $kid | cut -c 1)" != Z ]; do sleep 0.05; done
 done
 echo ended
-]]):format(command.EBB, SAMPLE, SAMPLE, path_of "err", math.min(2, tonumber(io.popen("nproc"):read "a"))))
+]]):format(command.EBB, SAMPLE, SAMPLE, path_of "err"))
     local pipe = io.popen("timeout 60 sh " .. script)
     assert.equal("status 130\nended\n", pipe:read "a")
     pipe:close()
