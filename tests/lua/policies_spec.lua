@@ -249,6 +249,24 @@ describe("clear_tool_uses", function()
     assert.equal(1, #report.ledger:notes())
   end)
 
+  it("keeps the newest results of a message that has several", function()
+    local calls, parts = helper.ebb.json.array {}, helper.ebb.json.array {}
+    for i = 1, 4 do
+      calls[i] = { type = "tool_use", id = "c" .. i, name = "read", input = { n = i } }
+      parts[i] = { type = "tool_result", tool_use_id = "c" .. i, content = "result " .. i }
+    end
+    local chat = helper.ebb.conversation()
+    chat:append { { role = "user", content = "q" }, { role = "assistant", content = calls },
+      { role = "user", content = parts }, { role = "assistant", content = "a" }, { role = "user", content = "z" } }
+    assert(chat:trim { budget = 1 << 20, policy = { "clear_tool_uses", keep = 3, trigger = { tool_uses = 1 },
+      clear_tool_inputs = true } })
+    local words = {}
+    for i, part in ipairs(chat[3].content) do
+      words[i] = part.content .. (next(chat[2].content[i].input) and "" or ", no input")
+    end
+    assert.same({ "[cleared], no input", "result 2", "result 3", "result 4" }, words)
+  end)
+
   it("clears only once", function()
     local chat = conversation "u1 c1(x) r50(x) u1"
     for expected = 1, 0, -1 do

@@ -40,6 +40,7 @@ local function trimmed(chat, ...)
     for i = 1, #report.ledger do
       assert.is_true(report.ledger[i].tokens > 0, "an entry frees nothing")
     end
+    assert.equal(0, report.refused)
   end
   return results_of(chat)
 end
@@ -277,6 +278,31 @@ describe("policies that make results small", function()
     assert.same({}, chat:check "openai")
     assert.equal(first, chat[3].content)
     assert.equal(3, chat:count "tool")
+  end)
+
+  it("rewrite nothing that has fewer bytes but as many tokens", function()
+    local function brackets(message) return select(2, message.text:gsub("%[", "")) + 1 end
+    local text = ("waiting for the lock\n"):rep(100)
+    for _, policy in ipairs(ALL) do
+      local chat = ebb.conversation { counter = brackets }
+      chat:append { { role = "user", content = "go" }, call("c", "run"),
+        { role = "tool", tool_call_id = "c", content = text }, call("d", "run"),
+        { role = "tool", tool_call_id = "d", content = text }, { role = "user", content = "go on" } }
+      assert.same({ text, text }, trimmed(chat, policy), policy[1])
+    end
+  end)
+
+  it("take the texts of one result for one", function()
+    local chat = ebb.conversation()
+    local texts = ebb.json.array { { type = "text", text = long }, { type = "text", text = long .. "2" },
+      { type = "text", text = long } }
+    chat:append { { role = "user", content = "go" }, { role = "assistant", content = ebb.json.array {
+      { type = "tool_use", id = "a", name = "read", input = { path = "x" } } } },
+      { role = "user", content = ebb.json.array { { type = "tool_result", tool_use_id = "a", content = texts } } },
+      { role = "assistant", content = "so" }, { role = "user", content = "go on" } }
+    local before = chat:json()
+    trimmed(chat, "supersede")
+    assert.equal(before, chat:json())
   end)
 
   it("work from within a sandbox, in chains, and give the same each time", function()

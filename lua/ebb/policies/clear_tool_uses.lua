@@ -88,14 +88,16 @@ local function clearable(kept, message)
   return ids
 end
 
---- What a message holds with these results cleared; nil if nothing changes.
-local function cleared_content(message, ids, placeholder)
+--- What a message holds with its old results cleared, and their ids as a set; nil if nothing changes.
+local function cleared(kept, message, placeholder)
   local content = message.content
+  if content == placeholder then return nil end
+  local ids = clearable(kept, message)
   if next(ids) == nil then return nil end
-  if type(content) ~= "table" then return content ~= placeholder and placeholder or nil end
+  if type(content) ~= "table" then return placeholder, ids end
   local whole = message:totable()
-  local cleared = parts.cleared(whole, ids, placeholder)
-  return encode(cleared) ~= encode(content) and cleared or nil
+  local list = parts.cleared(whole, ids, placeholder)
+  if encode(list) ~= encode(content) then return list, ids end
 end
 
 --- Each message that has something to clear, and its content then.
@@ -103,7 +105,7 @@ local function each_cleared(draft, kept, placeholder)
   local walk = draft:messages { has = "tool_result", droppable = true }
   return function()
     for message in walk do
-      local content = cleared_content(message, clearable(kept, message), placeholder)
+      local content = cleared(kept, message, placeholder)
       if content then return message, content end
     end
   end
@@ -125,8 +127,8 @@ local function clear_inputs(draft, kept, placeholder)
   for unit in draft:units { has = "tool_result", droppable = true } do
     local ids, messages = {}, unit.messages
     for _, message in ipairs(messages) do
-      local cleared = clearable(kept, message)
-      for id in pairs(cleared_content(message, cleared, placeholder) and cleared or {}) do
+      local _, own = cleared(kept, message, placeholder)
+      for id in pairs(own or {}) do
         ids[id] = true
       end
     end
