@@ -88,16 +88,17 @@ local function clearable(kept, message)
   return ids
 end
 
---- What a message holds with its old results cleared, and their ids as a set; nil if nothing changes.
-local function cleared(kept, message, placeholder)
+--- What a message holds with its old results cleared; nil if nothing changes.
+local function cleared_content(kept, message, placeholder)
   local content = message.content
   if content == placeholder then return nil end
+  local is_one = type(content) ~= "table" and message.spelling ~= "function"      -- a legacy result has no id
+  if is_one and not kept[message.seq] then return placeholder end
   local ids = clearable(kept, message)
   if next(ids) == nil then return nil end
-  if type(content) ~= "table" then return placeholder, ids end
-  local whole = message:totable()
-  local list = parts.cleared(whole, ids, placeholder)
-  if encode(list) ~= encode(content) then return list, ids end
+  if is_one then return placeholder end
+  local cleared = parts.cleared(message:totable(), ids, placeholder)
+  return encode(cleared) ~= encode(content) and cleared or nil
 end
 
 --- Each message that has something to clear, and its content then.
@@ -105,7 +106,7 @@ local function each_cleared(draft, kept, placeholder)
   local walk = draft:messages { has = "tool_result", droppable = true }
   return function()
     for message in walk do
-      local content = cleared(kept, message, placeholder)
+      local content = cleared_content(kept, message, placeholder)
       if content then return message, content end
     end
   end
@@ -127,8 +128,8 @@ local function clear_inputs(draft, kept, placeholder)
   for unit in draft:units { has = "tool_result", droppable = true } do
     local ids, messages = {}, unit.messages
     for _, message in ipairs(messages) do
-      local _, own = cleared(kept, message, placeholder)
-      for id in pairs(own or {}) do
+      local clears = #message.answers > 0 and cleared_content(kept, message, placeholder)
+      for id in pairs(clears and clearable(kept, message) or {}) do
         ids[id] = true
       end
     end
@@ -188,8 +189,10 @@ leave more than the budget, so another policy usually comes after it.]],
       return draft:note(("only %d tokens could be cleared, less than %d"):format(freed, options.clear_at_least))
     end
     if options.clear_tool_inputs then clear_inputs(draft, kept, placeholder) end
+    local fields = {}
     for message, content in each_cleared(draft, kept, placeholder) do
-      draft:replace(message, { content = content }, "old tool result")
+      fields.content = content
+      draft:replace(message, fields, "old tool result")
     end
   end,
 }

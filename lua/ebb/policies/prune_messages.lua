@@ -12,7 +12,7 @@
 local core = require "ebb.support.core"
 local parts = require "ebb.conversation.parts"
 
-local NO_NAMES = {}
+local NOTHING = {}
 local APPROVAL = { ["tool-approval-request"] = true, ["tool-approval-response"] = true }
 
 ---@class ebb.PruneRule
@@ -65,6 +65,7 @@ end
 ---@class ebb.PruneView
 ---@field rules ebb.PruneRule[]
 ---@field by_name boolean                 a rule names tools
+---@field everything boolean              a rule prunes all calls and results
 ---@field tail integer                   messages of the longest tail
 ---@field after table<integer, integer>   messages after one, by its seq; those that no tail reaches are missing
 ---@field approvals table<string, string> approval id -> tool
@@ -132,9 +133,10 @@ end
 
 ---@return ebb.PruneView
 local function look(draft, rules)
-  local view = { rules = rules, by_name = false, tail = 0, after = {}, approvals = {} }
+  local view = { rules = rules, by_name = false, everything = false, tail = 0, after = {}, approvals = {} }
   for _, rule in ipairs(rules) do
     view.by_name = view.by_name or rule.tools ~= nil
+    view.everything = view.everything or rule.tail == 0 and not rule.tools
   end
   note_tails(draft, view)
   if #rules > 0 then note_approvals(draft, view) end
@@ -213,9 +215,13 @@ end
 --- True if nothing of the message stays: a result, or calls without a text, and the rules prune all of them. This
 --- needs no look at its JSON.
 local function goes_whole(view, message, names)
-  local content, ids = message.content, message.answers
-  if type(content) == "table" or #ids == 0 and content ~= nil and content ~= "" then return false end
-  for _, call in ipairs(message.calls) do
+  local content = message.content
+  if type(content) == "table" then return false end
+  local is_result = message.role == "tool" and message.spelling ~= "function"   -- a legacy result has no id
+  if is_result and view.everything then return true end
+  if not is_result and content ~= nil and content ~= "" then return false end
+  local ids = message.answers
+  for _, call in ipairs(is_result and NOTHING or message.calls) do
     if not call.id then return false end
     ids[#ids + 1] = call.id
   end
@@ -225,13 +231,6 @@ local function goes_whole(view, message, names)
   end
   return #ids > 0
 end
-
----- Units ----
-
----@class ebb.PrunedUnit      What becomes of a unit
----@field unit ebb.Unit
----@field messages table[]    message tables that stay
----@field framed boolean      calls or results went: it must be made anew
 
 local function all_go_whole(view, messages, names)
   for _, message in ipairs(messages) do
@@ -259,7 +258,7 @@ end
 ---@return ebb.PrunedUnit?
 local function prune_unit(draft, view, unit, options)
   local messages = unit.messages
-  local names = view.by_name and names_of(messages) or NO_NAMES
+  local names = view.by_name and names_of(messages) or NOTHING
   if options.empty_messages == "remove" and all_go_whole(view, messages, names) then
     draft:drop(unit, "pruned")
     return nil
