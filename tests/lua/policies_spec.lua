@@ -216,6 +216,20 @@ describe("supersede", function()
     assert.equal("u1 c1(x,y) [superseded] r9(y) c1(z) r9(z) u2", texts(chat))
   end)
 
+  it("leaves JSON valid, and what would not get smaller", function()
+    local long = '{"text": "' .. ("word "):rep(50) .. '"}'
+    local chat = helper.ebb.conversation()
+    chat:append { role = "user", content = "q" }
+    for i, text in ipairs { long, "x", long } do
+      chat:append { { role = "assistant", tool_calls = { { id = "c" .. i, type = "function",
+        ["function"] = { name = "f", arguments = "{}" } } } },
+        { role = "tool", tool_call_id = "c" .. i, content = text, metadata = { key = "k" } } }
+    end
+    chat:append { role = "user", content = "z" }
+    assert(chat:trim { budget = 1 << 20, policy = { "supersede", by = { "key" } } })
+    assert.same({ '"[superseded]"', "x", long }, { chat[3].content, chat[5].content, chat[7].content })
+  end)
+
   it("knows keys by other names, and none that is no text or number", function()
     local chat = helper.ebb.conversation()
     for _, path in ipairs { "a", "a", false, false, "b" } do

@@ -25,9 +25,10 @@ end
 --- Alone it goes; as a part of a unit it shrinks, for the other results are not worthless.
 local function retire(draft, message, placeholder)
   if message.unit.count == 1 then return draft:drop(message, "superseded") end
-  if message.text ~= placeholder and #message.calls == 0 then
-    return draft:replace(message, { content = placeholder }, "superseded")
-  end
+  local note = #message.calls == 0 and results.note_for(message.text, placeholder)
+  local smaller = note and draft:cost { role = "user", content = note } < draft:cost { role = "user",
+    content = message.text }
+  if smaller then return draft:replace(message, { content = note }, "superseded") end
 end
 
 local function supersede_keys(draft, options)
