@@ -124,6 +124,7 @@ local LISTS = {
   marked = function(list) list:marked "pinned" end,
   range = function(list) list:range({ "user", "tool" }, 1, 3) end,
   recent = function(list) list:recent({ "assistant", "tool" }, #list) end,
+  shows = function(list) list:shows { "m77", "c3", "zebra" } end,
   tokens = function(list) list:tokens() end,
   trust = function(list) list:trust() end,
   where = function(list) walk(list:where { matches = "zzz", role = { "user", "tool" }, marked = "mark 7" }) end,
@@ -226,6 +227,7 @@ local CONVERSATIONS = {
     end
   end,
   warnings = function(chat) chat:warnings() end,
+  recall = function(chat) chat:recall(("r1-%d"):format(#chat)) end,
 }
 
 --- A trim by each policy, one that fits and one that does not.
