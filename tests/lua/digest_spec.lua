@@ -1,5 +1,6 @@
 --- The policy digest: what its note shows, where it stands, and when it changes.
 
+local gate = dofile "tests/lua/growth_gate.lua"
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 
@@ -54,6 +55,9 @@ describe("The note of a digest", function()
     { "a key with digits in it is a value", { call("c1", "get_user", "{}"),
       result("c1", '{"cards": {"card_81": {"brand": "visa"}, "card_99": {"brand": "amex"}}}') },
       { cards = "card_81, card_99", ["cards.brand"] = "visa, amex" } },
+    { "a field's name with a digit is none", { call("c1", "get_user", "{}"),
+      result("c1", '{"home": {"line2": "Suite 942", "sha256": "ab12cd"}, "dates": {"2024-05-21": {"seats": 100}}}') },
+      { ["home.line2"] = "Suite 942", ["home.sha256"] = "ab12cd", dates = "2024-05-21", ["dates.seats"] = "100" } },
     { "numbers as they were written", { call("c1", "rate", "{}"),
       result("c1", '{"rate": 1.250, "big": 12345678901234567890}') },
       { rate = "1.250", big = "12345678901234567890" } },
@@ -327,4 +331,27 @@ describe("A digest of a long list", function()
     end
     error(("%.3f s for 2,000 messages, %.3f s for 40,000"):format(short, long))
   end)
+end)
+
+describe("Hostile texts", function()
+  local values = require "ebb.policies.digest.values"
+  local shapes = {
+    { "letters", function(n) return ("a"):rep(n) end },
+    { "spaces", function(n) return (" "):rep(n) end },
+    { "points between letters", function(n) return "a" .. ("."):rep(n) .. "b" end },
+    { "names", function(n) return "so " .. ("Ab "):rep(n // 3) end },
+    { "quotes", function(n) return ('"'):rep(n) end },
+    { "brackets", function(n) return ("["):rep(n // 2) .. ("1000,"):rep(n // 10) .. "]" end },
+    { "open strings", function(n) return '{"a": "' .. ("\\"):rep(n) end },
+    { "bytes of one character", function(n) return ("中"):rep(n // 3) end },
+    { "points after names", function(n) return "so Ab" .. ("!"):rep(n) end },
+  }
+  for _, shape in ipairs(shapes) do
+    it("of " .. shape[1] .. " take time by their length", function()
+      gate.check(shape[1], 100000, function(n)
+        local text = shape[2](n)
+        return gate.seconds(function() values.of(text, "text", function() end) end)
+      end)
+    end)
+  end
 end)

@@ -5,8 +5,8 @@
 --     My order number is W-2041.                 number is: W-2041
 --     Reservations: - JG7FMM - LQ940Q            Reservations: JG7FMM, LQ940Q
 --
--- A value of JSON is a string or number, labelled by its key path; a key with digits in it is a value, too. A value
--- of prose is a run of letters, digits and _ . / @ : # - with a digit or one of / _ @ . in it, a name (words that
+-- A value of JSON is a string or number, labelled by the end of its key path; a key such as `card_81` is one, too. A
+-- value of prose is a run of letters, digits and _ . / @ : # - with a digit or one of / _ @ . in it, a name (words that
 -- begin with capitals), or what stands in quotes; its label are the words before it. Values have three bytes or more.
 
 local core = require "ebb.support.core"
@@ -16,6 +16,8 @@ local values = {}
 local LENGTH_MIN = 3
 local LENGTH_MAX = 96          -- bytes of a value; longer strings are prose
 local LABEL_MAX = 48           -- bytes
+local QUOTE_MAX = 64           -- bytes
+local LEVELS = 16              -- of JSON, through which a key is looked for
 
 local find, sub, byte, match = string.find, string.sub, string.byte, string.match
 
@@ -49,7 +51,8 @@ local RUN = "()([%w_./@:#\x80-\xff-]+)()"
 
 --- A run without the punctuation at its ends.
 local function bare(run)
-  return match(run, "^[.:%-]*(.-)[.:%-]*$")
+  local first = find(run, "[^.:%-]")
+  return first and sub(match(run, "^.*[^.:%-]"), first) or ""
 end
 
 local function is_value(run)
@@ -112,7 +115,8 @@ local function line_values(line, label, emit)
         first, second, name = nil, nil, nil
       elseif word ~= "" and is_word(word) then
         if name then
-          name.text, name.last, name.words = name.text .. " " .. word, after, name.words + 1
+          name.last, name.words = after, name.words + 1
+          if #name.text <= LENGTH_MAX then name.text = name.text .. " " .. word end
         elseif capital then
           name = { text = word, label = label_from(first, second, label), last = after, words = 1, starts = starts }
         end
@@ -130,13 +134,25 @@ local function line_values(line, label, emit)
   return label_from(first, second, label)
 end
 
---- Emits what stands in quotes: one to six words.
-local function quoted(text, emit)
-  for before, quote in text:gmatch '([%w_\x80-\xff]*)[^%w"\x80-\xff]*"([^"\n]+)"' do
-    if #quote >= LENGTH_MIN and #quote <= 64 then emit(short(before ~= "" and before or "quoted"), quote, "quote") end
-  end
-  for before, quote in text:gmatch "([%w_\x80-\xff]*)[^%w`\x80-\xff]*`([^`\n]+)`" do
-    if #quote >= LENGTH_MIN and #quote <= 64 then emit(short(before ~= "" and before or "quoted"), quote, "quote") end
+--- The word before a position of a text.
+local function word_before(text, position)
+  local before = match(sub(text, math.max(1, position - LABEL_MAX), position - 1), "^[\x80-\xbf]*(.*)$")
+  return match(before, "([%w_\x80-\xff]+)[^%w\x80-\xff]*$") or "quoted"
+end
+
+--- Emits what stands between two marks on one line.
+local function quoted(text, mark, emit)
+  local from = find(text, mark, 1, true)
+  while from do
+    local to = find(text, mark, from + 1, true)
+    if not to then return end
+    local size = to - from - 1
+    local quote = size >= LENGTH_MIN and size <= QUOTE_MAX and sub(text, from + 1, to - 1)
+    if quote and not find(quote, "\n", 1, true) then
+      emit(short(word_before(text, from)), quote, "quote")
+      to = find(text, mark, to + 1, true)
+    end
+    from = to
   end
 end
 
@@ -149,7 +165,8 @@ function values.of_prose(text, label, emit)
   for line in text:gmatch "[^\n]+" do
     label = line_values(line, label, emit)
   end
-  quoted(text, emit)
+  quoted(text, '"', emit)
+  quoted(text, "`", emit)
 end
 
 ---- JSON ----
@@ -166,13 +183,19 @@ end
 --- The last key of a path; with the one before it where it is a plain word, such as `id` or `price`.
 local function path_of(path, depth)
   local key, parent
-  for i = depth, 1, -1 do
+  for i = depth, math.max(1, depth - LEVELS), -1 do
     local name = path[i]
     if name and not key then key = name
     elseif name then parent = name break end
   end
   if not key then return nil end
   return short(parent and not find(key, "_", 1, true) and parent .. "." .. key or key)
+end
+
+--- Is a key a value itself, such as `card_81`, `2024-05-21` or `JG7FMM`, and not the name of a field, as `line2` is?
+local function names_something(key)
+  if #key < LENGTH_MIN or not find(key, "%d") then return false end
+  return find(key, "^%d") ~= nil or not find(key, "%l") or find(key, "%d%d") ~= nil and find(key, "[_-]") ~= nil
 end
 
 local function leaf(label, value, emit)
@@ -197,7 +220,7 @@ function values.of_json(text, label, emit)
       at = last + 1
       local _, colon = find(text, "^%s*:", at)
       if colon then
-        if find(value, "%d") and #value >= LENGTH_MIN then
+        if names_something(value) then
           path[depth] = false
           emit(path_of(path, depth - 1) or label, value, "key")
         else
@@ -222,8 +245,9 @@ end
 
 --- Does a text begin as an object or as a list of objects, or is it in brackets altogether?
 local function is_json(text)
-  return find(text, '^%s*%[?%s*{%s*"[^"\n]*"%s*:') ~= nil
-    or find(text, "^%s*[%[{]") ~= nil and find(text, "[%]}]%s*$") ~= nil
+  local first = find(text, "%S")
+  if not first or not find(text, "^[%[{]", first) then return false end
+  return find(text, '^%[?%s*{%s*"[^"\n]*"%s*:', first) ~= nil or find(text, "[%]}]%s*$") ~= nil
 end
 
 --- Values of a text, JSON or prose.
