@@ -18,6 +18,9 @@
 #define MARSHAL_DEPTH_MAX  64        /* of tables in tables */
 #define MARSHAL_BYTES_MORE ((size_t)16 << 20)   /* that copies may take beyond what a script leaves of its memory */
 
+/* Places in the program's list of a call; callbacks stand from 1. */
+enum { PLACE_DRAFT = 0, PLACE_HOST = -1, PLACE_BOX = -2 };
+
 extern const BindType BIND_SANDBOX;
 
 /* One call into a sandbox, with the parts of the program that the sandbox may use until it ends. */
@@ -81,6 +84,9 @@ extern const char BIND_LIMIT_HINT;
 const char *bind_push_limit_hint(lua_State *L);
 /* Pushes the function host(what, word) of the sandbox's creation, valid in every call. */
 void  bind_push_host(lua_State *L, SandboxHandle *sandbox);
+
+/* ---- sandbox_call.c ---- */
+
 /* Begins a call of the sandbox at 1 with the arguments from `first` to the top. May
    raise; then no call has begun. */
 void  bind_begin_call(lua_State *L, SandboxCall *call, SandboxHandle *sandbox, int first);

@@ -163,8 +163,6 @@ SandboxEnd outcome_note_text(Sandbox *sandbox, SandboxEnd end, const char *code,
 
 #define THREAD_FLAGS(L) (*(uintptr_t *)lua_getextraspace(L))
 
-/* The state's allocator; user is the sandbox. */
-void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
 int64_t guard_now(const Sandbox *sandbox);   /* microseconds */
 /* Sets the hook of `L`, which is about to run. */
 void  guard_enter(Sandbox *sandbox, lua_State *L);
@@ -192,10 +190,19 @@ int   guard_yield(lua_State *L, lua_KContext context, lua_KFunction go_on);
 void  guard_charge_catch(lua_State *L);
 /* Compares the limits at once, whatever credit remains: before work of unknown cost. */
 void  guard_look_now(lua_State *L);
+
+/* ---- guard_memory.c ---- */
+
+/* The state's allocator; user is the sandbox. */
+void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
 /* Pushes a userdata to which block_limit does not apply. */
 void *guard_block(lua_State *L, size_t size, int user_values);
 /* The same for this layer's own work. */
 void *guard_scratch(lua_State *L, size_t size);
+/* Lets the next instruction look at the limits. */
+void  guard_arm(Sandbox *sandbox);
+/* True while Lua calls a finalizer, or closes. */
+bool  guard_calls_finalizer(const Sandbox *sandbox);
 
 /* ---- landing.c ---- */
 

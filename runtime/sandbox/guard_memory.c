@@ -1,0 +1,274 @@
+/*
+** The sandbox's allocator: what a script's memory costs, and what it tells of the script.
+**
+** Single instructions may be dear: `a < b` on two strings of 4 MiB of zero bytes
+** takes 40 ms in Lua's own comparison, `s | 1` parses all of s. Nothing charges
+** for those. So the allocator knows the longest living string, and the hook comes
+** the sooner the longer it is: what lies between two hooks costs 50 ms at most,
+** whatever the instructions are. To know the strings among the blocks that are
+** freed, blocks from STRING_BIG on carry their kind in front:
+**
+**      | kind, 16 bytes | what Lua sees ...
+**
+** Tables have the same weakness. Numbers as keys are hashed by their remainder,
+** so a script can have all of them in one chain; and when the table grows, each
+** is sought along it before it is put in: 5 s for 65,536 of them, in one
+** instruction. A table may grow as far as that, at its worst, takes no longer
+** than the deadline. The hash part is known by its size, 24 bytes for each of 2^n
+** keys, and by the half of it that is there already.
+*/
+#include <assert.h>
+#include <string.h>
+
+#include "sandbox/sandbox_state.h"
+
+#define STRING_BIG     ((size_t)8192)
+#define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */
+#define HEAD           ((size_t)16)
+#define KEY_BYTES      ((size_t)24)   /* a key and its value in a hash part */
+#define KEYS_LEAST     ((size_t)8192) /* may always be: 20 ms */
+#define GROWTH_UNIT    2800           /* keys * keys that are rehashed in a microsecond, at worst */
+#define KIND_HASH      (-1)
+#define FAILURE_UNITS  10000          /* a failed allocation, beside 1/64 of the bytes in use: Lua collected for it */
+#define CLOSURE_FEW    20             /* words of a closure that is charged by its bytes alone: 16 variables */
+#define CLOSURE_SQUARE 5              /* variables * variables in a unit's time */
+#define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
+#define PART_BIG       ((size_t)256 << 10)
+
+Sandbox *sandbox_of(lua_State *L) {
+  void *user;
+  return lua_getallocf(L, &user) == guard_allocate ? user : NULL;
+}
+
+/* Lets the running thread's hook come after `count` instructions. Safe within the allocator: it touches numbers only. */
+static void hook_after(Sandbox *sandbox, int count) {
+  lua_State *L = sandbox->current;
+  if (L != NULL && lua_gethookcount(L) != count) lua_sethook(L, lua_gethook(L), LUA_MASKCOUNT, count);
+}
+
+COLD void guard_arm(Sandbox *sandbox) {
+  sandbox->armed = true;
+  hook_after(sandbox, 1);
+}
+
+/* True while Lua calls a finalizer, or closes: it stops the collector meanwhile, and
+   nothing else here does. (A plain read, although an allocator may not call Lua.) */
+bool guard_calls_finalizer(const Sandbox *sandbox) {
+  return sandbox->L != NULL && lua_gc(sandbox->L, LUA_GCISRUNNING) <= 0;
+}
+
+static int class_of(size_t size) {
+  int class = 0;
+  while (size > 1) {
+    size >>= 1;
+    class++;
+  }
+  return class;
+}
+
+/* A string came (+1) or went (-1): how far apart may hooks be? */
+static COLD void note_string(Sandbox *sandbox, size_t size, int change) {
+  sandbox->strings[class_of(size)] += (uint32_t)change;
+  int longest = STRING_CLASSES - 1;
+  while (longest > 0 && sandbox->strings[longest] == 0) longest--;
+  int64_t count = longest > 0 ? STRING_WORK >> (longest + 1) : HOOK_INSTRUCTIONS;
+  count = count < 1 ? 1 : count > HOOK_INSTRUCTIONS ? HOOK_INSTRUCTIONS : count;
+  if (!holds(sandbox, GUARD_LONG)) count = HOOK_INSTRUCTIONS;
+  bool sooner = count < sandbox->hook_count;
+  sandbox->hook_count = (int)count;
+  if (sooner && !sandbox->armed) hook_after(sandbox, sandbox->hook_count);
+}
+
+/* Keys of a hash part that a block of this size may hold; 0: it is not a hash part. */
+static size_t keys_of(size_t size) {
+  size_t keys = size / KEY_BYTES;
+  return size % KEY_BYTES == 0 && keys >= KEYS_LEAST && (keys & (keys - 1)) == 0 ? keys : 0;
+}
+
+/* May a table grow to so many keys? */
+static bool may_grow(const Sandbox *sandbox, size_t keys) {
+  if (sandbox->current == NULL || keys <= KEYS_LEAST || sandbox->hashes[class_of(keys) - 1] == 0) return true;
+  uint64_t time = limits_time(&sandbox->limits);
+  return time == 0 || (uint64_t)keys * keys / GROWTH_UNIT <= time || !holds(sandbox, GUARD_GROWTH);
+}
+
+/* An allocator cannot stop the script: its next instruction does. */
+static inline void spend(Sandbox *sandbox, int64_t units) {
+  sandbox->credit -= units;
+  if (sandbox->credit < 0 && !sandbox->armed) guard_arm(sandbox);
+}
+
+/* Refuses a block of `size` bytes: notes why, and charges for the collection that Lua tries before it gives up. Returns
+   NULL, the allocator's failure. `by_host`: the host's allocator failed, not the limit. */
+static COLD void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
+  sandbox->reached_memory = !by_host;
+  sandbox->refused_growth = false;
+  sandbox->refused_size = size;
+  if (sandbox->current != NULL && holds(sandbox, GUARD_FAILURE)) {
+    spend(sandbox, FAILURE_UNITS + (int64_t)(sandbox->memory_used / 64));
+  }
+  return NULL;
+}
+
+static void *refuse_growth(Sandbox *sandbox, size_t size) {
+  refuse(sandbox, size, false);
+  sandbox->refused_growth = true;
+  return NULL;
+}
+
+/* Does each run of a script allocate this block? Fuel must repeat, and what the
+   collector has come by until then does not: that goes by addresses. So a short
+   string, which Lua finds again unless it was collected, is not charged, nor are the
+   parts of objects: stacks, which collecting shrinks, and those of tables, which
+   cost the instructions that fill them. Unless they are big. */
+static bool is_in_each_run(bool new_object, int kind, size_t size) {
+  if (!new_object) return size >= PART_BIG;
+  return kind != LUA_TSTRING || size > STRING_SHORT;
+}
+
+static void charge_memory(Sandbox *sandbox, size_t size) {
+  if (sandbox->current == NULL || !holds(sandbox, GUARD_BYTES)) return;
+  spend(sandbox, 2 + (int64_t)(size / 64));
+}
+
+/* To make a closure, Lua seeks each of its variables among the open ones. Few take no time. */
+static void charge_closure(Sandbox *sandbox, size_t size) {
+  size_t variables = size / sizeof(void *);
+  if (sandbox->current == NULL || variables <= CLOSURE_FEW || !holds(sandbox, GUARD_BYTES)) return;
+  spend(sandbox, (int64_t)(variables * variables / CLOSURE_SQUARE));
+}
+
+static size_t head_of(size_t size) {
+  return size >= STRING_BIG ? HEAD : 0;
+}
+
+static void free_block(Sandbox *sandbox, char *block, size_t size) {
+  if (reserve_owns(&sandbox->reserve, block)) {
+    reserve_give_back(&sandbox->reserve, block);
+  } else {
+    size_t head = head_of(size);
+    sandbox->memory.allocate(sandbox->memory.user, block - head, size + head, 0);
+  }
+}
+
+/* Moves a block of Lua's between one with a head and one without, or resizes it.
+   The kind is kept; small blocks need none. */
+static void *resize(Sandbox *sandbox, char *block, size_t old_size, size_t new_size, int kind) {
+  const Memory *memory = &sandbox->memory;
+  size_t old_head = head_of(old_size), new_head = head_of(new_size);
+  bool reserved = block != NULL && reserve_owns(&sandbox->reserve, block);
+  if (reserved && new_size <= old_size) return block;
+  if (!reserved && (old_size == 0 || old_head == new_head)) {
+    char *start = block != NULL ? block - old_head : NULL;
+    size_t old_total = block != NULL ? old_size + old_head : 0;
+    char *base = memory->allocate(memory->user, start, old_total, new_size + new_head);
+    if (base == NULL) return NULL;
+    if (new_head != 0) *(int *)(void *)base = kind;
+    return base + new_head;
+  }
+  char *base = memory->allocate(memory->user, NULL, 0, new_size + new_head);
+  if (base == NULL) return NULL;
+  if (new_head != 0) *(int *)(void *)base = kind;
+  memcpy(base + new_head, block, old_size < new_size ? old_size : new_size);
+  free_block(sandbox, block, old_size);
+  return base + new_head;
+}
+
+/* A block for the call of a finalizer, after it was refused: without one the object's
+   memory would never be released. NULL if this is another call. */
+static COLD void *take_reserve(Sandbox *sandbox, char *block, size_t old_size, size_t new_size) {
+  if (new_size >= STRING_BIG || !guard_calls_finalizer(sandbox)) return NULL;
+  char *base = reserve_take(&sandbox->reserve, new_size);
+  if (base == NULL || block == NULL) return base;
+  memcpy(base, block, old_size);
+  free_block(sandbox, block, old_size);
+  return base;
+}
+
+static int kind_of(const char *block, size_t size) {
+  size_t head = head_of(size);
+  return block != NULL && head != 0 ? *(const int *)(const void *)(block - head) : 0;
+}
+
+/* A block of Lua's came (+1) or went (-1). */
+static void note_block(Sandbox *sandbox, size_t size, int kind, int change) {
+  if (kind == LUA_TSTRING) note_string(sandbox, size, change);
+  if (kind == KIND_HASH) sandbox->hashes[class_of(keys_of(size))] += (uint32_t)change;
+}
+
+static void *release(Sandbox *sandbox, char *block, size_t size) {
+  if (block == NULL) return NULL;
+  note_block(sandbox, size, kind_of(block, size), -1);
+  sandbox->memory_used -= size;
+  free_block(sandbox, block, size);
+  return NULL;
+}
+
+static bool is_over_limit(const Sandbox *sandbox, size_t old_size, size_t new_size) {
+  if (new_size <= old_size) return false;
+  size_t more = new_size - old_size;
+  if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) return true;
+  return more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more;
+}
+
+/* ---- objects with a number (number.h): small, and never resized ---- */
+
+static void *new_numbered(Sandbox *sandbox, size_t size) {
+  assert(size < STRING_BIG);
+  bool over = is_over_limit(sandbox, 0, size);
+  if (!over) charge_memory(sandbox, size);
+  char *base = over ? NULL : sandbox->memory.allocate(sandbox->memory.user, NULL, 0, size + NUMBER_SIZE);
+  if (base == NULL) {
+    base = take_reserve(sandbox, NULL, 0, size);
+    if (base == NULL) return refuse(sandbox, size, !over);
+    sandbox->memory_used += size;
+    return base;
+  }
+  assert(((uintptr_t)base & 15) == 0);
+  *(uint64_t *)(void *)base = ++sandbox->objects;
+  sandbox->memory_used += size + NUMBER_COST;
+  return base + NUMBER_SIZE;
+}
+
+static void *release_numbered(Sandbox *sandbox, char *block, size_t size) {
+  sandbox->memory_used -= size + NUMBER_COST;
+  sandbox->memory.allocate(sandbox->memory.user, block - NUMBER_SIZE, size + NUMBER_SIZE, 0);
+  return NULL;
+}
+
+/* For a new block Lua hands over the kind of what it is for as the old size; a
+   string is never resized. */
+void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  Sandbox *sandbox = user;
+  int kind = block == NULL ? (int)old_size : 0;
+  if (block == NULL && kind == LUA_TFUNCTION) charge_closure(sandbox, new_size);
+  if (block == NULL && number_is_for(kind)) return new_numbered(sandbox, new_size);
+  if (new_size == 0 && number_is_before(block)) return release_numbered(sandbox, block, old_size);
+  if (block == NULL) old_size = 0;
+  if (new_size == 0) return release(sandbox, block, old_size);
+  if (block == NULL && kind == 0 && keys_of(new_size) != 0) kind = KIND_HASH;
+  if (kind == KIND_HASH && !may_grow(sandbox, keys_of(new_size))) return refuse_growth(sandbox, new_size);
+  bool over = is_over_limit(sandbox, old_size, new_size);
+  if (!over && is_in_each_run(block == NULL && kind > 0, kind, new_size)) charge_memory(sandbox, new_size);
+  int old_kind = kind_of(block, old_size);
+  void *result = over ? NULL : resize(sandbox, block, old_size, new_size, kind);
+  if (result == NULL) result = take_reserve(sandbox, block, old_size, new_size);
+  if (result == NULL) return refuse(sandbox, new_size, !over);
+  sandbox->memory_used += new_size - old_size;
+  note_block(sandbox, old_size, old_kind, -1);
+  if (kind != LUA_TSTRING || new_size >= STRING_BIG) note_block(sandbox, new_size, kind, 1);
+  return result;
+}
+
+void *guard_block(lua_State *L, size_t size, int user_values) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (size <= sandbox->block_limit) return lua_newuserdatauv(L, size, user_values);
+  sandbox->wide = true;
+  void *result = lua_newuserdatauv(L, size, user_values);
+  sandbox->wide = false;
+  return result;
+}
+
+void *guard_scratch(lua_State *L, size_t size) {
+  return guard_block(L, size, 0);
+}
