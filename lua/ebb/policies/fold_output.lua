@@ -14,7 +14,7 @@ return {
   options = {
     keep = { type = "integer", default = 0, min = 0, help = results.options.keep.help },
     users = results.options.users,
-    similar = { type = "integer", default = 8, min = 0,
+    similar = { type = "integer", default = 20, min = 0,
       help = "lines in a row, alike but for numbers, from which on most are left out; 0: never" },
     list = { type = "integer", default = 40, min = 0,
       help = "lines or items from which on of a list only the ends and what differs stay; 0: never" },
@@ -33,7 +33,7 @@ another policy usually comes after it.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]=],
-  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 900 --policy fold_output]],
+  example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 900 --policy fold_output:similar=8]],
 
   ---@param draft ebb.Draft
   ---@param options ebb.Folding
