@@ -225,17 +225,31 @@ static int push_walk(lua_State *L) {
   return 3;
 }
 
-/* Many keys that are sorted, in a userdata: a slice may end between two rounds. */
+/* Many keys that are sorted, in a userdata: a slice may end before they are read, between two rounds, and before they
+   are written. */
 typedef struct Sorting {
-  size_t count, bytes, run;
+  size_t count, bytes, run;  /* run 0: they are not read yet */
   Key *from, *to;
   Key keys[];                /* 2 * count */
 } Sorting;
 
 static int go_on_pairs(lua_State *L, int status, lua_KContext context);
 
+/* Reads the keys of the list at 2, which holds the bytes of strings. */
+static void read_keys(lua_State *L, Sorting *s) {
+  for (size_t i = 0; i < s->count; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    s->keys[i] = key_at(L, -1, (lua_Integer)i + 1);
+    s->bytes += s->keys[i].size;
+    lua_pop(L, 1);
+  }
+  s->run = 1;
+  guard_charge(L, s->bytes / 32);
+}
+
 /* (table, list, sorting) -> as pairs; the list gets the order of the keys. */
 static int sort_many(lua_State *L, Sorting *s) {
+  if (s->run == 0) read_keys(L, s);
   while (s->run < s->count) {
     bool paused = guard_pause(L, cost_of_merge(s->count, s->bytes));
     merge_all(s->from, s->to, s->count, s->run);
@@ -280,15 +294,8 @@ static int walk_many(lua_State *L, lua_Integer *paid) {
   size_t count = push_list(L, paid);
   if (!holds(sandbox_of(L), GUARD_ORDER)) return push_walk(L);
   Sorting *s = guard_scratch(L, sizeof *s + 2 * count * sizeof *s->keys);
-  *s = (Sorting){.count = count, .run = 1, .from = s->keys, .to = s->keys + count};
-  for (size_t i = 0; i < count; i++) {
-    lua_rawgeti(L, 2, (lua_Integer)i + 1);
-    s->keys[i] = key_at(L, -1, (lua_Integer)i + 1);      /* the list holds the bytes */
-    s->bytes += s->keys[i].size;
-    lua_pop(L, 1);
-  }
-  guard_charge(L, s->bytes / 32);
-  return sort_many(L, s);
+  *s = (Sorting){.count = count, .from = s->keys, .to = s->keys + count};
+  return guard_pause(L, 0) ? guard_yield(L, 0, go_on_pairs) : sort_many(L, s);
 }
 
 /* pairs of a table without __pairs, at 1. */
