@@ -40,7 +40,7 @@ Sandbox *sandbox_of(lua_State *L) {
   return lua_getallocf(L, &user) == guard_allocate ? user : NULL;
 }
 
-/* Lets the running thread's hook come after `count` instructions. Safe within the allocator: it touches numbers only. */
+/* Lets the running thread's hook come after `count` instructions. Safe within the allocator: only numbers change. */
 static void hook_after(Sandbox *sandbox, int count) {
   lua_State *L = sandbox->current;
   if (L != NULL && lua_gethookcount(L) != count) lua_sethook(L, lua_gethook(L), LUA_MASKCOUNT, count);
