@@ -35,6 +35,7 @@ local OTHERS = {
   ["lua/ebb/windows/model_text.lua REASON_MAX"] = "what is shown",
   ["lua/ebb/windows/markup_read.lua NODES_MAX"] = "elements.NODES_MAX",
   ["lua/ebb/policies/digest/values.lua LENGTH_MAX"] = "longer strings are prose",
+  ["lua/ebb/policies/digest/values.lua QUOTE_MAX"] = "longer quotes are prose",
   ["lua/ebb/policies/digest/values.lua LABEL_MAX"] = "what is shown",
   ["lua/ebb/trim/options.lua TOKENS_MAX"] = "budget.max",
   ["runtime/codec/image_header.c HEAD_MAX"] = "a header",
