@@ -313,7 +313,7 @@ end)
 call("queries of a draft", function(world)
   local draft = world.draft
   return { draft:count(), draft:tokens(), draft:marked "pinned", draft:range("user", 1, 2), draft:recent("user", 1),
-    draft:active(), draft:where { role = "user" }, core.draft.info(draft) }
+    draft:active(), draft:where { role = "user" }, draft:shows { "rain" }, core.draft.info(draft) }
 end, drafted)
 call("draft.ledger", function(world)
   local ledger = core.draft.ledger(world.draft)
@@ -465,11 +465,13 @@ call("recent", function(world) return world.chat:recent({ "user", "assistant" },
 call("range", function(world) return world.chat:range("user", 1, 2) end)
 call("batch", function(world) return { world.chat:batch(1), world.chat:batch(0):active() } end)
 call("common_ends", function(world) return core.common_ends(world.chat, world.chat:batch(0)) end)
+call("shows", function(world) return world.chat:shows { "rain", "zebra" } end)
+call("recall", function(world) return world.chat:recall "r1-8" end)
 call("diff", function(world) return world.chat:diff("begin", 1) end)
 call("batch's queries", function(world)
   local batch = world.chat:batch(0)
   return { batch:count(), batch:tokens(), batch:marked "pinned", batch:range("user", 1, 2), batch:recent("user", 1),
-    batch:where { role = "user" } }
+    batch:where { role = "user" }, batch:shows { "rain" } }
 end)
 call("selection", function(world)
   local selection = world.chat:where { role = { "user", "assistant" } }
