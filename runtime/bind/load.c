@@ -54,8 +54,9 @@ static size_t size_field(lua_State *L, int options, const char *name, size_t oth
 }
 
 static int refuse_document(lua_State *L, const char *name, const DocumentError *error) {
-  lua_pushfstring(L, "%s:%I:%I: expected %s", name, (lua_Integer)error->place.line, (lua_Integer)error->place.byte,
-                  error->expected);
+  bool is_full = error->status == STATUS_MEMORY;
+  lua_pushfstring(L, "%s:%I:%I: %s%s", name, (lua_Integer)error->place.line, (lua_Integer)error->place.byte,
+                  is_full ? "not enough memory" : "expected ", is_full ? "" : error->expected);
   if (error->path[0] != '\0') lua_pushfstring(L, "%s at %s", lua_tostring(L, -1), error->path);
   return bind_refuse(L, status_code(error->status), lua_tostring(L, -1));
 }
