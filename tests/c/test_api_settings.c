@@ -219,7 +219,7 @@ static void policies_are_listed_and_unloaded(void **state) {
   const char *begin = "[{\"builtIn\":false,\"name\":\"mine\",\"options\":{\"n\":{\"default\":3,\"min\":1,";
   assert_memory_equal(json.bytes, begin, strlen(begin));
   assert_non_null(strstr(json.bytes, "\"only\":{\"default\":[],\"type\":\"list\"}},\"summary\":\"drops\"}"));
-  assert_non_null(strstr(json.bytes, "{\"builtIn\":true,\"name\":\"keep_recent\",\"options\":{\"keep\":{\"default\":"));
+  assert_non_null(strstr(json.bytes, "{\"builtIn\":true,\"name\":\"keep_recent\",\"options\":{\"idle\":{\"default\":"));
   must(trim(chat, "mine", "{\"budget\":300}", NULL));
   must(ebb_policy_unload(runtime, "mine"));
   refused(trim(chat, "mine", "{\"budget\":200}", NULL), EBB_UNKNOWN_NAME, "mine");

@@ -114,6 +114,11 @@ local function text_of(n)
   return ("w"):rep(1 + n % 40)
 end
 
+--- The text of a result, often long enough to get smaller.
+local function result_of(random)
+  return random(2) == 1 and text_of(random(99)) or ("line of the result\n"):rep(random(60))
+end
+
 --- A valid list in openai's form: parallel calls, ids used again, reasoning, images.
 local function openai_list(random)
   local list = {}
@@ -135,7 +140,7 @@ local function openai_list(random)
       end
       add { role = "assistant", content = json.null, tool_calls = calls }
       for i = #calls, 1, -1 do
-        add { role = "tool", tool_call_id = calls[i].id, content = text_of(random(99)) }
+        add { role = "tool", tool_call_id = calls[i].id, content = result_of(random) }
       end
     end
   end
@@ -149,7 +154,7 @@ local function anthropic_list(random)
     local parts = {}
     if i % 2 == 1 then
       for k = #open, 1, -1 do
-        parts[#parts + 1] = { type = "tool_result", tool_use_id = open[k], content = "r" }
+        parts[#parts + 1] = { type = "tool_result", tool_use_id = open[k], content = result_of(random) }
       end
       if #open == 0 or random(2) == 1 then parts[#parts + 1] = { type = "text", text = text_of(random(99)) } end
       open = {}
@@ -193,6 +198,7 @@ local SPECS = {
   { "prune_messages", reasoning = "all", tool_calls = { "all" } },
   { "clear_tool_uses", keep = 0, trigger = { tool_uses = 1 }, clear_tool_inputs = true },
   { "trim_messages", strategy = "first", allow_partial = true },
+  { "mask_results", keep = 0, step = 1 }, { "shrink_results", keep = 0, step = 1, head = 8, tail = 8 },
   { "summarize", keep = 1 }, { "summarize", keep = 0, role = "assistant" },
 }
 
@@ -205,12 +211,16 @@ local function summary() return "In short." end
 --- How often each policy has changed something.
 local worked = {}
 
+--- Policies that others do the work for.
+local WORKERS = { agent = { digest = true, fold_output = true } }
+
 local function trim(chat, spec, random)
   local model = spec[1] == "summarize" and summary or nil
   local report = chat:trim { budget = random(0, chat:tokens()), policy = { spec, "keep_recent" }, model = model }
   worked[spec[1]] = worked[spec[1]] or 0
   for _, run in ipairs(report and report.ledger:runs() or {}) do
-    if run.by == spec[1] then worked[spec[1]] = worked[spec[1]] + 1 end
+    local workers = WORKERS[spec[1]] or {}
+    if run.by == spec[1] or workers[run.by] then worked[spec[1]] = worked[spec[1]] + 1 end
   end
 end
 

@@ -23,6 +23,7 @@ local ACTS = {
   count = { "count F --by message" },
   check = { "check F --dialect anthropic --json" },
   inspect = { "inspect F" },
+  recall = { "recall r1-1000000 F --tokens 1000 -o O" },
   diff = { "diff F G" },
   repl = { "repl F <D/lines" },
 }

@@ -14,8 +14,8 @@ local lua_completion = {}
 --- The fields that lua/ebb/meta declares; methods are in core.methods.
 lua_completion.fields = {
   Message = {
-    "index", "seq", "role", "spelling", "window", "obsolete", "content", "text", "parts", "calls", "call", "tokens",
-    "age", "marks", "unit", "id", "name", "timestamp", "metadata", "reasoning", "json",
+    "index", "seq", "role", "spelling", "window", "obsolete", "content", "text", "parts", "calls", "call", "answers",
+    "tokens", "age", "marks", "unit", "id", "name", "timestamp", "metadata", "reasoning", "json",
   },
   Unit = { "messages", "first", "count", "tokens", "role", "open", "pending", "guarded", "age" },
   Turn = { "messages", "first", "count", "tokens", "age" },
