@@ -1,6 +1,8 @@
 /*
 ** Ledgers: userdata with a reference to a Ledger, and the conversation of its messages as user value.
 */
+#include <string.h>
+
 #include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/handle.h"
@@ -259,6 +261,32 @@ static int l_explain(lua_State *L) {
   return 1;
 }
 
+/* appended(conversation, first, last) -> the seqs between them of messages that were appended on the way to the
+   current batch, in order */
+static int l_appended(lua_State *L) {
+  lua_settop(L, 3);
+  const Conversation *conversation = bind_check_conversation(L, 1)->conversation;
+  lua_Integer count = store_count(conversation_store(conversation));
+  lua_Integer first = bind_integer(L, 2, "first", 1, INT64_MAX), last = bind_integer(L, 3, "last", 1, INT64_MAX);
+  if (last > count) last = count;
+  lua_newtable(L);
+  if (first > last) return 1;
+  size_t size = (size_t)(last - first) + 1;
+  uint8_t *marks = lua_newuserdatauv(L, size, 0);
+  memset(marks, 0, size);
+  Memory memory = bind_memory(L);
+  Status status = explain_appended(conversation, (MessageId)first, (MessageId)last, &memory, marks);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "appended");
+  lua_Integer found = 0;
+  for (size_t i = 0; i < size; i++) {
+    if (marks[i] == 0) continue;
+    lua_pushinteger(L, first + (lua_Integer)i);
+    lua_rawseti(L, 4, ++found);
+  }
+  lua_settop(L, 4);
+  return 1;
+}
+
 void bind_open_ledger(lua_State *L) {
   static const BindMethod methods[] = {
     {"runs", l_runs, "", CHARGE_LIST},
@@ -274,5 +302,10 @@ void bind_open_ledger(lua_State *L) {
   };
   bind_type(L, &BIND_LEDGER, l_index, l_length, l_free);
   bind_methods(L, &BIND_LEDGER, methods);
+  static const BindMethod functions[] = {
+    {"appended", l_appended, "conversation first last", CHARGE_LIST},
+    BIND_END,
+  };
   bind_methods(L, &BIND_CONVERSATION, of_conversation);
+  bind_functions(L, "core", functions);
 }

@@ -96,6 +96,52 @@ static uint32_t find_path(const History *history, uint32_t *path) {
   return count;
 }
 
+/* The messages from `first` to `last`, with a byte for each. */
+typedef struct {
+  MessageId first, last;
+  uint8_t *marks;
+} MessageRange;
+
+static void set_mark(MessageRange *range, MessageId id, uint8_t mark) {
+  if (id >= range->first && id <= range->last) range->marks[id - range->first] = mark;
+}
+
+/* Marks what a list got from place `from` on, up to `end`. */
+static void mark_places(const Sequence *list, uint32_t from, uint32_t end, MessageRange *range) {
+  assert(end <= sequence_count(list));
+  for (uint32_t place = from; place < end; place++) set_mark(range, sequence_at(list, place), 1);
+}
+
+/* Takes the marks from what the edits of a ledger put into the list. */
+static void unmark_edits(const Ledger *ledger, MessageRange *range) {
+  for (uint32_t i = 0; ledger != NULL && i < ledger_run_count(ledger); i++) {
+    LedgerRun run = ledger_run(ledger, i);
+    if (run.replacement != 0) set_mark(range, run.replacement, 0);
+    for (uint32_t k = 0; run.action == ACTION_INSERTED && k < run.count; k++) set_mark(range, run.first + k, 0);
+  }
+}
+
+Status explain_appended(const Conversation *conversation, MessageId first, MessageId last, const Memory *memory,
+                        uint8_t *appended) {
+  const History *history = conversation_history(conversation);
+  MessageRange range = {first, last, appended};
+  size_t room = history_count(history);
+  uint32_t *path = memory_new_array(memory, room, sizeof *path);
+  if (path == NULL) return STATUS_MEMORY;
+  uint32_t count = find_path(history, path);
+  bool is_oldest = true;
+  for (uint32_t i = 0; i < count; i++) {
+    const Sequence *list = history_list(history, path[i]);
+    if (list == NULL) continue;
+    uint32_t end = i + 1 < count ? history_batch(history, path[i + 1]).parent_length : sequence_count(list);
+    mark_places(list, is_oldest ? 0 : history_batch(history, path[i]).born, end, &range);
+    is_oldest = false;
+  }
+  for (uint32_t i = 0; i < count; i++) unmark_edits(history_ledger(history, path[i]), &range);
+  memory_free(memory, path, room * sizeof *path);
+  return STATUS_OK;
+}
+
 Status explain_message(const Conversation *conversation, MessageId id, Explanation *explanation) {
   const History *history = conversation_history(conversation);
   size_t room = history_count(history);

@@ -35,4 +35,11 @@ typedef struct Explanation {
 Status explain_message(const Conversation *conversation, MessageId id, Explanation *explanation);
 void   explanation_free(Explanation *explanation);
 
+/* Marks those of the messages from `first` to `last` that were appended on the path, not put there by an edit:
+   `appended` has a byte for each of them, which becomes 1, and is all 0 before. Of what was appended before pruned
+   batches, what the oldest list shows. O(path + ledgers of the path + log n for each message appended).
+   STATUS_MEMORY. */
+Status explain_appended(const Conversation *conversation, MessageId first, MessageId last, const Memory *memory,
+                        uint8_t *appended);
+
 #endif

@@ -386,7 +386,8 @@ local FUNCTIONS = {
 --- What the tables above do not name, and why.
 local ELSEWHERE = {
   -- What public methods call: measured as these.
-  ["core.common"] = "ebb.replay", ["core.best_cuts"] = "ebb.replay", ["core.runs"] = "ebb.replay",
+  ["core.appended"] = "Conversation:recall", ["core.common"] = "ebb.replay",
+  ["core.best_cuts"] = "ebb.replay", ["core.runs"] = "ebb.replay",
   ["core.counter.calibrated"] = "Conversation:trim",
   ["core.counter.plain"] = "Conversation:trim", ["core.counter.recount"] = "Conversation:recount",
   ["core.counter.tokens"] = "Conversation:tokens", ["core.draft.by"] = "Conversation:trim",

@@ -74,6 +74,29 @@ describe("chat:recall", function()
     assert.is_nil(text:find("question 30 ", 1, true))
   end)
 
+  it("gives what was appended on the way here, not what edits or other branches put there", function()
+    local chat = helper.conversation "u1 a2 u3 a4"
+    local function seqs()
+      local list = {}
+      for i, message in ipairs(select(2, chat:recall "r1-99")) do
+        list[i] = message.seq
+      end
+      return table.concat(list, " ")
+    end
+    chat:insert(2, { role = "user", content = "inserted" })      -- seq 5
+    chat:truncate { keep_last = 1 }
+    local first = chat:stats().current_batch_index
+    assert.equal("1 2 3", seqs())
+    chat:rollback(0)
+    chat:append { role = "user", content = "appended" }          -- seq 6
+    chat:truncate { keep_last = 1 }
+    assert.equal("1 2 3 4", seqs())
+    chat:rollback(first)
+    assert.equal("1 2 3", seqs())
+    chat:prune()
+    assert.equal("4", seqs())
+  end)
+
   it("leaves out the notes of earlier cuts", function()
     local chat = trimmed()
     for i = 1, 20 do chat:append { role = "user", content = ("more %d of W-%d "):format(i, i):rep(5) } end

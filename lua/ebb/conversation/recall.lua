@@ -72,20 +72,15 @@ local function place_of(all, seq)
   return low
 end
 
---- Did a policy put it there, or was it never in a batch that led to the current one?
-local function is_own(explanation)
-  local born = explanation.events[1] or explanation
-  return explanation.action ~= "absent" and born.action ~= "inserted"
-end
-
---- The messages with these seqs that the list once showed: those that it no longer shows, or else all.
+--- The messages with these seqs that the list once showed, but for those that edits put there: those that it no
+--- longer shows, or else all.
 local function messages_of(chat, first, last)
   local all, gone, shown = chat:all(), {}, {}
-  for i = place_of(all, first), #all do
-    local message = all[i]
-    if message.seq > last then break end
-    local explanation = chat:explain(message)
-    if is_own(explanation) then
+  local place = place_of(all, first)
+  for _, seq in ipairs(core.appended(chat, first, last)) do
+    while place <= #all and all[place].seq < seq do place = place + 1 end
+    local message = all[place]
+    if message and message.seq == seq then
       local list = message.index and shown or gone
       list[#list + 1] = message
     end
