@@ -24,7 +24,7 @@ export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 passed=0
 failed=0
 top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
+trap 'if [ "$BASHPID" = $$ ]; then rm -rf "$top"; fi' EXIT     # not in a child that a signal ends before its exec
 mkfifo "$top/never"
 exec 9<>"$top/never"
 chat=$top/chat.jsonl
