@@ -13,14 +13,25 @@
 
 /* ---- names ---- */
 
+static int raise_unknown(lua_State *L, const char *name) {
+  const char *names[DIALECT_COUNT + 1] = {NULL}, *all = "dialects are";
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    names[i] = dialect_name((Dialect)i);
+    all = lua_pushfstring(L, i == 0 ? "%s %s" : "%s, %s", all, names[i]);
+  }
+  const char *hint = bind_push_suggestion(L, name, names, all);
+  return bind_raise_argument(L, "unknown_name", hint, "no dialect '%s'", name);
+}
+
+/* The dialect that an argument names, or that of the messages; it has rules. */
 static Dialect dialect_at(lua_State *L, int index, const View *view) {
-  static const char *const names[] = {"openai", "anthropic", NULL};
   Dialect dialect;
-  if (lua_isnoneornil(L, index)) return dialect_detect(conversation_store(view->conversation), view->list);
-  const char *name = bind_string(L, index, NULL);
-  if (dialect_parse(bind_text(L, index), &dialect)) return dialect;
-  const char *hint = bind_push_suggestion(L, name, names, "there are rules for openai and anthropic");
-  bind_raise_argument(L, "unknown_name", hint, "no rules for the dialect '%s'", name);
+  if (lua_isnoneornil(L, index)) dialect = dialect_detect(conversation_store(view->conversation), view->list);
+  else if (!dialect_parse(bind_text(L, index), &dialect)) raise_unknown(L, bind_string(L, index, NULL));
+  if (dialect_form(dialect)->check == NULL) {
+    bind_raise_argument(L, "argument", "name a dialect that has rules", "no rules for the dialect '%s' yet",
+                        dialect_name(dialect));
+  }
   return dialect;
 }
 

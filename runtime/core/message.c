@@ -52,6 +52,10 @@ Text message_role_text(const Message *message) {
 
 ContentKind message_content_kind(const Message *message) { return (ContentKind)message->content_kind; }
 
+MessageForm message_form(const Message *message) {
+  return message->details == NULL ? FORM_CONTENT : (MessageForm)message->details->form;
+}
+
 Text message_text(const Message *message, Span span) {
   assert((uint64_t)span.at + span.size <= message->raw_size);
   return (Text){.bytes = message->raw + span.at, .size = span.size, .escaped = span.escaped};

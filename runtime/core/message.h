@@ -38,6 +38,10 @@ bool role_parse(Text text, Role *role);
    has no role, and its content is the window's id. */
 typedef enum ContentKind { CONTENT_NONE, CONTENT_STRING, CONTENT_PARTS, CONTENT_WINDOW } ContentKind;
 
+/* Where the contents of a message are: under "content" beside a role; under "parts"; or the
+   message is an item, which has no role and whose type says what it is. */
+typedef enum MessageForm { FORM_CONTENT, FORM_PARTS, FORM_ITEM } MessageForm;
+
 typedef enum PartKind {
   PART_TEXT, PART_IMAGE, PART_FILE, PART_AUDIO, PART_ASSET,
   PART_TOOL_USE, PART_TOOL_RESULT, PART_REASONING, PART_OTHER
@@ -86,6 +90,7 @@ typedef enum MessageField {
 
 typedef struct MessageShape {
   Role role;
+  MessageForm form;
   Span role_text;
   ContentKind content_kind;
   Span content;                  /* a string's inside, or the list as JSON */
@@ -106,6 +111,7 @@ Role        message_role(const Message *message);
 Text        message_raw(const Message *message);          /* its original JSON */
 uint32_t    message_tokens(const Message *message);       /* counted with the conversation's first counter */
 Text        message_role_text(const Message *message);    /* the role in its original spelling */
+MessageForm message_form(const Message *message);
 ContentKind message_content_kind(const Message *message);
 Text        message_content(const Message *message);      /* size 0 if absent */
 bool        message_is_window(const Message *message);    /* true for a window item */

@@ -60,6 +60,7 @@ typedef struct Details {
   uint8_t fields;            /* bit per MessageField */
   bool guessed;              /* part of its cost is a guess (store_note_guess) */
   bool has_timestamp;        /* it follows the fields */
+  uint8_t form;              /* MessageForm */
 } Details;
 
 static inline CallData *details_calls(Details *details) { return (CallData *)(void *)(details + 1); }

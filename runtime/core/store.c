@@ -171,11 +171,11 @@ static uint8_t field_bits(const MessageShape *shape) {
 static Status make_details(Store *store, Text raw, const MessageShape *shape, Details **result) {
   uint8_t bits = field_bits(shape);
   *result = NULL;
-  if (bits == 0 && !shape->has_timestamp && shape->call_count + shape->result_count + shape->part_count == 0) {
-    return STATUS_OK;
-  }
-  Details head = {.has_timestamp = shape->has_timestamp, .fields = bits, .call_count = shape->call_count,
-                  .result_count = shape->result_count, .part_count = shape->part_count};
+  bool plain = bits == 0 && !shape->has_timestamp && shape->form == FORM_CONTENT;
+  if (plain && shape->call_count + shape->result_count + shape->part_count == 0) return STATUS_OK;
+  Details head = {.has_timestamp = shape->has_timestamp, .form = (uint8_t)shape->form, .fields = bits,
+                  .call_count = shape->call_count, .result_count = shape->result_count,
+                  .part_count = shape->part_count};
   Details *details = store_allocate(store, details_size(&head));
   if (details == NULL) return STATUS_MEMORY;
   *details = head;

@@ -5,21 +5,7 @@
 
 #include "format/check_rules.h"
 
-/* By Dialect. */
-static const DialectRules RULE_SETS[DIALECT_COUNT] = {{"openai", check_openai}, {"anthropic", check_anthropic}};
-
 /* ---- names ---- */
-
-const char *dialect_name(Dialect dialect) { return RULE_SETS[dialect].name; }
-
-bool dialect_parse(Text name, Dialect *dialect) {
-  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
-    if (!text_equal(name, text_of(RULE_SETS[i].name))) continue;
-    *dialect = (Dialect)i;
-    return true;
-  }
-  return false;
-}
 
 /* By CheckCode. % in `says` is replaced by the subject. */
 static const struct {
@@ -75,58 +61,6 @@ Status check_describe(const Violation *violation, Buffer *out) {
   return status;
 }
 
-/* ---- which dialect ---- */
-
-typedef enum Sign { SIGN_NONE, SIGN_OPENAI, SIGN_ANTHROPIC } Sign;
-
-/* True for server_tool_use, web_search_tool_result, mcp_tool_use ... */
-static bool is_server_tool(const Message *message, Part part) {
-  Text type = part_type(message, part);
-  const char *end = type.bytes + type.size;
-  return (type.size > 9 && memcmp(end - 9, "_tool_use", 9) == 0) ||
-         (type.size > 12 && memcmp(end - 12, "_tool_result", 12) == 0);
-}
-
-static Sign sign_of_parts(const Message *message) {
-  Sign sign = SIGN_NONE;
-  for (uint32_t i = 0; i < message_part_count(message); i++) {
-    Part part = message_part(message, i);
-    CheckCode code;
-    Text type;
-    if (part.nested) continue;
-    if (part.kind == PART_OTHER) {
-      if (is_server_tool(message, part)) sign = SIGN_ANTHROPIC;
-      continue;
-    }
-    bool openai = !part_is_foreign(DIALECT_OPENAI, message, part, &code, &type);
-    bool anthropic = !part_is_foreign(DIALECT_ANTHROPIC, message, part, &code, &type);
-    if (openai && !anthropic) return SIGN_OPENAI;
-    if (anthropic && !openai) sign = SIGN_ANTHROPIC;
-  }
-  return sign;
-}
-
-static Sign sign_of(const Message *message) {
-  if (message_role(message) == ROLE_TOOL) return SIGN_OPENAI;
-  for (uint32_t i = 0; i < message_call_count(message); i++) {
-    if (!call_is_part(message, i)) return SIGN_OPENAI;
-  }
-  return sign_of_parts(message);
-}
-
-Dialect dialect_detect(const Store *store, const Sequence *list) {
-  Dialect dialect = DIALECT_OPENAI;
-  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) {
-      Sign sign = sign_of(store_message(store, walk.ids[i]));
-      if (sign == SIGN_OPENAI) return DIALECT_OPENAI;
-      if (sign == SIGN_ANTHROPIC) dialect = DIALECT_ANTHROPIC;
-    }
-  }
-  return dialect;
-}
-
 /* ---- checking ---- */
 
 void check_report_free(CheckReport *report) {
@@ -144,6 +78,7 @@ static void find_places(CheckReport *report, const Sequence *list) {
 
 Status check_list(Dialect dialect, const Store *store, const Sequence *list, CheckReport *report) {
   uint32_t count = sequence_count(list);
+  assert(dialect_form(dialect)->check != NULL);
   if (count == 0) return STATUS_OK;
   MessageId *ids = memory_new_array(&report->memory, count, sizeof *ids);
   if (ids == NULL) return STATUS_MEMORY;
@@ -155,7 +90,7 @@ Status check_list(Dialect dialect, const Store *store, const Sequence *list, Che
     }
   }
   calls_init(&checker.calls, report->memory);
-  Status status = RULE_SETS[dialect].run(&checker);
+  Status status = dialect_form(dialect)->check(&checker);
   assert(checker.count <= count);
   if (checker.count < count) find_places(report, list);
   calls_free(&checker.calls);

@@ -14,17 +14,7 @@
 #ifndef EBB_FORMAT_CHECK_H
 #define EBB_FORMAT_CHECK_H
 
-#include "core/sequence.h"
-
-typedef enum Dialect { DIALECT_OPENAI, DIALECT_ANTHROPIC } Dialect;
-#define DIALECT_COUNT 2
-
-const char *dialect_name(Dialect dialect);      /* "openai", "anthropic"; static */
-bool        dialect_parse(Text name, Dialect *dialect);
-/* Detects the dialect of the messages: openai if any message has a form that only openai
-   knows, else anthropic if one has a form that only anthropic knows, else openai.
-   O(messages). */
-Dialect     dialect_detect(const Store *store, const Sequence *list);
+#include "format/dialect.h"
 
 typedef enum CheckCode {
   CHECK_ORPHAN_RESULT,       /* answers no call of the previous assistant message */
@@ -72,8 +62,8 @@ typedef struct CheckReport {
 void        check_report_free(CheckReport *report);
 
 /* Fills `report`, whose `memory` must be set; free it also after a failure.
-   Items of windows are skipped: check the messages that replace them. STATUS_MEMORY.
-   O(messages and their parts). */
+   Items of windows are skipped: check the messages that replace them. The dialect must have
+   rules (DialectForm.check). STATUS_MEMORY. O(messages and their parts). */
 Status      check_list(Dialect dialect, const Store *store, const Sequence *list, CheckReport *report);
 
 #endif

@@ -9,25 +9,6 @@
 
 /* ---- forms of messages ---- */
 
-static bool contains(Text outer, Text inner) {
-  return inner.bytes >= outer.bytes && inner.bytes < outer.bytes + outer.size;
-}
-
-static bool is_part(const Message *message, Span span) {
-  return message_content_kind(message) == CONTENT_PARTS &&
-         contains(message_content(message), message_text(message, span));
-}
-
-bool call_is_part(const Message *message, uint32_t call) {
-  assert(call < message_call_count(message));
-  return is_part(message, message_call(message, call).name);
-}
-
-bool result_is_part(const Message *message, uint32_t result) {
-  assert(result < message_result_count(message));
-  return is_part(message, message_result(message, result).id);
-}
-
 bool message_is_legacy_call(const Message *message) {
   JsonValue call;
   return json_find(message_raw(message), "function_call", JSON_OBJECT, &call);
@@ -40,26 +21,11 @@ bool tool_answers(const Message *message, Text *id) {
   return true;
 }
 
-Text part_type(const Message *message, Part part) {
-  Text raw = message_text(message, part.value);
-  JsonValue type;
-  if (raw.bytes[0] != '{') return text_of("string");
-  return json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : NO_TEXT;
-}
-
-/* Types of parts by dialect. Types that the reader does not know are never reported:
-   providers keep adding new ones. */
-static const char *const OWN_TYPES[DIALECT_COUNT][8] = {
-  {"text", "refusal", "image_url", "input_audio", "file"},
-  {"text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"},
-};
-
+/* Parts of types that the reader does not know are never reported: providers keep adding new ones. */
 bool part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type) {
   if (part.kind == PART_OTHER || part.nested) return false;
   *type = part_type(message, part);
-  for (size_t i = 0; OWN_TYPES[dialect][i] != NULL; i++) {
-    if (text_equal(*type, text_of(OWN_TYPES[dialect][i]))) return false;
-  }
+  if (dialect_has_part(dialect, *type)) return false;
   *code = part.kind == PART_REASONING ? CHECK_FOREIGN_REASONING : CHECK_FOREIGN_PART;
   return true;
 }

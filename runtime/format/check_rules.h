@@ -1,12 +1,13 @@
 /*
 ** Shared by the rules of all dialects. A new dialect is a file with one function that
-** walks a Checker's messages, and a row in check.c's table.
+** walks a Checker's messages, named in the dialect's form (dialect.h).
 */
 #ifndef EBB_FORMAT_CHECK_RULES_H
 #define EBB_FORMAT_CHECK_RULES_H
 
 #include "format/calls.h"
 #include "format/check.h"
+#include "format/message_form.h"
 
 typedef struct Checker {
   const Store *store;
@@ -15,11 +16,6 @@ typedef struct Checker {
   Calls calls;               /* of the current assistant message */
   CheckReport *report;
 } Checker;
-
-typedef struct DialectRules {
-  const char *name;
-  Status (*run)(Checker *checker);
-} DialectRules;
 
 /* The rules of a dialect: add the violations of all messages. STATUS_MEMORY. */
 Status check_openai(Checker *checker);
@@ -31,12 +27,6 @@ Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subjec
 
 /* ---- forms of messages, also for repairs ---- */
 
-#define NO_TEXT ((Text){.bytes = "", .size = 0})
-
-/* True if the call (the result) is a content part, not a member beside the content. Indices count
-   from 0, below message_call_count (message_result_count). */
-bool   call_is_part(const Message *message, uint32_t call);
-bool   result_is_part(const Message *message, uint32_t result);
 /* True if its call is a function_call, which has no id. */
 bool   message_is_legacy_call(const Message *message);
 /* Opens the calls of a message's tool_calls or function_call, in their order. STATUS_MEMORY. */
@@ -45,8 +35,6 @@ Status openai_open_calls(Calls *calls, const Message *message);
 Status anthropic_open_calls(Calls *calls, const Message *message);
 /* The id that a tool message answers: its tool_call_id, or its name; false if it has neither. */
 bool   tool_answers(const Message *message, Text *id);
-/* The type of a part as it is written, "string" for a bare string, else empty. */
-Text   part_type(const Message *message, Part part);
 /* True if a part of the message's own list has a type of another dialect; *code: the violation. */
 bool   part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
 /* True if the text has only white space, or is empty; true if its last character is white space. */

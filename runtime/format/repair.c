@@ -125,9 +125,8 @@ static Status take_ids(Plan *plan) {
 }
 
 static Status make_plan(Plan *plan) {
-  static Status (*const planners[DIALECT_COUNT])(Plan *) = {plan_openai, plan_anthropic};
   Status status = take_ids(plan);
-  return status == STATUS_OK ? planners[plan->options->dialect](plan) : status;
+  return status == STATUS_OK ? dialect_form(plan->options->dialect)->repair(plan) : status;
 }
 
 /* Plans the repair of the current list, and commits it if there are steps. *ledger stays NULL without steps. */

@@ -46,6 +46,7 @@ static unsigned unmendable(void) {
 
 static void repair(Conversation *conversation, Dialect dialect, bool synthesize) {
   RepairOptions options = {.dialect = dialect, .codes = CHECK_ALL, .synthesize = synthesize};
+  if (dialect_form(dialect)->check == NULL) return;
   unsigned before = codes_in(conversation, dialect);
   Conversation *copy;
   Ledger *ledger;

@@ -48,7 +48,7 @@ function List:active() end
 ---@param texts string[]
 ---@return boolean[] shown     per text; an empty text is never shown
 function List:shows(texts) end
----@alias ebb.Dialect "openai"|"anthropic"
+---@alias ebb.Dialect "openai"|"responses"|"anthropic"|"gemini"
 ---@class ebb.Violation
 ---@field code string          "orphan_result", "unanswered_call", ...
 ---@field index integer        position of the message in the list

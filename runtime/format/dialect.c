@@ -1,0 +1,101 @@
+#include "format/dialect.h"
+
+#include <assert.h>
+
+#include "format/message_form.h"
+
+/* By Dialect. */
+static const DialectForm *const FORMS[DIALECT_COUNT] = {
+  &dialect_openai,
+  &dialect_responses,
+  &dialect_anthropic,
+  &dialect_gemini,
+};
+
+const DialectForm *dialect_form(Dialect dialect) {
+  assert((unsigned)dialect < DIALECT_COUNT);
+  return FORMS[dialect];
+}
+
+const char *dialect_name(Dialect dialect) { return dialect_form(dialect)->name; }
+
+bool dialect_parse(Text name, Dialect *dialect) {
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if (!text_equal(name, text_of(FORMS[i]->name))) continue;
+    *dialect = (Dialect)i;
+    return true;
+  }
+  return false;
+}
+
+unsigned dialects_of_member(Text key) {
+  unsigned dialects = 0;
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if (text_equal(key, text_of(FORMS[i]->messages))) dialects |= 1u << i;
+  }
+  return dialects;
+}
+
+/* ---- forms of messages ---- */
+
+static bool ends_in(Text type, const char *ending) {
+  Text end = text_of(ending);
+  if (type.escaped || type.size <= end.size) return false;
+  return text_equal(text_plain(type.bytes + type.size - end.size, end.size), end);
+}
+
+bool dialect_has_part(Dialect dialect, Text type) {
+  const DialectForm *form = dialect_form(dialect);
+  for (size_t i = 0; form->part_types[i] != NULL; i++) {
+    if (text_equal(type, text_of(form->part_types[i]))) return true;
+  }
+  for (size_t i = 0; form->type_endings[i] != NULL; i++) {
+    if (ends_in(type, form->type_endings[i])) return true;
+  }
+  return false;
+}
+
+static bool is_unknown(Text type) {
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if (dialect_has_part((Dialect)i, type)) return false;
+  }
+  return true;
+}
+
+bool parts_fit(Dialect dialect, const Message *message) {
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    if (part.nested) continue;
+    Text type = part_type(message, part);
+    if (!dialect_has_part(dialect, type) && (part.kind != PART_OTHER || !is_unknown(type))) return false;
+  }
+  return true;
+}
+
+unsigned message_dialects(const Message *message) {
+  unsigned dialects = 0;
+  if (message_is_window(message)) return DIALECTS_ALL;
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if (FORMS[i]->fits(message)) dialects |= 1u << i;
+  }
+  return dialects;
+}
+
+static unsigned first_of(unsigned dialects) {
+  assert(dialects != 0);
+  return (unsigned)__builtin_ctz(dialects);
+}
+
+Dialect dialect_detect(const Store *store, const Sequence *list) {
+  unsigned common = DIALECTS_ALL, only = 0;
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      unsigned dialects = message_dialects(store_message(store, walk.ids[i]));
+      bool is_only = dialects != 0 && (dialects & (dialects - 1)) == 0;
+      if (is_only) only |= dialects;
+      if ((common & dialects) != 0) common &= dialects;
+    }
+  }
+  return (Dialect)first_of(only != 0 ? only : common);
+}

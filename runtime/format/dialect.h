@@ -1,0 +1,61 @@
+/*
+** Dialects: the forms in which providers take conversations.
+**
+** Everything that depends on a dialect is a field of its DialectForm. A new dialect is a
+** file with its form (dialect_NAME.c), and a line in dialect.c; nothing else names one.
+**
+** A message stays in the form in which it was read. Many messages have a form of several
+** dialects: {"role":"user","content":"Hi"} is right in three of them.
+*/
+#ifndef EBB_FORMAT_DIALECT_H
+#define EBB_FORMAT_DIALECT_H
+
+#include "core/sequence.h"
+
+typedef enum Dialect { DIALECT_OPENAI, DIALECT_RESPONSES, DIALECT_ANTHROPIC, DIALECT_GEMINI } Dialect;
+#define DIALECT_COUNT 4
+/* Sets of dialects are bits, 1 << Dialect. */
+#define DIALECTS_ALL ((1u << DIALECT_COUNT) - 1)
+
+struct Checker;              /* check_rules.h */
+struct Plan;                 /* repair_plan.h */
+
+typedef struct DialectForm {
+  const char *name;          /* "openai" */
+  const char *title;         /* of the provider's interface, for people */
+  const char *messages;      /* the member of a request body that has the messages */
+  const char *system;        /* the member of a body that has the system text; NULL: it is a message */
+  bool takes_string;         /* that member may be a string, the one user message */
+  bool takes_object;         /* it may be one message instead of a list */
+  const char *part_types[16];/* the types of its content parts; NULL behind the last */
+  const char *type_endings[3];/* types with these endings are its, too; NULL behind the last */
+  bool (*fits)(const Message *message);            /* true if a message has its form */
+  Status (*check)(struct Checker *checker);        /* its rules (check_rules.h); NULL: there are no rules yet */
+  Status (*repair)(struct Plan *plan);             /* plans a repair (repair_plan.h); NULL with `check` */
+} DialectForm;
+
+const DialectForm *dialect_form(Dialect dialect);
+
+const char *dialect_name(Dialect dialect);      /* its form's; static */
+bool        dialect_parse(Text name, Dialect *dialect);
+/* The dialects whose bodies have their messages in the member `key`, as bits; 0 for other keys. */
+unsigned    dialects_of_member(Text key);
+
+/* The dialects whose form a message has, as bits; 0 if it mixes forms, DIALECTS_ALL for an item of a
+   window. Members that no dialect has do not count. O(parts). */
+unsigned    message_dialects(const Message *message);
+/* Detects the dialect of the messages: the first in the order of the enum that is the only one
+   whose form some message has; else the first whose form all messages have, else openai.
+   O(messages and their parts). */
+Dialect     dialect_detect(const Store *store, const Sequence *list);
+
+/* True if content parts of this type are the dialect's. */
+bool        dialect_has_part(Dialect dialect, Text type);
+/* True if each part of the message's own list has a type of the dialect, or one that no dialect
+   has: providers keep adding new ones. */
+bool        parts_fit(Dialect dialect, const Message *message);
+
+/* The forms, each in a file of its own. */
+extern const DialectForm dialect_openai, dialect_responses, dialect_anthropic, dialect_gemini;
+
+#endif

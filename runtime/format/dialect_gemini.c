@@ -1,0 +1,16 @@
+/*
+** Google's Gemini: content parts have no type, their members tell them apart; a message
+** has them under "parts".
+*/
+#include "format/dialect.h"
+
+static bool fits(const Message *message) { return message_form(message) == FORM_PARTS; }
+
+const DialectForm dialect_gemini = {
+  .name = "gemini",
+  .title = "Gemini generateContent",
+  .messages = "contents",
+  .system = "systemInstruction",
+  .takes_object = true,
+  .fits = fits,
+};

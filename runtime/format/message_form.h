@@ -1,0 +1,18 @@
+/*
+** Message form: how the calls, results and parts of a message are written.
+*/
+#ifndef EBB_FORMAT_MESSAGE_FORM_H
+#define EBB_FORMAT_MESSAGE_FORM_H
+
+#include "core/message.h"
+
+#define NO_TEXT ((Text){.bytes = "", .size = 0})
+
+/* The type of a part as it is written, "string" for a bare string, else empty. */
+Text part_type(const Message *message, Part part);
+/* True if the call (the result) is a content part, not a member beside the content. Indices count
+   from 0, below message_call_count (message_result_count). */
+bool call_is_part(const Message *message, uint32_t call);
+bool result_is_part(const Message *message, uint32_t result);
+
+#endif
