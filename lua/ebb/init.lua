@@ -133,7 +133,8 @@ end
 
 --- Modules that are fields of `ebb`: loaded by the first use, for some need LPeg.
 local MODULES = {
-  macros = "ebb.macros", recall = "ebb.conversation.recall", rules = "ebb.rules", workflow = "ebb.workflow",
+  import = "ebb.import", macros = "ebb.macros", recall = "ebb.conversation.recall", rules = "ebb.rules",
+  workflow = "ebb.workflow",
 }
 
 setmetatable(ebb, { __index = function(_, name)

@@ -66,6 +66,7 @@
 ---@field models table<string, ebb.Model>   what is known per model; assign to add or change: fields left out stay
 ---@field version string
 ---@field json ebb.json
+---@field import ebb.import
 ---@field macros ebb.macros
 ---@field rules ebb.rules
 ---@field workflow ebb.workflow

@@ -1,0 +1,357 @@
+--- Sessions of Claude Code: JSONL whose lines form a tree, of which the branch with the newest line is current.
+--
+--     user a <- assistant b1 (text) <- assistant b2 (call x) <- assistant b3 (call y) <- result of y <- ...
+--                                       \- result of x
+--
+-- A reply is a line per block, with one message id; a result hangs on the line of its call, off the path of the
+-- next reply. So lines of one reply, and the results of its calls, are one node of the tree here: a *step*.
+-- The path of steps from the newest leaf is what the model would get now: a compaction boundary is a root.
+
+local anthropic = require "ebb.import.anthropic"
+local core = require "ebb.support.core"
+local fields = require "ebb.import.fields"
+local tree = require "ebb.import.tree"
+
+local claude_code = { name = "claude_code", title = "Claude Code session", kind = "jsonl" }
+
+function claude_code.recognise(sample)
+  for _, record in ipairs(sample.records or {}) do
+    local is_linked = fields.text(record, "uuid") and record.parentUuid ~= nil
+    if is_linked and fields.text(record, "sessionId") then return true end
+  end
+  return false
+end
+
+---- Lines ----
+
+---@class ebb.import.ClaudeLine: ebb.import.Node   a record with a uuid
+---@field record table
+---@field raw string
+---@field line integer
+---@field side boolean          a sidechain's, or a team mate's
+---@field role? string          of a message; nil: the model does not get it
+---@field step ebb.import.Node
+---@field order integer         its place in the file
+
+--- Why a line with a message is nothing that the model gets; nil if it gets it.
+local function why_hidden(record)
+  if record.isMeta == true then return "meta line" end
+  if record.isApiErrorMessage == true then return "error line" end
+  if record.isVisibleInTranscriptOnly == true and record.isCompactSummary ~= true then return "transcript line" end
+end
+
+local ROLES = { user = "user", assistant = "assistant" }
+
+--- What a line is: sets `role`, or counts why it has none.
+local function classify(line, report)
+  local record = line.record
+  local kind = fields.text(record, "type") or "without a type"
+  local message = fields.object(record, "message")
+  local role = ROLES[kind]
+  if not role or not message then
+    if kind == "system" and fields.text(record, "subtype") == "compact_boundary" then kind = "compact_boundary" end
+    return report:add("other line", kind, line.line)
+  end
+  local hidden = why_hidden(record)
+  if hidden then return report:add(hidden, kind, line.line) end
+  line.role = role
+end
+
+--- The lines with uuids, in order: of one uuid the last line, in the place of the first.
+local function read_lines(source)
+  local list, by_id = {}, {}
+  for number, record, raw in source:records() do
+    local id = fields.text(record, "uuid")
+    if not id then
+      source.report:add("other line", fields.text(record, "type") or "without a type", number)
+    else
+      local line = by_id[id]
+      if line then source.report:add("repeated line", "a later line has its uuid", line.line) end
+      if not line then line = { order = #list + 1 } end
+      line.id, line.record, line.raw, line.line = id, record, raw, number
+      line.parent = fields.text(record, "parentUuid")
+      line.side = record.isSidechain == true or fields.text(record, "teamName") ~= nil
+      list[line.order], by_id[id] = line, line
+    end
+  end
+  for _, line in ipairs(list) do classify(line, source.report) end
+  return list, by_id
+end
+
+---- Links ----
+
+--- The lines that a boundary preserved, as uuids in order; none if they do not exist.
+local function preserved(boundary, by_id)
+  local metadata = fields.object(boundary.record, "compactMetadata")
+  local named = fields.object(metadata, "preservedMessages")
+  local list, segment = {}, fields.object(metadata, "preservedSegment")
+  for _, id in ipairs(named and fields.list(named, "uuids") or {}) do
+    if by_id[id] then list[#list + 1] = by_id[id] end
+  end
+  local tail = segment and by_id[fields.text(segment, "tailUuid")]
+  if tail and by_id[fields.text(segment, "headUuid")] then
+    local path, first = tree.path(by_id, tail), nil
+    for i, line in ipairs(path) do
+      if line.id == segment.headUuid then first = i end
+    end
+    if first then list = table.move(path, first, #path, 1, {}) end
+  end
+  return list, by_id[fields.text(named or segment, "anchorUuid")]
+end
+
+--- Links what a boundary preserved: the first under the anchor, each next one under the one before, and what
+--- stood under the anchor under the last.
+local function relink(boundary, by_id, children)
+  local list, anchor = preserved(boundary, by_id)
+  if not anchor or not list[1] then return end
+  local moved = {}
+  for i, line in ipairs(list) do
+    line.parent, moved[line.id] = i == 1 and anchor.id or list[i - 1].id, true
+  end
+  for _, child in ipairs(children[anchor.id] or {}) do
+    if not moved[child.id] and child.id ~= anchor.id then child.parent = list[#list].id end
+  end
+end
+
+local function is_boundary(line)
+  return fields.text(line.record, "subtype") == "compact_boundary"
+end
+
+local function relink_all(lines, by_id)
+  local children = {}
+  for _, line in ipairs(lines) do
+    if line.parent then
+      children[line.parent] = children[line.parent] or {}
+      table.insert(children[line.parent], line)
+    end
+  end
+  for _, line in ipairs(lines) do
+    if is_boundary(line) then relink(line, by_id, children) end
+  end
+end
+
+--- Gives lines whose parents do not exist the line of the same chain before them in the file.
+local function adopt(lines, by_id, report)
+  local before = {}            -- main or side -> the last line
+  for _, line in ipairs(lines) do
+    if line.parent and not by_id[line.parent] then
+      local previous = before[line.side]
+      report:add("missing parent", previous and "the line before it in the file takes its place"
+        or "it begins in another file", line.line)
+      line.parent = previous and previous.id
+    end
+    if fields.text(line.record, "type") ~= "progress" then before[line.side] = line end
+  end
+end
+
+---- Steps ----
+
+--- Whether a line is a user's with results of tools.
+local function has_results(line)
+  if line.role ~= "user" then return false end
+  for _, block in ipairs(fields.list(line.record.message, "content") or {}) do
+    if fields.text(block, "type") == "tool_result" then return true end
+  end
+  return false
+end
+
+--- The step of a line: that of its reply, or for results that of the calls; else its own.
+local function step_of(line, by_id, replies)
+  local reply = line.role == "assistant" and fields.text(line.record.message, "id")
+  if reply then return replies[reply] end
+  local parent = line.parent and by_id[line.parent]
+  if parent and parent.role == "assistant" and has_results(line) then return step_of(parent, by_id, replies) end
+end
+
+--- Steps of the lines, in order, and by id. A step's parent is that of its first line that has one elsewhere.
+local function steps_of(lines, by_id)
+  local steps, replies, list = {}, {}, {}
+  local function new(line, id)
+    local step = { id = id, lines = {}, side = line.side, line = line.line, newest = line.order }
+    steps[id], list[#list + 1] = step, step
+    return step
+  end
+  for _, line in ipairs(lines) do
+    local reply = line.role == "assistant" and fields.text(line.record.message, "id")
+    if reply then replies[reply] = replies[reply] or new(line, "reply\0" .. reply) end
+  end
+  for _, line in ipairs(lines) do
+    local step = step_of(line, by_id, replies) or new(line, line.id)
+    line.step, step.newest = step, line.order
+    table.insert(step.lines, line)
+  end
+  for _, line in ipairs(lines) do
+    local parent = line.parent and by_id[line.parent]
+    if parent and parent.step ~= line.step then line.step.parent = line.step.parent or parent.step.id end
+  end
+  return list, steps
+end
+
+---- Branches ----
+
+--- Marks steps that another one continues; a line behind a boundary continues the one before it.
+local function mark_continued(lines, by_id, steps)
+  for _, line in ipairs(lines) do
+    local logical = by_id[fields.text(line.record, "logicalParentUuid")]
+    local is_progress = fields.text(line.record, "type") == "progress"
+    for _, parent in pairs { line.step.parent and steps[line.step.parent] or nil, logical and logical.step } do
+      if parent ~= line.step and parent.side == line.step.side and not is_progress then parent.continued = true end
+    end
+  end
+end
+
+local function is_progress_only(step)
+  for _, line in ipairs(step.lines) do
+    if fields.text(line.record, "type") ~= "progress" then return false end
+  end
+  return true
+end
+
+--- The branches: leaves of the main line, the newest first, then those of sidechains.
+local function branches_of(list)
+  local branches, sides = {}, {}
+  for _, step in ipairs(list) do
+    if not step.continued and not is_progress_only(step) then
+      local last = step.lines[#step.lines]
+      if not step.side then
+        branches[#branches + 1] = { name = last.id, leaf = step, newest = step.newest }
+      else
+        local name = fields.text(last.record, "agentId") or last.id
+        sides[#sides + 1] = { name = name, leaf = step, newest = step.newest, what = "sidechain" }
+      end
+    end
+  end
+  table.sort(branches, function(a, b) return a.newest > b.newest end)
+  return table.move(sides, 1, #sides, #branches + 1, branches), #branches
+end
+
+--- Puts behind a step what stands between two lines of it, such as words of the user that came while it ran.
+local function with_inner(path, by_id)
+  local list, on_path = {}, {}
+  for _, step in ipairs(path) do on_path[step] = true end
+  for _, step in ipairs(path) do
+    local inner = {}
+    for _, line in ipairs(step.lines) do
+      local between = line.parent and by_id[line.parent]
+      while between and not on_path[between.step] do
+        table.insert(inner, 1, between.step)
+        on_path[between.step] = true
+        between = between.parent and by_id[between.parent]
+      end
+    end
+    list[#list + 1] = step
+    table.move(inner, 1, #inner, #list + 1, list)
+  end
+  return list
+end
+
+--- The steps of the branch that `name` names, or of the current one; and how many branches the main line has.
+local function path_of(list, steps, by_id, options, report)
+  local branches, main = branches_of(list)
+  if not branches[1] then branches[1], main = list[1] and { name = "", leaf = list[#list] }, 1 end
+  if not branches[1] then return {}, 0 end
+  local branch = options.branch and tree.choose(branches, options.branch) or branches[1]
+  local path, problem = tree.path(steps, branch.leaf)
+  if problem then report:add("broken chain", "parents lead in a circle", path[1].line) end
+  return with_inner(path, by_id), main
+end
+
+---- Messages ----
+
+---@class ebb.import.Messages
+---@field messages string[]
+---@field lines integer[]
+
+--- The content of a line's message, as JSON.
+local function content_of(line)
+  local message = core.json.decode(line.raw, { raw = { message = true } }).message
+  local content = core.json.decode(message[1], { raw = { content = true } }).content
+  return content and content[1]
+end
+
+local function add(out, json, line)
+  out.messages[#out.messages + 1], out.lines[#out.lines + 1] = json, line.line
+end
+
+--- The lines of one role, and the blocks of each.
+local function blocks_of(step, role, report)
+  local list, lines = {}, {}
+  for _, line in ipairs(step.lines) do
+    local content = line.role == role and content_of(line)
+    local blocks = content and anthropic.blocks(content)
+    if blocks and blocks[1] then
+      lines[#lines + 1] = line
+      table.move(blocks, 1, #blocks, #list + 1, list)
+    elseif line.role == role then
+      report:add("empty message", "without text or blocks", line.line)
+    end
+  end
+  return list, lines
+end
+
+--- Adds a reply, and then the results of its calls. What is one line goes out as it stands.
+local function add_step(out, step, report)
+  for _, role in ipairs { "assistant", "user" } do
+    local blocks, lines = blocks_of(step, role, report)
+    if #lines == 1 then
+      add(out, ('{"role":"%s","content":%s}'):format(role, content_of(lines[1])), lines[1])
+    elseif lines[1] then
+      local merged = anthropic.merged(blocks)
+      if #merged < #blocks then
+        report:add("streamed partial", "another one has more", lines[1].line, #blocks - #merged)
+      end
+      if role == "user" then merged = anthropic.results_first(merged) end
+      add(out, anthropic.message(role, merged), lines[1])
+    end
+  end
+end
+
+--- The model of the last reply.
+local function model_of(path)
+  for i = #path, 1, -1 do
+    for _, line in ipairs(path[i].lines) do
+      local model = line.role == "assistant" and fields.text(line.record.message, "model")
+      if model and model:sub(1, 1) ~= "<" then return model end
+    end
+  end
+end
+
+--- Counts the messages that are on no part of the path.
+local function report_others(lines, path, report)
+  local on_path = {}
+  for _, step in ipairs(path) do on_path[step] = true end
+  for _, line in ipairs(lines) do
+    if line.role and not on_path[line.step] then
+      report:add(line.side and "sidechain line" or "line of the past", line.side and "a sidechain"
+        or "another branch, or before a compaction", line.line)
+    end
+  end
+end
+
+--- Sidechains are the main line of a file that has nothing else, such as a subagent's.
+local function settle_sides(lines)
+  for _, line in ipairs(lines) do
+    if line.role and not line.side then return end
+  end
+  for _, line in ipairs(lines) do line.side = false end
+end
+
+function claude_code.read(source, options)
+  local report = source.report
+  local lines, by_id = read_lines(source)
+  settle_sides(lines)
+  relink_all(lines, by_id)
+  adopt(lines, by_id, report)
+  local list, steps = steps_of(lines, by_id)
+  mark_continued(lines, by_id, steps)
+  local path, branches = path_of(list, steps, by_id, options, report)
+  local out = { messages = {}, lines = {} }
+  for _, step in ipairs(path) do add_step(out, step, report) end
+  report_others(lines, path, report)
+  return {
+    dialect = "anthropic", messages = out.messages, lines = out.lines, model = model_of(path), report = report,
+    branches = branches,
+  }
+end
+
+return claude_code

@@ -1,0 +1,70 @@
+--- Files that are known and not read: what they are, and what to do instead. And what an unknown file looks like.
+
+local fields = require "ebb.import.fields"
+
+local foreign = {}
+
+---@class ebb.import.Foreign
+---@field fits fun(sample: ebb.import.Sample): boolean
+---@field what string
+---@field hint string
+
+local function begins(bytes)
+  return function(sample) return sample.bytes:sub(1, #bytes) == bytes end
+end
+
+---@type ebb.import.Foreign[]
+local FOREIGN = {
+  { fits = begins "\x28\xB5\x2F\xFD", what = "compressed with zstd, as Codex keeps its older sessions",
+    hint = "unpack it first: zstd -d FILE" },
+  { fits = begins "SQLite f", what = "a SQLite database, as opencode and the desktop program of Ollama have them",
+    hint = "`opencode export SESSION` writes a session as JSON" },
+  { fits = begins "PK\x03\x04", what = "a zip archive, as exports of ChatGPT and Claude come",
+    hint = "unpack it first, and name the file of conversations in it" },
+  { fits = begins "\x1F\x8B", what = "compressed with gzip", hint = "unpack it first: gzip -d FILE" },
+  { fits = begins "\x89PNG", what = "a picture; a character card, perhaps, which holds no conversation",
+    hint = "name the file of the chat itself" },
+}
+
+--- The refusal of a file that is known and not read; nil for others.
+---@param sample ebb.import.Sample
+---@return string? message
+---@return string? hint
+function foreign.refusal(sample)
+  for _, entry in ipairs(FOREIGN) do
+    if entry.fits(sample) then return "is " .. entry.what, entry.hint end
+  end
+end
+
+local MEMBERS_MAX = 6        -- names that are shown
+
+--- The names of an object's members, in order of the alphabet.
+local function members(object)
+  local names = {}
+  for name in pairs(object) do
+    names[#names + 1] = #name <= 40 and name or name:sub(1, 40) .. "..."
+  end
+  table.sort(names)
+  if #names == 0 then return "no members" end
+  local more = #names > MEMBERS_MAX and (" and %d more"):format(#names - MEMBERS_MAX) or ""
+  return "the members " .. table.concat(names, ", ", 1, math.min(#names, MEMBERS_MAX)) .. more
+end
+
+--- What a file looks like that fits no form.
+---@param sample ebb.import.Sample
+---@return string
+function foreign.describe(sample)
+  local value = sample.value
+  if sample.records then
+    return "fits no known form: JSONL whose first record has " .. members(sample.records[1])
+  elseif fields.is_object(value) then
+    return "fits no known form: a JSON object with " .. members(value)
+  elseif fields.is_list(value) and fields.is_object(value[1]) then
+    return "fits no known form: a JSON array whose first element has " .. members(value[1])
+  elseif value ~= nil then
+    return "fits no known form: a JSON array without objects"
+  end
+  return "fits no known form: it is not JSON"
+end
+
+return foreign

@@ -1,0 +1,199 @@
+--- Files of other programs, read as conversations: sessions of coding agents, exports of chat programs, data sets.
+--
+--     local result = assert(import.read(text, { path = "session.jsonl" }))
+--     local chat = assert(ebb.parse(import.body(result)))
+--
+-- One importer per form, a module of this folder:
+--
+--     { name, title, kind = "jsonl" | "json" | "text",
+--       recognise = function(sample) -> boolean        -- ebb.import.Sample
+--       read = function(source, options) -> result }   -- ebb.import.Source; raises what is wrong
+--
+-- A form is told by what stands in the file, not by its name. A file that fits two forms, or none, is refused: it
+-- is never read as something else. What is read is data: nothing of it is run, opened or constructed.
+
+local core = require "ebb.support.core"
+local fields = require "ebb.import.fields"
+local foreign = require "ebb.import.foreign"
+local refuse = require "ebb.support.refuse"
+local reports = require "ebb.import.report"
+local schema = require "ebb.support.schema"
+local source = require "ebb.import.source"
+local suggest = require "ebb.support.suggest"
+
+local import = {}
+
+--- Modules, by name: the more specific form before the one that it contains.
+local NAMES = {
+  "claude_code",
+}
+
+---@class ebb.Importer
+---@field name string
+---@field title string        "Claude Code session"
+---@field kind "jsonl"|"json"|"text"
+---@field recognise fun(sample: ebb.import.Sample): boolean
+---@field read fun(source: ebb.import.Source, options: ebb.import.Options): ebb.Import
+
+local function importer_of(name)
+  return require("ebb.import." .. name)
+end
+
+--- All importers, in the order in which they are asked.
+---@return ebb.Importer[]
+local function all()
+  local list = {}
+  for i, name in ipairs(NAMES) do list[i] = importer_of(name) end
+  return list
+end
+
+--- What there is.
+---@return { name: string, title: string, kind: string }[]
+function import.list()
+  local list = {}
+  for i, importer in ipairs(all()) do
+    list[i] = { name = importer.name, title = importer.title, kind = importer.kind }
+  end
+  return list
+end
+
+---- Recognition ----
+
+local function titles(list)
+  local words = {}
+  for i, importer in ipairs(list) do words[i] = ("%s (%s)"):format(importer.name, importer.title) end
+  return table.concat(words, ", ")
+end
+
+--- The importer whose form the source has.
+---@param from ebb.import.Source
+---@param bytes string         the first of the file
+---@param problem? ebb.Error   why the text is not one JSON value
+---@return ebb.Importer? importer
+---@return ebb.Error? problem
+local function recognise(from, bytes, problem)
+  local sample, fitting = source.sample(from, bytes), {}
+  local message, hint = foreign.refusal(sample)
+  if message then return nil, core.error("shape", message, hint) end
+  for _, importer in ipairs(all()) do
+    if importer.recognise(sample) then fitting[#fitting + 1] = importer end
+  end
+  if #fitting == 1 then return fitting[1] end
+  if fitting[1] then
+    return nil, core.error("shape", "fits several forms: " .. titles(fitting), "`from` names the one to read it as")
+  end
+  if not sample.records and from.value == nil and from.text:find "^%s*[%[{]" then return nil, problem end
+  return nil, core.error("shape", foreign.describe(sample), "`ebb.import.list()` has the forms that are known")
+end
+
+--- The name of the form that a text has; nil and what it looks like, if it fits none or several.
+---@param text string
+---@return string? name
+---@return ebb.Error? problem
+function import.recognise(text)
+  if type(text) ~= "string" then refuse("argument", "import.recognise: a string is expected, not a " .. type(text)) end
+  local from, problem = source.new(text, {})
+  local importer, reason = recognise(from, text, problem)
+  return importer and importer.name, reason
+end
+
+---- Reading ----
+
+local OPTIONS = {
+  from = { type = "string" }, path = { type = "string" }, branch = { type = "string" },
+  conversation = { type = "string" }, skip_bad = { type = "boolean" },
+}
+
+--- The importer of a name; raises for an unknown one.
+local function find(name)
+  for _, known in ipairs(NAMES) do
+    if known == name then return importer_of(name) end
+  end
+  refuse("unknown_name", ("import.read: unknown form '%s'"):format(name), suggest.hint(name, NAMES))
+end
+
+--- Fills in what every result has, and puts the source's own report in front.
+local function finish(result, importer, from)
+  result.name, result.title = importer.name, importer.title
+  local list = reports.plain(from.report)
+  for _, entry in ipairs(result.report or {}) do
+    if result.report ~= from.report then list[#list + 1] = entry end
+  end
+  result.report = list
+  result.branches = result.branches or 1
+  for _, each in ipairs(result.conversations or {}) do
+    each.name, each.title = importer.name, importer.title
+    each.report, each.branches = reports.plain(each.report or {}), each.branches or 1
+  end
+  return result
+end
+
+--- Runs an importer; what it refuses gets the name of the file in front.
+local function run(importer, from, problem, options)
+  if importer.kind == "json" and from.value == nil then
+    return nil, core.error(problem.code, ("%s:%s"):format(from.path, problem.message))
+  end
+  local ok, result = pcall(importer.read, from, options)
+  if ok then return finish(result, importer, from) end
+  if not core.is_error(result) then error(result, 0) end
+  local separator = result.message:find "^%d+:" and ":" or ": "
+  return nil, core.error(result.code, from.path .. separator .. result.message, result.hint)
+end
+
+--- Reads a text of another program; nil and why not.
+---@param text string
+---@param options? ebb.import.Options
+---@return ebb.Import? result
+---@return ebb.Error? problem
+function import.read(text, options)
+  if type(text) ~= "string" then refuse("argument", "import.read: a string is expected, not a " .. type(text)) end
+  options = schema.options(OPTIONS, options, "import.read", 'ebb.import.read(text, { branch = "2" })')
+  local importer = options.from and find(options.from)
+  local from, problem = source.new(text, options)
+  if not importer then
+    local why
+    importer, why = recognise(from, text, problem)
+    if not importer then return nil, core.error(why.code, ("%s: %s"):format(from.path, why.message), why.hint) end
+  end
+  return run(importer, from, problem, options)
+end
+
+---- Writing ----
+
+--- A message as JSON: texts are JSON already.
+local function json_of(message)
+  return type(message) == "string" and message or fields.json(message)
+end
+
+--- Members around the messages, by dialect: the name of their list, and how the system text is written.
+local BODIES = {
+  openai = { list = "messages" },
+  anthropic = { list = "messages", system = "system" },
+  responses = { list = "input", system = "instructions" },
+  gemini = { list = "contents", system = "systemInstruction" },
+}
+
+local function add_member(out, name, json)
+  out[#out + 1] = ("%s:%s,"):format(fields.json(name), json)
+end
+
+--- A request body of the result's dialect. Its messages stand in lines 2, 3 and so on.
+---@param result ebb.Import
+---@return string json
+function import.body(result)
+  local body, out, list = BODIES[result.dialect], {}, {}
+  local first = ""           -- of the list, in line 1: a system text that is a message
+  if result.model then add_member(out, "model", fields.json(result.model)) end
+  if result.system and result.dialect == "gemini" then
+    add_member(out, body.system, fields.json { parts = { { text = result.system } } })
+  elseif result.system and body.system then
+    add_member(out, body.system, fields.json(result.system))
+  elseif result.system then
+    first = fields.json { role = "system", content = result.system } .. (result.messages[1] and "," or "")
+  end
+  if result.tools then add_member(out, "tools", fields.json(result.tools)) end
+  for i, message in ipairs(result.messages) do list[i] = json_of(message) end
+  return ("{%s%s:[%s\n%s\n]}\n"):format(table.concat(out), fields.json(body.list), first, table.concat(list, ",\n"))
+end
+
+return import

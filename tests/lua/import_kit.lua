@@ -1,0 +1,78 @@
+--- How the specs of importers write files: records as tables, results as one line per message.
+
+local assert = require "luassert"
+local helper = dofile "tests/lua/helper.lua"
+local import = require "ebb.import"
+
+local kit = { import = import, json = helper.ebb.json }
+
+--- JSONL of records (tables) and of lines that are written as they stand (strings).
+function kit.jsonl(records)
+  local lines = {}
+  for i, record in ipairs(records) do
+    lines[i] = type(record) == "string" and record or kit.json.encode(record)
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- Reads, and expects success, a body that parses and a name that recognition gives.
+function kit.read(name, text, options)
+  local result, problem = import.read(text, options)
+  assert(result, tostring(problem))
+  assert.equal(name, result.name)
+  assert.equal(#result.messages, #(result.lines or result.messages))
+  return result
+end
+
+--- The messages as words: "u:text", "a:text+name(id)", "r(id):text".
+local WORDS = {
+  text = function(block) return block.text end,
+  thinking = function(block) return "<" .. block.thinking .. ">" end,
+  tool_use = function(block) return ("%s(%s)"):format(block.name, block.id) end,
+  tool_result = function(block)
+    local content = block.content
+    return ("r(%s):%s%s"):format(block.tool_use_id, block.is_error == true and "!" or "", type(content) == "table"
+      and content[1].text or content)
+  end,
+}
+
+--- Anthropic's messages, a word each: role's first letter, and the blocks joined by "+".
+function kit.anthropic(result)
+  local words = {}
+  for i, message in ipairs(result.messages) do
+    message = kit.json.decode(type(message) == "string" and message or kit.json.encode(message))
+    local blocks = message.content
+    if type(blocks) == "table" then
+      local pieces = {}
+      for n, block in ipairs(blocks) do pieces[n] = WORDS[block.type] and WORDS[block.type](block) or block.type end
+      blocks = table.concat(pieces, "+")
+    end
+    words[i] = message.role:sub(1, 1) .. ":" .. blocks
+  end
+  return table.concat(words, " | ")
+end
+
+--- The report as words: "2 other line: summary".
+function kit.report(result)
+  local words = {}
+  for i, entry in ipairs(result.report) do words[i] = ("%d %s: %s"):format(entry.count, entry.kind, entry.message) end
+  return words
+end
+
+--- How many of a kind the report counts.
+function kit.count(result, kind)
+  local count = 0
+  for _, entry in ipairs(result.report) do
+    if entry.kind == kind then count = count + entry.count end
+  end
+  return count
+end
+
+--- The message of a refusal.
+function kit.refusal(text, options)
+  local result, problem = import.read(text, options)
+  assert.is_nil(result)
+  return tostring(problem), problem
+end
+
+return kit
