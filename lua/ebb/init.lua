@@ -28,6 +28,7 @@ local ebb = {
   policy_path = script_path.policies,
   filter_path = script_path.filters,
   models = models.known,
+  profiles = require("ebb.models.profiles").known,
   version = core.version,
 }
 
@@ -268,9 +269,19 @@ end
 local core_check = Conversation.check
 
 --- The windows that are shown are checked as the messages that they become.
-function Conversation.check(chat, dialect)
-  if core.window.count(chat) == 0 then return core_check(chat, dialect) end
-  return settle().check(chat, core_check, dialect)
+local function check_windows(chat, rules)
+  if core.window.count(chat) == 0 then return core_check(chat, rules) end
+  return settle().check(chat, core_check, rules)
+end
+
+--- The rules are those of the target: of the options, of the model, or of the messages' own form.
+function Conversation.check(chat, options)
+  check_chat(chat, "check")
+  return require("ebb.models.violations").run(chat, options, check_windows)
+end
+
+function Batch.check(batch, options)
+  return require("ebb.models.violations").run(batch, options, core_check)
 end
 
 ---- Windows: the methods of chat.windows ----

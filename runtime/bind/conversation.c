@@ -192,6 +192,14 @@ static int l_over_limit(lua_State *L) {
 
 /* ---- the type ---- */
 
+/* owner(list) -> the conversation of a batch or draft; a conversation is its own */
+static int l_owner(lua_State *L) {
+  lua_settop(L, 1);
+  (void)bind_look(L, 1);                            /* raises for other values */
+  if (bind_test(L, 1, &BIND_CONVERSATION) == NULL) lua_getiuservalue(L, 1, 1);
+  return 1;
+}
+
 /* state(conversation) -> the table of what the library keeps beside this conversation; forks have their own */
 static int l_state(lua_State *L) {
   bind_check(L, 1, &BIND_CONVERSATION);
@@ -229,6 +237,7 @@ void bind_open_conversation(lua_State *L) {
   static const BindMethod functions[] = {
     {"conversation", l_new, "options", CHARGE_STEP},
     {"transaction", bind_transaction, "conversation run", CHARGE_LIST},
+    {"owner", l_owner, "list", CHARGE_STEP},
     {"state", l_state, "conversation", CHARGE_STEP},
     {"body_model", l_body_model, "conversation", CHARGE_STEP},
     BIND_END,

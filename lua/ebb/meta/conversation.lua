@@ -49,6 +49,11 @@ function List:active() end
 ---@return boolean[] shown     per text; an empty text is never shown
 function List:shows(texts) end
 ---@alias ebb.Dialect "openai"|"responses"|"anthropic"|"gemini"
+---@class ebb.CheckOptions    Where the list is sent; what is left out follows from the rest
+---@field dialect? ebb.Dialect  default: the profile's, the model's, or as the messages are written
+---@field profile? string     of ebb.profiles; default: the server's, by its address, or the model's
+---@field model? string       default: the one of the conversation
+---@field base_url? string    of the server
 ---@class ebb.Violation
 ---@field code string          "orphan_result", "unanswered_call", ...
 ---@field index integer        position of the message in the list
@@ -57,10 +62,11 @@ function List:shows(texts) end
 ---@field hint string          what to do
 ---@field mendable boolean     chat:repaired mends it
 --- What a provider would refuse in this list, sent as it is, in the order of the list.
----@param dialect? ebb.Dialect     default: as the messages are written
+---@param options? ebb.Dialect|ebb.CheckOptions
 ---@return ebb.Violation[] violations
 ---@return ebb.Dialect dialect
-function List:check(dialect) end
+---@return string profile
+function List:check(options) end
 
 --- Whose rules the messages' own form calls for.
 ---@return ebb.Dialect
@@ -248,8 +254,7 @@ function Conversation:ledger(batch) end
 ---@param message ebb.Message|integer  a message (also of a batch), or its seq: what is gone has no position
 ---@return ebb.Explanation
 function Conversation:explain(message) end
----@class ebb.Repair
----@field dialect? ebb.Dialect     default: as the messages are written
+---@class ebb.Repair: ebb.CheckOptions
 ---@field calls? "drop"|"synthesize"   what becomes of unanswered calls; default: drop
 ---@field codes? string[]          mend these violations only
 ---@class ebb.RepairReport

@@ -64,6 +64,7 @@
 ---@field policy_path string[] folders in which policies are found by name
 ---@field filter_path string[] the same for filters
 ---@field models table<string, ebb.Model>   what is known per model; assign to add or change: fields left out stay
+---@field profiles table<string, ebb.Profile>   what servers demand beyond their dialect; assign to add or change
 ---@field version string
 ---@field json ebb.json
 ---@field import ebb.import

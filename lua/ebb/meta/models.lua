@@ -32,6 +32,20 @@ function Tokenizer:decode(ids) end
 ---@field prices? ebb.Prices
 ---@field cache? string|ebb.CacheRule   how its prompt cache serves; default: by its name, else by its dialect
 
+---@class ebb.Profile         What a server demands or refuses beyond its dialect
+---@field summary? string
+---@field dialects? ebb.Dialect[]   forms of requests that it reads; the first is its own; default: openai
+---@field models? string[]    beginnings of names of models that are served there, in lower case
+---@field hosts? string[]     ends of the host in its base URL
+---@field refuses? string[]   codes of rules that hold there as refusals
+---@field accepts? string[]   codes of rules that do not hold there
+---@field call_id? { min?: integer, max?: integer, characters?: "any"|"word"|"alphanumeric" }
+---@field tool_name? integer  its most characters
+---@field members? string[]   further members that a message may have there
+---@field reasoning? "drop"|"keep"|"require"|"require_with_calls"   what becomes of reasoning text
+---@field limits? { bytes?: integer, messages?: integer, images?: integer }
+---@field sources? string[]   where this is documented or reported
+
 ---@class ebb.Prices          Per million tokens
 ---@field input number
 ---@field cached_input? number   that the cache serves; nil: as input

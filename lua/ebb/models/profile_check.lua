@@ -1,0 +1,55 @@
+--- Checks a profile, whether a script or a file wrote it.
+
+local dialects = require "ebb.models.dialects"
+local schema = require "ebb.support.schema"
+
+local profile_check = {}
+
+local WORDS = { type = "list", items = { type = "string", filled = true } }
+
+local function texts(expected, help)
+  return { type = "list", items = WORDS.items, default = {}, expected = expected, help = help }
+end
+
+local function count(unit) return { type = "integer", min = 1, unit = unit } end
+
+profile_check.PROFILE = {
+  type = "object", expected = "a table {dialects, refuses, accepts}",
+  fields = {
+    summary = { type = "string", default = "" },
+    dialects = { type = "list", items = { type = "choice", choices = dialects }, default = { dialects[1] },
+      help = "forms of requests that the server reads; the first is its own" },
+    models = texts("beginnings of names of models", "beginnings of names of models that are served there"),
+    hosts = texts("ends of host names", "ends of the host in its base URL"),
+    refuses = texts("codes of rules", "rules that hold there as refusals"),
+    accepts = texts("codes of rules", "rules that do not hold there"),
+    call_id = {
+      type = "object", expected = "a table {min, max, characters}", fields = {
+        min = count "characters", max = count "characters",
+        characters = { type = "choice", choices = { "any", "word", "alphanumeric" }, default = "word" },
+      },
+    },
+    tool_name = count "characters",
+    members = texts("names of members", "further members that a message may have there"),
+    reasoning = { type = "choice", choices = { "drop", "keep", "require", "require_with_calls" },
+      help = "what becomes of reasoning text" },
+    limits = {
+      type = "object", expected = "a table {bytes, messages, images}",
+      fields = { bytes = count "bytes", messages = count(), images = count() },
+    },
+    sources = texts("texts", "where this is documented or reported"),
+  },
+  check = function(profile)
+    if #profile.dialects == 0 then return "dialects: expected one or more" end
+  end,
+}
+
+--- A copy with fields that were left out; raises what is wrong.
+---@param name string
+---@param profile any
+---@return ebb.Profile
+function profile_check.profile(name, profile)
+  return schema.check(profile_check.PROFILE, profile, "profile " .. name)
+end
+
+return profile_check
