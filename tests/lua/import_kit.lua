@@ -52,6 +52,26 @@ function kit.anthropic(result)
   return table.concat(words, " | ")
 end
 
+--- Messages of Chat Completions as words: "u:text", "a:text+name(id){arguments}", "t(id):text", "a:<reasoning>text".
+function kit.openai(result)
+  local words = {}
+  for i, message in ipairs(result.messages) do
+    message = kit.json.decode(type(message) == "string" and message or kit.json.encode(message))
+    local pieces = {}
+    for _, part in ipairs(type(message.content) == "table" and message.content or {}) do
+      pieces[#pieces + 1] = part.text or part.type
+    end
+    if type(message.content) == "string" then pieces[1] = message.content end
+    for _, call in ipairs(message.tool_calls or {}) do
+      pieces[#pieces + 1] = ("%s(%s)%s"):format(call["function"].name, call.id, call["function"].arguments)
+    end
+    local call = message.tool_call_id and ("(%s)"):format(message.tool_call_id) or ""
+    local reasoning = message.reasoning_content and ("<%s>"):format(message.reasoning_content) or ""
+    words[i] = ("%s%s:%s%s"):format(message.role:sub(1, 1), call, reasoning, table.concat(pieces, "+"))
+  end
+  return table.concat(words, " | ")
+end
+
 --- The report as words: "2 other line: summary".
 function kit.report(result)
   local words = {}

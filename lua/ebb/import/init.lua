@@ -26,6 +26,8 @@ local import = {}
 --- Modules, by name: the more specific form before the one that it contains.
 local NAMES = {
   "claude_code",
+  "sillytavern", "openai_batch", "anthropic_batch", "sharegpt", "bodies", "alpaca", "chatgpt", "claude_ai", "web_ui",
+  "langchain", "aider", "chatml",
 }
 
 ---@class ebb.Importer
@@ -177,10 +179,12 @@ local function add_member(out, name, json)
   out[#out + 1] = ("%s:%s,"):format(fields.json(name), json)
 end
 
---- A request body of the result's dialect. Its messages stand in lines 2, 3 and so on.
+--- A request body of the result's dialect: the one that the file has, or one whose messages stand in lines 2, 3 and so
+--- on.
 ---@param result ebb.Import
 ---@return string json
 function import.body(result)
+  if result.body then return result.body end
   local body, out, list = BODIES[result.dialect], {}, {}
   local first = ""           -- of the list, in line 1: a system text that is a message
   if result.model then add_member(out, "model", fields.json(result.model)) end

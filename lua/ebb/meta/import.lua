@@ -9,7 +9,7 @@
 ---@field conversation? string  of files that hold several: its number, id or title
 ---@field skip_bad? boolean     reads on behind lines that are not JSON
 
----@class ebb.import.ReportEntry   What is no message, was left out or mended; nothing goes silently
+---@class ebb.import.ReportEntry   Records besides messages, and what was left out or mended, counted
 ---@field kind string          a noun in the singular: "other line", "missing parent"
 ---@field message string       which, or why
 ---@field count integer
@@ -27,6 +27,9 @@
 ---@field report ebb.import.ReportEntry[]
 ---@field branches integer     leaves of the main line
 ---@field conversations? ebb.Import[]   of a file that holds several; then there are no messages beside them
+---@field body? string         a whole request body, where the file has one
+---@field number? integer      of one among several, from 1
+---@field line? integer        of one among several, in JSONL
 ---@field id? string           of one among several
 ---@field conversation? string the title of one among several
 
@@ -46,7 +49,8 @@ function import.recognise(text) end
 ---@return ebb.Import? result
 ---@return ebb.Error? problem  file:line:byte and what was expected
 function import.read(text, options) end
---- A request body of the result's dialect, for `ebb.parse`. Its messages stand in lines 2, 3 and so on.
+--- A request body of the result's dialect, for `ebb.parse`: the one that the file has, or one whose messages stand in
+--- lines 2, 3 and so on.
 ---@param result ebb.Import
 ---@return string json
 function import.body(result) end
