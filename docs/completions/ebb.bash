@@ -11,57 +11,57 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output --repair --dialect --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output --repair --dialect --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --explain --dry-run --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --state --explain --dry-run --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input -o --output -q --quiet --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --input -o --output -q --quiet --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --asset-root --set --budget --processor --plugin --macro --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --agent --model-config --user-profile --asset-root --set --budget --processor --plugin --macro --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             count)
                 cmd="count"
-                opts="$opts --text --by -o --output -q --quiet --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --text --by -o --output -q --quiet --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             check)
                 cmd="check"
-                opts="$opts --dialect -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --dialect -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             inspect)
                 cmd="inspect"
-                opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             recall)
                 cmd="recall"
-                opts="$opts --tokens -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --tokens -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             diff)
                 cmd="diff"
-                opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             repl)
                 cmd="repl"
-                opts="$opts --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             vocab)
@@ -206,6 +206,18 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -263,6 +275,18 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -297,6 +321,18 @@ _ebb() {
                     return 0
                     ;;
                 --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -350,6 +386,18 @@ _ebb() {
                     return 0
                     ;;
                 --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -438,6 +486,18 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -468,6 +528,18 @@ _ebb() {
                     return 0
                     ;;
                 --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -504,6 +576,18 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -530,6 +614,18 @@ _ebb() {
                     return 0
                     ;;
                 --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -566,6 +662,18 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -595,6 +703,18 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -617,6 +737,18 @@ _ebb() {
                     return 0
                     ;;
                 --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

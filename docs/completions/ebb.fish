@@ -136,6 +136,9 @@ complete -c ebb -n '__fish_ebb_seen_command trim' -l max-message -r -d 'Size lim
 complete -c ebb -n '__fish_ebb_seen_command trim' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command trim' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command filter' -l filter-path -r -d 'A folder of filters, searched before the user\'s own'
@@ -156,6 +159,9 @@ complete -c ebb -n '__fish_ebb_seen_command filter' -l max-message -r -d 'Size l
 complete -c ebb -n '__fish_ebb_seen_command filter' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command filter' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command apply' -l state -d 'Write messages, batches, stats and results as one JSON object'
@@ -171,6 +177,9 @@ complete -c ebb -n '__fish_ebb_seen_command apply' -l max-message -r -d 'Size li
 complete -c ebb -n '__fish_ebb_seen_command apply' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command apply' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command apply' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command apply' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command run' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
@@ -188,6 +197,9 @@ complete -c ebb -n '__fish_ebb_seen_command run' -l max-message -r -d 'Size limi
 complete -c ebb -n '__fish_ebb_seen_command run' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command run' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command run' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command run' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command run' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command run' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command run' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l agent -r -d 'The agent: presets, rules, settings; JSON or Lua'
@@ -216,6 +228,9 @@ complete -c ebb -n '__fish_ebb_seen_command pipeline' -l max-message -r -d 'Size
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command count' -l text -d 'The files are plain text, not conversations'
@@ -229,6 +244,9 @@ complete -c ebb -n '__fish_ebb_seen_command count' -l max-message -r -d 'Size li
 complete -c ebb -n '__fish_ebb_seen_command count' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command count' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command count' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command count' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command count' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command count' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command count' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command check' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: by the form of the messages'
@@ -240,6 +258,9 @@ complete -c ebb -n '__fish_ebb_seen_command check' -l max-message -r -d 'Size li
 complete -c ebb -n '__fish_ebb_seen_command check' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command check' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command check' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command check' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command check' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command check' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command check' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command inspect' -s o -l output -r -d 'Write to this file instead of standard output'
@@ -250,6 +271,9 @@ complete -c ebb -n '__fish_ebb_seen_command inspect' -l max-message -r -d 'Size 
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command recall' -l tokens -r -d 'Most tokens to write; a handle stands for the rest'
@@ -261,6 +285,9 @@ complete -c ebb -n '__fish_ebb_seen_command recall' -l max-message -r -d 'Size l
 complete -c ebb -n '__fish_ebb_seen_command recall' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command recall' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command recall' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command recall' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command diff' -s o -l output -r -d 'Write to this file instead of standard output'
@@ -271,6 +298,9 @@ complete -c ebb -n '__fish_ebb_seen_command diff' -l max-message -r -d 'Size lim
 complete -c ebb -n '__fish_ebb_seen_command diff' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command diff' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command diff' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command diff' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command repl' -l model -r -d 'Count as for this model'
@@ -279,6 +309,9 @@ complete -c ebb -n '__fish_ebb_seen_command repl' -l max-message -r -d 'Size lim
 complete -c ebb -n '__fish_ebb_seen_command repl' -l max-file -r -d 'Size limit of an array or body (default 256M)'
 complete -c ebb -n '__fish_ebb_seen_command repl' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command repl' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command repl' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command vocab' -l pattern -r -d 'import: how texts are split before merging: cl100k, o200k, gpt2 or a regular expression'

@@ -56,8 +56,8 @@ function ebb.conversation(options)
   return chat
 end
 
-local function with_model(options, chat, model, problem)
-  if not chat then return nil, problem end
+local function with_model(options, chat, model, problem, text)
+  if not chat then return nil, problem, text end
   models.assign(chat, model, options and options.model)
   models.adopt(chat, options)
   return chat
@@ -68,10 +68,11 @@ end
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat
 ---@return ebb.Error? problem
+---@return string? text       of standard input, where it is no conversation
 function ebb.load(path, options)
   local core_options, model = models.resolve(options)
-  local chat, problem = core.load(path, core_options)
-  return with_model(options, chat, model, problem)
+  local chat, problem, text = core.load(path, core_options)
+  return with_model(options, chat, model, problem, text)
 end
 
 --- Which file a name leads to, and in which state.

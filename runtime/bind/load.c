@@ -91,8 +91,27 @@ static DocumentLimits read_limits(lua_State *L, int options) {
   return limits;
 }
 
-/* What is loaded stands at `loaded`, the options at 2. Pushes the conversation,
-   or nil, error. */
+/* Waits for the rest of the bytes. */
+static Status read_to_end(Loaded *loaded) {
+  size_t available = 0;
+  if (loaded->ahead == NULL) return STATUS_OK;
+  Status status;
+  do status = file_ahead_wait(loaded->ahead, &available, &loaded->size);
+  while (status == STATUS_OK && available < loaded->size);
+  return status;
+}
+
+/* Standard input cannot be read again: what it had goes out behind the error, as the third result, unless it was
+   over a cap. The bytes are all there. */
+static int refuse_standard_input(lua_State *L, const Loaded *from, const DocumentError *error) {
+  int results = refuse_document(L, "stdin", error);
+  if (error->status == STATUS_LIMIT || error->status == STATUS_MEMORY) return results;
+  lua_pushlstring(L, from->size == 0 ? "" : from->bytes, from->size);
+  return results + 1;
+}
+
+/* What is loaded stands at `loaded`, the options at 2; `name` is NULL for standard input. Pushes the conversation,
+   or nil, error, and the text of standard input. */
 static int load(lua_State *L, const char *name, int loaded, const DocumentLimits *limits) {
   Loaded *from = bind_test_owned(L, loaded, end_loaded);
   ConversationHandle *handle = bind_new_conversation(L);
@@ -103,6 +122,7 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
   Status status = document_load(handle->conversation, limits, from->bytes, from->size, from->capacity,
                                 &handle->document, &handle->warnings, &error);
   int cause = errno;
+  if (status != STATUS_OK && name == NULL && read_to_end(from) != STATUS_OK) status = STATUS_IO, cause = errno;
   end_reading(from);
   if (status == STATUS_OK) {
     from->bytes = NULL;      /* the store's now */
@@ -120,8 +140,8 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
   conversation_free(handle->conversation);
   handle->conversation = NULL;
   errno = cause;
-  if (status == STATUS_IO) return bind_refuse_file(L, status, name, SIZE_MAX);
-  return refuse_document(L, name, &error);
+  if (status == STATUS_IO) return bind_refuse_file(L, status, name == NULL ? "-" : name, SIZE_MAX);
+  return name == NULL ? refuse_standard_input(L, from, &error) : refuse_document(L, name, &error);
 }
 
 enum { PEEK_FIRST = 64 * 1024 };   /* bytes that mostly tell what a file is */
@@ -165,10 +185,10 @@ static Status read_file(const char *path, DocumentLimits *limits, Loaded *loaded
   return status;
 }
 
-/* load(path, options) -> Conversation | nil, error */
+/* load(path, options) -> Conversation | nil, error | nil, error, text of standard input */
 static int l_load(lua_State *L) {
   const char *path = bind_string(L, 1, NULL);
-  const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+  bool is_standard = strcmp(path, "-") == 0;
   bool over_cap;
   lua_settop(L, 2);
   Loaded *loaded = push_loaded(L);
@@ -176,10 +196,10 @@ static int l_load(lua_State *L) {
   Status status = read_file(path, &limits, loaded, &over_cap);
   if (over_cap) {
     DocumentError error = document_over_cap();
-    return refuse_document(L, name, &error);
+    return refuse_document(L, is_standard ? "stdin" : path, &error);
   }
   if (status != STATUS_OK) return bind_refuse_file(L, status, path, SIZE_MAX);
-  return load(L, name, 3, &limits);
+  return load(L, is_standard ? NULL : path, 3, &limits);
 }
 
 int bind_parse(lua_State *L, Text text) {

@@ -4,6 +4,7 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
+local imported = require "ebb.cli.imported"
 local models = require "ebb.models"
 local model_file = require "ebb.cli.model_file"
 local json_text = require "ebb.cli.json_text"
@@ -65,7 +66,7 @@ local function price_of(model, tokens)
 end
 
 local function count_conversation(args, path)
-  local chat = options.load(path, args)
+  local chat, _, result = options.load(path, args)
   local tokens, trust = chat:tokens(), chat:trust()
   options.tell_stand_in(chat, args)
   local reason = trust_reason.reason(chat)
@@ -75,6 +76,7 @@ local function count_conversation(args, path)
     price = price_of(models.of_chat(chat), tokens),
     messages = args.by == "message" and messages_of(chat) or nil,
     roles = args.by == "role" and roles_of(chat) or nil, framingTokens = args.by and framing_of(chat) or nil,
+    imported = imported.data(result),
   }
 end
 
@@ -123,7 +125,9 @@ local function add_rows(rows, result)
   end
   if result.framingTokens then add_row(rows, result, result.framingTokens, " tools and framing") end
   local price = result.price and ("%.4f"):format(result.price) or ""
-  rows[#rows + 1] = { tostring(result.tokens), result.trust, price, result.file }
+  local missing = result.imported and result.imported.missing
+  local file = missing and ("%s (%s)"):format(result.file, missing) or result.file
+  rows[#rows + 1] = { tostring(result.tokens), result.trust, price, file }
 end
 
 local COLUMNS = {

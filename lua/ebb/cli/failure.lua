@@ -44,9 +44,14 @@ function failure.usage(message, hint)
   failure.raise(failure.USAGE, message, hint)
 end
 
+--- The exit code for an error object.
+function failure.exit_of(problem)
+  return BY_CODE[problem.code] or failure.REFUSED
+end
+
 --- Returns `result`; a nil with an error object is raised as a failure.
 function failure.check(result, problem)
-  if result == nil then failure.raise(BY_CODE[problem.code] or failure.REFUSED, problem.message, problem.hint) end
+  if result == nil then failure.raise(failure.exit_of(problem), problem.message, problem.hint) end
   return result
 end
 

@@ -16,6 +16,8 @@ local command = {
   trusted_processor = "a processor of your own may be trusted (--trusted)",
   vocabularies = "`ebb vocab import FILE` adds one",
   vocabulary = "`ebb vocab verify` says more; importing it again replaces it",
+  bad_lines = "--lenient reads on behind such lines",
+  forms = "--from names the form to read it as",
   limits = "--deadline, --fuel and --memory allow more, in Lua limits = { deadline, fuel, memory }",
 }
 

@@ -2,6 +2,7 @@
 
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
+local imported = require "ebb.cli.imported"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
@@ -153,6 +154,15 @@ local function add_windows(lines, data, obsolete)
   end
 end
 
+--- A line per kind of what an import left out or mended.
+local function add_import(lines, import)
+  lines[#lines + 1] = ("read as %s, %s"):format(import.form, import.missing or "with system prompt and tools")
+  for _, entry in ipairs(import.report) do
+    local place = entry.line and (", the first in line %d"):format(entry.line) or ""
+    lines[#lines + 1] = ("  %6d %s: %s%s"):format(entry.count, entry.kind, entry.message, place)
+  end
+end
+
 local function figures(chat, data, obsolete)
   local lines = {
     ("%d messages, %d tokens (%s), of these %d guarded"):format(#chat, data.tokens, data.trust,
@@ -168,6 +178,7 @@ local function figures(chat, data, obsolete)
   lines[#lines + 1] = ("  %-17s          %8d tokens"):format("tools and framing", data.framingTokens)
   lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s"):format(data.units, data.openUnits, data.turns,
     data.shape or "none")
+  if data.imported then add_import(lines, data.imported) end
   local reason = trust.reason(chat)
   if reason then lines[#lines + 1] = "estimated: " .. reason end
   return table.concat(lines, "\n")
@@ -183,8 +194,9 @@ local function warning_lines(data, path, page)
 end
 
 function inspect.run(args)
-  local chat, path = options.load(args.file, args, true)
+  local chat, path, result = options.load(args.file, args, true)
   local data, obsolete = data_of(chat), obsolete_items(chat)
+  data.imported = imported.data(result)
   if args.json then
     data.messages = messages_of(chat, obsolete)
     return terminal.result(json_text.format(data), args.output)

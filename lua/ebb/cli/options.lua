@@ -3,6 +3,7 @@
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
+local imported = require "ebb.cli.imported"
 local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
 local loader = require "ebb.sandbox.loader"
@@ -193,6 +194,7 @@ function options.reading(parser)
     parser:option("--role-map", "Read messages of role <old> as role <new>; output keeps <old>. Repeatable.")
       :argname("<old=new>"):count("*"):convert(role_pair)
     parser:flag("--lenient", "Skip invalid messages, repair text and keys, with warnings and exit status 3.")
+    imported.declare(parser)
   end)
 end
 
@@ -278,10 +280,16 @@ local WAYS_OUT = {
   limit = "--max-message and --max-file raise the caps",
 }
 
-local function check_loaded(chat, problem)
-  local hint = problem and WAYS_OUT[problem.code]
-  if hint then failure.raise(failure.REFUSED, problem.message, hint) end
-  return failure.check(chat, problem)
+--- Reads a conversation, or a file of another program.
+local function read(path, args)
+  local chat_options = options.of_conversation(args)
+  if imported.is_asked(args) then return imported.read(path, options.name(path), args, chat_options) end
+  local chat, problem, bytes = failure.typed(ebb.load, path, chat_options)
+  if chat and not imported.is_suspect(chat) then return chat end
+  local other, result = imported.rescue(path, options.name(path), args, chat_options, problem, bytes)
+  if other then return other, result end
+  if chat then return chat end
+  failure.raise(failure.exit_of(problem), problem.message, WAYS_OUT[problem.code] or result or problem.hint)
 end
 
 local LONG_TO_READ = 100e6   -- bytes; about a second
@@ -299,16 +307,17 @@ end
 ---@param quiet? boolean    the caller shows the warnings
 ---@return ebb.Conversation
 ---@return string path
+---@return ebb.Import? result   of a file of another program
 function options.load(file, args, quiet)
   local path = options.path(file)
   terminal.guard(path, args.output)
   show_reading(path)
-  local chat = check_loaded(failure.typed(ebb.load, path, options.of_conversation(args)))
+  local chat, result = read(path, args)
   terminal.progress(nil)
   if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
   local is_empty = #chat == 0 and chat.shape == "jsonl"   -- so empty input is read
   if is_empty then terminal.say(("%s: warning: no messages, the input is empty"):format(options.place(path, {}))) end
-  return chat, path
+  return chat, path, result
 end
 
 local was_told = false

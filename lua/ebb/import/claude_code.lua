@@ -31,6 +31,7 @@ end
 ---@field side boolean          a sidechain's, or a team mate's
 ---@field role? string          of a message; nil: the model does not get it
 ---@field step ebb.import.Node
+---@field former? string       its parent before a compaction preserved it
 ---@field order integer         its place in the file
 
 --- Why a line with a message is nothing that the model gets; nil if it gets it.
@@ -80,36 +81,46 @@ end
 
 ---- Links ----
 
---- The lines that a boundary preserved, as uuids in order; none if they do not exist.
-local function preserved(boundary, by_id)
-  local metadata = fields.object(boundary.record, "compactMetadata")
-  local named = fields.object(metadata, "preservedMessages")
-  local list, segment = {}, fields.object(metadata, "preservedSegment")
-  for _, id in ipairs(named and fields.list(named, "uuids") or {}) do
-    if by_id[id] then list[#list + 1] = by_id[id] end
-  end
-  local tail = segment and by_id[fields.text(segment, "tailUuid")]
-  if tail and by_id[fields.text(segment, "headUuid")] then
-    local path, first = tree.path(by_id, tail), nil
-    for i, line in ipairs(path) do
-      if line.id == segment.headUuid then first = i end
+--- The lines from one up to another one above it, the upper first; none if it is not above.
+local function segment_of(head, tail, taken, by_id)
+  local reverse, line = {}, tail
+  while line and not taken[line] do
+    taken[line], reverse[#reverse + 1] = true, line
+    if line == head then
+      for i = 1, #reverse // 2 do reverse[i], reverse[#reverse + 1 - i] = reverse[#reverse + 1 - i], reverse[i] end
+      return reverse
     end
-    if first then list = table.move(path, first, #path, 1, {}) end
+    line = line.parent and by_id[line.parent]
   end
-  return list, by_id[fields.text(named or segment, "anchorUuid")]
+  return {}
+end
+
+--- The lines that a boundary preserved, and the one that they are to follow. `taken` has those of later boundaries.
+local function preserved(boundary, by_id, taken)
+  local metadata = fields.object(boundary.record, "compactMetadata")
+  local named, segment = fields.object(metadata, "preservedMessages"), fields.object(metadata, "preservedSegment")
+  local list, anchor = {}, by_id[fields.text(named or segment, "anchorUuid")]
+  for _, id in ipairs(named and fields.list(named, "uuids") or {}) do
+    local line = by_id[id]
+    if line and line ~= anchor and not taken[line] then
+      taken[line], list[#list + 1] = true, line
+    end
+  end
+  local head, tail = by_id[fields.text(segment, "headUuid")], by_id[fields.text(segment, "tailUuid")]
+  if not named and head and tail then list = segment_of(head, tail, taken, by_id) end
+  return list, anchor
 end
 
 --- Links what a boundary preserved: the first under the anchor, each next one under the one before, and what
 --- stood under the anchor under the last.
-local function relink(boundary, by_id, children)
-  local list, anchor = preserved(boundary, by_id)
-  if not anchor or not list[1] then return end
+local function relink(list, anchor, children)
   local moved = {}
   for i, line in ipairs(list) do
-    line.parent, moved[line.id] = i == 1 and anchor.id or list[i - 1].id, true
+    line.former, moved[line] = line.parent, true
+    line.parent = i == 1 and anchor.id or list[i - 1].id
   end
   for _, child in ipairs(children[anchor.id] or {}) do
-    if not moved[child.id] and child.id ~= anchor.id then child.parent = list[#list].id end
+    if not moved[child] and child ~= anchor then child.parent = list[#list].id end
   end
 end
 
@@ -117,31 +128,33 @@ local function is_boundary(line)
   return fields.text(line.record, "subtype") == "compact_boundary"
 end
 
+--- Links what boundaries preserved, the newest first: what it took is not the older ones'.
 local function relink_all(lines, by_id)
-  local children = {}
+  local children, taken, done = {}, {}, {}
   for _, line in ipairs(lines) do
     if line.parent then
       children[line.parent] = children[line.parent] or {}
       table.insert(children[line.parent], line)
     end
   end
-  for _, line in ipairs(lines) do
-    if is_boundary(line) then relink(line, by_id, children) end
+  for i = #lines, 1, -1 do
+    local list, anchor = {}, nil
+    if is_boundary(lines[i]) then list, anchor = preserved(lines[i], by_id, taken) end
+    if list[1] and anchor and not done[anchor] then
+      done[anchor] = true
+      relink(list, anchor, children)
+    end
   end
 end
 
---- Gives lines whose parents do not exist the line of the same chain before them in the file.
-local function adopt(lines, by_id, report)
-  local before = {}            -- main or side -> the last line
-  for _, line in ipairs(lines) do
-    if line.parent and not by_id[line.parent] then
-      local previous = before[line.side]
-      report:add("missing parent", previous and "the line before it in the file takes its place"
-        or "it begins in another file", line.line)
-      line.parent = previous and previous.id
-    end
-    if fields.text(line.record, "type") ~= "progress" then before[line.side] = line end
-  end
+local function is_progress(line)
+  return fields.text(line.record, "type") == "progress"
+end
+
+--- Which lines may take the place of a parent that does not exist: those of the same chain.
+local function chain_of(line)
+  if is_progress(line) then return nil end
+  return line.side and "side" or "main"
 end
 
 ---- Steps ----
@@ -189,71 +202,96 @@ end
 
 ---- Branches ----
 
---- Marks steps that another one continues; a line behind a boundary continues the one before it.
-local function mark_continued(lines, by_id, steps)
-  for _, line in ipairs(lines) do
-    local logical = by_id[fields.text(line.record, "logicalParentUuid")]
-    local is_progress = fields.text(line.record, "type") == "progress"
-    for _, parent in pairs { line.step.parent and steps[line.step.parent] or nil, logical and logical.step } do
-      if parent ~= line.step and parent.side == line.step.side and not is_progress then parent.continued = true end
-    end
+--- The nearest step with a message, from a step upwards; beyond a boundary, what was compacted.
+local function anchor_of(step, steps)
+  local trail = {}
+  while step and not step.has_message and step.anchor == nil do
+    step.anchor = false
+    trail[#trail + 1] = step
+    step = steps[step.parent or step.logical]
   end
+  local anchor = step and (step.has_message and step or step.anchor) or nil
+  for _, each in ipairs(trail) do each.anchor = anchor or false end
+  return anchor
 end
 
-local function is_progress_only(step)
-  for _, line in ipairs(step.lines) do
-    if fields.text(line.record, "type") ~= "progress" then return false end
+--- Marks steps that another message continues. What else hangs on a step makes it newer.
+local function mark_continued(lines, by_id, list, steps)
+  for _, line in ipairs(lines) do
+    local logical = by_id[fields.text(line.record, "logicalParentUuid")]
+    if logical and logical.step ~= line.step then line.step.logical = logical.step.id end
+    line.step.has_message = line.step.has_message or line.role ~= nil
   end
-  return true
+  for _, line in ipairs(lines) do
+    local former = by_id[line.former]
+    local before = former and former.step ~= line.step and anchor_of(former.step, steps)
+    if before then before.continued = true end
+  end
+  for _, step in ipairs(list) do
+    local before = anchor_of(step.has_message and steps[step.parent or step.logical] or step, steps)
+    if before and before ~= step and before.side == step.side then
+      if step.has_message then before.continued = true
+      elseif not is_progress(step.lines[1]) then before.newest = math.max(before.newest, step.newest) end
+    end
+  end
 end
 
 --- The branches: leaves of the main line, the newest first, then those of sidechains.
 local function branches_of(list)
   local branches, sides = {}, {}
   for _, step in ipairs(list) do
-    if not step.continued and not is_progress_only(step) then
-      local last = step.lines[#step.lines]
-      if not step.side then
-        branches[#branches + 1] = { name = last.id, leaf = step, newest = step.newest }
-      else
-        local name = fields.text(last.record, "agentId") or last.id
-        sides[#sides + 1] = { name = name, leaf = step, newest = step.newest, what = "sidechain" }
-      end
+    local last = step.lines[#step.lines]
+    if step.has_message and not step.continued then
+      local name = step.side and fields.text(last.record, "agentId") or last.id
+      table.insert(step.side and sides or branches,
+        { name = name, leaf = step, newest = step.newest, what = step.side and "sidechain" or nil })
     end
   end
   table.sort(branches, function(a, b) return a.newest > b.newest end)
-  return table.move(sides, 1, #sides, #branches + 1, branches), #branches
+  return table.move(sides, 1, #sides, #branches + 1, branches)
+end
+
+--- The steps between two lines of one step: from `line` upwards until that step; none if the way ends elsewhere.
+local function steps_between(line, step, by_id, seen)
+  local inner = {}
+  while line and line.step ~= step do
+    if seen[line.step] then return {} end
+    seen[line.step] = true
+    table.insert(inner, line.step)
+    line = line.parent and by_id[line.parent]
+  end
+  return line and inner or {}
 end
 
 --- Puts behind a step what stands between two lines of it, such as words of the user that came while it ran.
 local function with_inner(path, by_id)
-  local list, on_path = {}, {}
-  for _, step in ipairs(path) do on_path[step] = true end
+  local list, seen = {}, {}
+  for _, step in ipairs(path) do seen[step] = true end
   for _, step in ipairs(path) do
-    local inner = {}
-    for _, line in ipairs(step.lines) do
-      local between = line.parent and by_id[line.parent]
-      while between and not on_path[between.step] do
-        table.insert(inner, 1, between.step)
-        on_path[between.step] = true
-        between = between.parent and by_id[between.parent]
-      end
-    end
     list[#list + 1] = step
-    table.move(inner, 1, #inner, #list + 1, list)
+    for _, line in ipairs(step.lines) do
+      local inner = steps_between(line.parent and by_id[line.parent], step, by_id, seen)
+      for i = #inner, 1, -1 do list[#list + 1] = inner[i] end
+    end
   end
   return list
 end
 
---- The steps of the branch that `name` names, or of the current one; and how many branches the main line has.
+--- The steps of the branch that the options name, or of the current one; and how many branches the main line has.
 local function path_of(list, steps, by_id, options, report)
-  local branches, main = branches_of(list)
-  if not branches[1] then branches[1], main = list[1] and { name = "", leaf = list[#list] }, 1 end
+  local branches = branches_of(list)
+  if not branches[1] then branches[1] = list[1] and { name = "", leaf = list[#list] } end
   if not branches[1] then return {}, 0 end
   local branch = options.branch and tree.choose(branches, options.branch) or branches[1]
   local path, problem = tree.path(steps, branch.leaf)
-  if problem then report:add("broken chain", "parents lead in a circle", path[1].line) end
-  return with_inner(path, by_id), main
+  if problem then report:add("circle of parents", "of replies", path[1].line) end
+  path = with_inner(path, by_id)
+  local on_path, count = {}, branch.leaf.side and 0 or 1
+  for _, step in ipairs(path) do on_path[step] = true end
+  for _, each in ipairs(branches) do
+    if not on_path[each.leaf] and not each.leaf.side then count = count + 1 end
+  end
+  return path, count
 end
 
 ---- Messages ----
@@ -341,9 +379,9 @@ function claude_code.read(source, options)
   local lines, by_id = read_lines(source)
   settle_sides(lines)
   relink_all(lines, by_id)
-  adopt(lines, by_id, report)
+  tree.mend(lines, by_id, chain_of, report)
   local list, steps = steps_of(lines, by_id)
-  mark_continued(lines, by_id, steps)
+  mark_continued(lines, by_id, list, steps)
   local path, branches = path_of(list, steps, by_id, options, report)
   local out = { messages = {}, lines = {} }
   for _, step in ipairs(path) do add_step(out, step, report) end

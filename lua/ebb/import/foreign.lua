@@ -6,6 +6,7 @@ local foreign = {}
 
 ---@class ebb.import.Foreign
 ---@field fits fun(sample: ebb.import.Sample): boolean
+---@field form string
 ---@field what string
 ---@field hint string
 
@@ -15,24 +16,24 @@ end
 
 ---@type ebb.import.Foreign[]
 local FOREIGN = {
-  { fits = begins "\x28\xB5\x2F\xFD", what = "compressed with zstd, as Codex keeps its older sessions",
+  { fits = begins "\x28\xB5\x2F\xFD", form = "zstd", what = "compressed with zstd, as Codex keeps its older sessions",
     hint = "unpack it first: zstd -d FILE" },
-  { fits = begins "SQLite f", what = "a SQLite database, as opencode and the desktop program of Ollama have them",
+  { fits = begins "SQLite f", form = "sqlite",
+    what = "a SQLite database, as opencode and the desktop program of Ollama have them",
     hint = "`opencode export SESSION` writes a session as JSON" },
-  { fits = begins "PK\x03\x04", what = "a zip archive, as exports of ChatGPT and Claude come",
+  { fits = begins "PK\x03\x04", form = "zip", what = "a zip archive, as exports of ChatGPT and Claude come",
     hint = "unpack it first, and name the file of conversations in it" },
-  { fits = begins "\x1F\x8B", what = "compressed with gzip", hint = "unpack it first: gzip -d FILE" },
-  { fits = begins "\x89PNG", what = "a picture; a character card, perhaps, which holds no conversation",
+  { fits = begins "\x1F\x8B", form = "gzip", what = "compressed with gzip", hint = "unpack it first: gzip -d FILE" },
+  { fits = begins "\x89PNG", form = "png", what = "a picture; a character card, perhaps, which holds no conversation",
     hint = "name the file of the chat itself" },
 }
 
---- The refusal of a file that is known and not read; nil for others.
+--- What a file is that is known and not read; nil for others.
 ---@param sample ebb.import.Sample
----@return string? message
----@return string? hint
-function foreign.refusal(sample)
+---@return ebb.import.Foreign?
+function foreign.find(sample)
   for _, entry in ipairs(FOREIGN) do
-    if entry.fits(sample) then return "is " .. entry.what, entry.hint end
+    if entry.fits(sample) then return entry end
   end
 end
 
@@ -55,10 +56,10 @@ end
 ---@return string
 function foreign.describe(sample)
   local value = sample.value
-  if sample.records then
-    return "fits no known form: JSONL whose first record has " .. members(sample.records[1])
-  elseif fields.is_object(value) then
+  if fields.is_object(value) then
     return "fits no known form: a JSON object with " .. members(value)
+  elseif value == nil and sample.records then
+    return "fits no known form: JSONL whose first record has " .. members(sample.records[1])
   elseif fields.is_list(value) and fields.is_object(value[1]) then
     return "fits no known form: a JSON array whose first element has " .. members(value[1])
   elseif value ~= nil then

@@ -15,6 +15,7 @@
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local foreign = require "ebb.import.foreign"
+local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local reports = require "ebb.import.report"
 local schema = require "ebb.support.schema"
@@ -73,19 +74,21 @@ end
 ---@param problem? ebb.Error   why the text is not one JSON value
 ---@return ebb.Importer? importer
 ---@return ebb.Error? problem
+---@return string? form        with a problem: what it is, if it is known
 local function recognise(from, bytes, problem)
   local sample, fitting = source.sample(from, bytes), {}
-  local message, hint = foreign.refusal(sample)
-  if message then return nil, core.error("shape", message, hint) end
+  local entry = foreign.find(sample)
+  if entry then return nil, core.error("shape", "is " .. entry.what, entry.hint), entry.form end
   for _, importer in ipairs(all()) do
     if importer.recognise(sample) then fitting[#fitting + 1] = importer end
   end
   if #fitting == 1 then return fitting[1] end
   if fitting[1] then
-    return nil, core.error("shape", "fits several forms: " .. titles(fitting), "`from` names the one to read it as")
+    local names = titles(fitting)
+    return nil, core.error("shape", "fits several forms: " .. names, hints.forms), names
   end
   if not sample.records and from.value == nil and from.text:find "^%s*[%[{]" then return nil, problem end
-  return nil, core.error("shape", foreign.describe(sample), "`ebb.import.list()` has the forms that are known")
+  return nil, core.error("shape", foreign.describe(sample), hints.forms)
 end
 
 --- The name of the form that a text has; nil and what it looks like, if it fits none or several.
@@ -100,6 +103,8 @@ function import.recognise(text)
 end
 
 ---- Reading ----
+
+local LISTED_MAX = 6         -- conversations that an error names
 
 local OPTIONS = {
   from = { type = "string" }, path = { type = "string" }, branch = { type = "string" },
@@ -130,16 +135,16 @@ local function finish(result, importer, from)
   return result
 end
 
---- Runs an importer; what it refuses gets the name of the file in front.
+--- Runs an importer; what it refuses gets the name of the file in front. The third result is the form.
 local function run(importer, from, problem, options)
   if importer.kind == "json" and from.value == nil then
-    return nil, core.error(problem.code, ("%s:%s"):format(from.path, problem.message))
+    return nil, core.error(problem.code, ("%s:%s"):format(from.path, problem.message)), importer.name
   end
   local ok, result = pcall(importer.read, from, options)
   if ok then return finish(result, importer, from) end
   if not core.is_error(result) then error(result, 0) end
   local separator = result.message:find "^%d+:" and ":" or ": "
-  return nil, core.error(result.code, from.path .. separator .. result.message, result.hint)
+  return nil, core.error(result.code, from.path .. separator .. result.message, result.hint), importer.name
 end
 
 --- Reads a text of another program; nil and why not.
@@ -147,20 +152,44 @@ end
 ---@param options? ebb.import.Options
 ---@return ebb.Import? result
 ---@return ebb.Error? problem
+---@return string? name        with a problem: the form that the text has
 function import.read(text, options)
   if type(text) ~= "string" then refuse("argument", "import.read: a string is expected, not a " .. type(text)) end
   options = schema.options(OPTIONS, options, "import.read", 'ebb.import.read(text, { branch = "2" })')
   local importer = options.from and find(options.from)
   local from, problem = source.new(text, options)
   if not importer then
-    local why
-    importer, why = recognise(from, text, problem)
-    if not importer then return nil, core.error(why.code, ("%s: %s"):format(from.path, why.message), why.hint) end
+    local why, form
+    importer, why, form = recognise(from, text, problem)
+    if not importer then
+      return nil, core.error(why.code, ("%s: %s"):format(from.path, why.message), why.hint), form
+    end
   end
   return run(importer, from, problem, options)
 end
 
 ---- Writing ----
+
+--- One conversation of several, by its number, its id or its title; of a file with one that one. Raises.
+---@param result ebb.Import
+---@param which? string
+---@return ebb.Import
+function import.choose(result, which)
+  local list = result.conversations
+  if not list then return result end
+  if not which and #list == 1 then return list[1] end
+  local number = which and which:find "^%d+$" and list[math.tointeger(tonumber(which)) or 0]
+  if number then return number end
+  local names = {}
+  for i, each in ipairs(list) do
+    if which and (each.id == which or each.conversation == which) then return each end
+    if i <= LISTED_MAX then names[i] = ("%d (%s)"):format(i, each.conversation or each.id or "no title") end
+  end
+  local rest = #list > LISTED_MAX and (" to %d"):format(#list) or ""
+  local there = ("there are %s%s"):format(table.concat(names, ", "), rest)
+  refuse("unknown_name", which and ("no conversation '%s'"):format(which)
+    or ("has %d conversations; one must be chosen"):format(#list), there)
+end
 
 --- A message as JSON: texts are JSON already.
 local function json_of(message)

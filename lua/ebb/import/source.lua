@@ -6,6 +6,7 @@
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
+local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local reports = require "ebb.import.report"
 local text_place = require "ebb.support.text_place"
@@ -102,7 +103,7 @@ function source.records(from)
       if value == nil then
         if is_cut then report:add("incomplete last line", "the file was being written", number)
         elseif from.skip_bad then report:add("bad line", text.message:gsub("^%d+:%d+: ", ""), number)
-        else refuse(text.code, placed(text, number), source.SKIP_HINT) end
+        else refuse(text.code, placed(text, number), hints.bad_lines) end
       elseif not fields.is_object(value) then
         report:add("other line", "not an object", number)
       else
@@ -112,8 +113,6 @@ function source.records(from)
     end
   end
 end
-
-source.SKIP_HINT = "skip_bad reads on behind lines that are not JSON"
 
 ---- Sources ----
 

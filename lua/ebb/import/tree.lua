@@ -4,13 +4,13 @@
 -- no walk loops, and none ends without saying so.
 
 local refuse = require "ebb.support.refuse"
-local suggest = require "ebb.support.suggest"
 
 local tree = {}
 
 ---@class ebb.import.Node
 ---@field id string
----@field parent? string|false
+---@field parent? string
+---@field order? integer       its place in the file
 ---@field line? integer
 
 --- The nodes from the root to `leaf`. The walk ends at a node whose parent is absent, or is on the path already.
@@ -33,6 +33,64 @@ function tree.path(nodes, leaf)
   for i, each in ipairs(reverse) do path[size - i + 1] = each end
   return path, problem
 end
+
+---- Mending ----
+
+--- The first node in file order of each circle that the parents form.
+local function circles(list, nodes)
+  local walk, firsts = {}, {}
+  for _, start in ipairs(list) do
+    local node = start
+    while node and not walk[node] do
+      walk[node] = start
+      node = node.parent and nodes[node.parent]
+    end
+    if node and walk[node] == start then
+      local first, each = node, nodes[node.parent]
+      while each ~= node do
+        if each.order < first.order then first = each end
+        each = nodes[each.parent]
+      end
+      firsts[first] = true
+    end
+  end
+  return firsts
+end
+
+--- The root of a node, by links that get shorter with each use.
+local function root_of(links, node)
+  while links[node] do
+    links[node] = links[links[node]] or links[node]
+    if not links[links[node]] then return links[node] end
+    node = links[node]
+  end
+  return node
+end
+
+--- Gives a node whose parent does not exist, or that begins a circle, the node before it in the file as its parent,
+--- unless that one descends from it.
+---@param list ebb.import.Node[]          in file order, with their `order`
+---@param nodes table<string, ebb.import.Node>
+---@param chain_of fun(node: ebb.import.Node): any   nodes of one chain follow one another; nil: none follows it
+---@param report ebb.import.Report
+function tree.mend(list, nodes, chain_of, report)
+  local firsts, links, last = circles(list, nodes), {}, {}
+  for node in pairs(firsts) do node.parent, node.is_broken = nil, true end
+  for _, node in ipairs(list) do links[node] = node.parent and nodes[node.parent] end
+  for _, node in ipairs(list) do
+    local chain = chain_of(node)
+    if node.is_broken or node.parent and not nodes[node.parent] then
+      local before = last[chain == nil and 0 or chain]
+      local parent = before and root_of(links, before) ~= node and before or nil
+      node.parent, links[node] = parent and parent.id, parent
+      report:add(node.is_broken and "circle of parents" or "missing parent",
+        parent and "the one before it in the file takes its place" or "it begins in another file", node.line)
+    end
+    if chain ~= nil then last[chain] = node end
+  end
+end
+
+---- Branches ----
 
 ---@class ebb.import.Branch
 ---@field name string         what `branch` may say: an id
@@ -60,8 +118,7 @@ function tree.choose(branches, name)
     words[i] = ("%d (%s%s)"):format(i, names[i], branches[i].what and ", " .. branches[i].what or "")
   end
   local list = "there are " .. table.concat(words, ", ") .. (#branches > LISTED and (" to %d"):format(#branches) or "")
-  refuse("unknown_name", ("no branch '%s'"):format(name), suggest.nearest(name, names) and
-    ("did you mean '%s'?"):format(suggest.nearest(name, names)) or list)
+  refuse("unknown_name", ("no branch '%s'"):format(name), list)
 end
 
 return tree

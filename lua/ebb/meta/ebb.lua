@@ -83,6 +83,7 @@ function ebb.conversation(options) end
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat
 ---@return ebb.Error? problem file:line:byte and what was expected
+---@return string? text       of standard input, which cannot be read again, where it is no conversation
 function ebb.load(path, options) end
 --- Which file a name leads to, and in which state: for chat:save { unchanged = ... }. Ask before you load.
 ---@param path string

@@ -18,6 +18,8 @@ local hints = {
   trusted_processor = "a processor of your own may be trusted (trusted = true)",
   vocabularies = "the command ebb adds one: vocab import FILE",
   vocabulary = "the command ebb says more: vocab verify; importing it again replaces it",
+  bad_lines = "skip_bad = true reads on behind such lines",
+  forms = "ebb.import.list() has the forms that are known; from = ... names one",
   window_exists = "chat.windows:get(id):update { ... }",
   window_closed = "chat.windows:open { id = ... } opens it anew",
   limits = "limits = { deadline, fuel, memory } allow more",

@@ -1,0 +1,169 @@
+--- Files of other programs, where a command reads a conversation: recognised when reading them as one fails.
+--
+-- The one place that knows of both. An ordinary file costs nothing: it is read once, by C.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local imported = {}
+
+imported.BYTES_MAX = 256 * 1024 * 1024   -- bytes, unless --max-file says otherwise
+
+function imported.declare(parser)
+  parser:option("--from", "Read a file of this form of another program, such as claude_code; default: recognised.")
+    :argname("<form>")
+  parser:option("--branch", "Of such a file: another branch than the current one, by number or id; or a sidechain.")
+    :argname("<branch>")
+  parser:option("--conversation", "Of such a file with several conversations: one, by number, id or title.")
+    :argname("<which>")
+end
+
+--- Codes of problems that a file of another program may have as a conversation.
+local NO_CONVERSATION = { syntax = true, shape = true, role = true, encoding = true, duplicate = true }
+
+--- True if the options of the command line ask for an import.
+---@param args table
+---@return boolean
+function imported.is_asked(args)
+  return (args.from or args.branch or args.conversation) ~= nil
+end
+
+---- What was read ----
+
+local PLURALS = { branch = "branches", entry = "entries" }
+
+--- "34 other lines"
+local function count(n, noun)
+  local last = noun:match "%w+$"
+  return PLURALS[last] and n ~= 1 and ("%d %s"):format(n, (noun:gsub("%w+$", PLURALS))) or text.count(n, noun)
+end
+
+--- "Claude Code session: 120 messages, 34 other lines, 2 branches"
+---@param result ebb.Import
+---@return string
+function imported.summary(result)
+  local words, counts = { text.count(#result.messages, "message") }, {}
+  for _, entry in ipairs(result.report) do
+    if not counts[entry.kind] then counts[#counts + 1] = entry.kind end
+    counts[entry.kind] = (counts[entry.kind] or 0) + entry.count
+  end
+  for _, kind in ipairs(counts) do words[#words + 1] = count(counts[kind], kind) end
+  if result.branches > 1 then words[#words + 1] = count(result.branches, "branch") end
+  return ("%s: %s"):format(result.title, table.concat(words, ", "))
+end
+
+--- What a request with these messages lacks: "without system prompt and tools".
+---@param result? ebb.Import
+---@return string?
+function imported.missing(result)
+  if not result or result.system and result.tools then return nil end
+  return result.system and "without tools" or result.tools and "without system prompt"
+    or "without system prompt and tools"
+end
+
+--- What reports in JSON say of an import.
+---@param result? ebb.Import
+---@return table?
+function imported.data(result)
+  if not result then return nil end
+  return {
+    form = result.name, dialect = result.dialect, branches = result.branches, missing = imported.missing(result),
+    report = core.json.array(table.move(result.report, 1, #result.report, 1, {})),
+  }
+end
+
+---- Reading ----
+
+--- Refuses what an import refused: a branch or conversation that does not exist is a mistake of the command line.
+local function refuse(problem)
+  if problem.code == "unknown_name" then failure.usage(problem.message, problem.hint) end
+  failure.check(nil, problem)
+end
+
+--- Refuses to replace the file of another program by a conversation.
+local function check_output(path, args, result)
+  if path == "-" or not args.output or args.output == "-" or not core.same_target(path, args.output) then return end
+  failure.raise(failure.REFUSED, ("%s is a %s, and is not written back"):format(path, result.title),
+    "name another file with -o")
+end
+
+--- The message of a problem of the body that an import wrote, with the place in the file.
+local function placed(problem, name, result)
+  local line, rest = problem.message:match "^text:(%d+):%d+: (.*)$"
+  local place = line and (result.lines or {})[math.tointeger(tonumber(line)) - 1]
+  return ("%s%s: %s"):format(name, place and (":%d"):format(place) or "", rest or problem.message)
+end
+
+--- The conversation of an import.
+local function conversation_of(result, name, chat_options)
+  local chat, problem = failure.typed(ebb.parse, ebb.import.body(result), chat_options)
+  if not chat then failure.check(nil, core.error(problem.code, placed(problem, name, result), problem.hint)) end
+  return chat
+end
+
+local function tell(name, result)
+  if terminal.quiet then return end
+  terminal.say(("%s: read as %s"):format(name, imported.summary(result)))
+end
+
+local function use(result, path, name, args, chat_options)
+  result = failure.typed(ebb.import.choose, result, args.conversation)
+  check_output(path, args, result)
+  for _, entry in ipairs(result.report) do
+    if entry.kind == "bad line" then failure.lenient = true end
+  end
+  local chat = conversation_of(result, name, chat_options)
+  tell(name, result)
+  return chat, result
+end
+
+local function import_options(name, args)
+  return {
+    path = name, from = args.from, branch = args.branch, conversation = args.conversation, skip_bad = args.lenient,
+  }
+end
+
+--- Reads the file that --from, --branch or --conversation are for.
+---@param path string
+---@param name string          of the file, in messages
+---@param args table
+---@param chat_options ebb.ConversationOptions
+---@return ebb.Conversation
+---@return ebb.Import
+function imported.read(path, name, args, chat_options)
+  local bytes = failure.check(core.read_file(path, args.max_file or imported.BYTES_MAX))
+  local result, problem = failure.typed(ebb.import.read, bytes, import_options(name, args))
+  if not result then refuse(problem) end
+  return use(result, path, name, args, chat_options)
+end
+
+--- True if a conversation may be a file of another program: a lenient reading skipped all of it.
+---@param chat ebb.Conversation
+---@return boolean
+function imported.is_suspect(chat)
+  return #chat == 0 and #chat:warnings() > 0
+end
+
+--- Reads a file that is no conversation; raises `problem`, with what the file looks like, if it is of no known form.
+---@param path string
+---@param name string
+---@param args table
+---@param chat_options ebb.ConversationOptions
+---@param problem? ebb.Error   of reading it as a conversation; nil: the conversation is suspect
+---@param bytes? string        what standard input had
+---@return ebb.Conversation?   nil: the problem stands
+---@return ebb.Import|string|nil result   with nil: what the file looks like, where something is to be said
+function imported.rescue(path, name, args, chat_options, problem, bytes)
+  if problem and not NO_CONVERSATION[problem.code] or path == "-" and not bytes then return nil end
+  bytes = bytes or core.read_file(path, args.max_file or imported.BYTES_MAX)
+  if not bytes then return nil end
+  local result, reason, form = ebb.import.read(bytes, import_options(name, args))
+  if result then return use(result, path, name, args, chat_options) end
+  if form then refuse(reason) end
+  return nil, reason.code == "shape" and reason.message or nil
+end
+
+return imported

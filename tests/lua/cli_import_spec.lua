@@ -1,0 +1,119 @@
+--- Files of other programs where commands read a conversation, as typed.
+
+local command = dofile "tests/lua/command.lua"
+local helper = dofile "tests/lua/helper.lua"
+
+local does, fails, contains, file, read = command.does, command.fails, command.contains, command.file, command.read
+local json = helper.ebb.json
+
+local function line(kind, uuid, parent, content)
+  return json.encode { type = kind, uuid = uuid, parentUuid = parent or json.null, sessionId = "s",
+    message = { role = kind, content = content, id = kind == "assistant" and uuid or nil } } .. "\n"
+end
+
+local SESSION = '{"type":"summary","summary":"x"}\n' .. line("user", "a", nil, "first question") ..
+  line("assistant", "b", "a", "an answer") .. line("user", "c", "b", "old") .. line("user", "d", "b", "second question")
+
+describe("a file of another program", function()
+  local session
+  before_each(function()
+    command.make_folder()
+    session = file("session.jsonl", SESSION)
+  end)
+  after_each(command.remove_folder)
+
+  local TOLD = "read as Claude Code session: 3 messages, 1 other line, 1 line of the past, 2 branches\n"
+
+  it("is read by every command that reads a conversation, which says in one line what it read", function()
+    local operations = file("operations.json", '[{"operation":"truncate","truncate":{"keepLast":1}}]')
+    local agent = file("agent.json", '{"name":"a"}')
+    for _, words in ipairs {
+      "count", "inspect", "check", "trim --budget 5000", "trim --dry-run --budget 5000", "apply " .. operations,
+      "pipeline --agent " .. agent, "filter 'return function() return true end' --input",
+      "run " .. command.path_of "nodes.lua" .. " --input", "trim --replay --budget 10", "diff " .. session,
+      "trim --suggest --budget 20",
+    } do
+      local run = command.ebb(words .. " " .. session)
+      assert.is_true(run.status <= 1, words .. run.err)
+      contains("session.jsonl: " .. TOLD, run.err)
+    end
+    local _, err = does("repl " .. session, file("lines", "print(#chat)"))
+    contains(TOLD, err)
+  end)
+
+  it("is read from standard input, a pipe or a file", function()
+    local out, err = does("count --json", session)
+    contains("stdin: " .. TOLD, err)
+    assert.equal("claude_code", json.decode(out)[1].imported.form)
+    command.environment = ("cat %s | "):format(session)
+    local run = command.ebb("count -", "/dev/stdin")
+    command.environment = nil
+    assert.equal(0, run.status, run.err)
+  end)
+
+  it("is counted without system prompt and tools, and says so", function()
+    local out = does("count " .. session)
+    contains("session.jsonl (without system prompt and tools)", out)
+    local report = json.decode((does("count --json " .. session)))[1].imported
+    assert.same({ "claude_code", "anthropic", 2, "without system prompt and tools", "other line" },
+      { report.form, report.dialect, report.branches, report.missing, report.report[1].kind })
+    contains("1 other line: summary, the first in line 1", (does("inspect " .. session)))
+    assert.is_nil(json.decode((does("count --json " .. command.path_of "small.json")))[1].imported)
+  end)
+
+  it("gives another branch, and names those that there are", function()
+    contains("old", (does("trim --budget 5000 --branch 2 " .. session)))
+    contains("there are 1 (d), 2 (c)", fails(command.USAGE, "count --branch 9 " .. session))
+    contains("unknown form", fails(command.USAGE, "count --from claude " .. session))
+    contains("--from names", fails(command.REFUSED, "count --branch 1 " .. command.path_of "small.json"))
+  end)
+
+  it("is written as a body, and never over itself", function()
+    does(("trim --budget 5000 %s -o %s"):format(session, command.path_of "out.json"))
+    assert.equal(3, #json.decode(read(command.path_of "out.json")).messages)
+    contains("is a Claude Code session, and is not written back",
+      fails(command.REFUSED, ("trim --budget 5000 %s -o %s"):format(session, session)))
+    assert.equal(SESSION, read(session))
+  end)
+
+  it("with a bad line is refused with its place, or read on with --lenient", function()
+    local bad = file("bad.jsonl", SESSION .. '{"type":\n' .. line("user", "e", "d", "more"))
+    local err = fails(command.REFUSED, "count " .. bad)
+    contains("bad.jsonl:6:9: expected", err)
+    contains("--lenient", err)
+    local run = command.ebb("count --lenient --from claude_code " .. bad)
+    assert.equal(3, run.status)
+    contains("1 bad line", run.err)
+    run = command.ebb("count --lenient " .. bad)
+    assert.equal(3, run.status)
+    contains("read as Claude Code session: 4 messages", run.err)
+  end)
+
+  it("says nothing under --quiet", function()
+    assert.equal("", select(2, does("count -q " .. session)))
+  end)
+end)
+
+describe("a file that is no conversation", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("keeps its error, with what it looks like", function()
+    local err = fails(command.REFUSED, "count " .. file("a.jsonl", '{"a":1}\n{"b":1}\n'))
+    contains("a.jsonl:1:1: expected a role in the message", err)
+    contains("fits no known form: JSONL whose first record has the members a", err)
+    err = fails(command.REFUSED, "count " .. command.path_of "broken.json")
+    contains("broken.json:2:11: expected", err)
+    assert.is_nil(err:find "form")
+  end)
+
+  it("is named where it is known", function()
+    local err = fails(command.REFUSED, "count " .. file("r.jsonl.zst", "\x28\xB5\x2F\xFDxx"))
+    contains("is compressed with zstd", err)
+    contains("zstd -d", err)
+  end)
+
+  it("is named on standard input, too", function()
+    contains("the members a", fails(command.REFUSED, "count", file("a.json", '{"a":1}')))
+  end)
+end)
