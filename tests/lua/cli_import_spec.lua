@@ -89,6 +89,16 @@ describe("a file of another program", function()
     contains("read as Claude Code session: 4 messages", run.err)
   end)
 
+  it("with several conversations needs one to be named", function()
+    local export = file("chats.jsonl", '{"conversations":[{"from":"human","value":"q1"}]}\n' ..
+      '{"conversations":[{"from":"human","value":"q2"}]}\n')
+    local err = fails(command.USAGE, "count " .. export)
+    contains("chats.jsonl has 2 conversations, and one is read", err)
+    contains("--conversation names one:", err)
+    contains("q2", (does("inspect --conversation 2 " .. export)))
+    contains("no conversation '7'", fails(command.USAGE, "count --conversation 7 " .. export))
+  end)
+
   it("says nothing under --quiet", function()
     assert.equal("", select(2, does("count -q " .. session)))
   end)

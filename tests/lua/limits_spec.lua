@@ -38,7 +38,6 @@ local OTHERS = {
   ["lua/ebb/policies/digest/values.lua QUOTE_MAX"] = "longer quotes are prose",
   ["lua/ebb/policies/digest/values.lua LABEL_MAX"] = "what is shown",
   ["lua/ebb/import/foreign.lua"] = "what is shown",
-  ["lua/ebb/import/init.lua LISTED_MAX"] = "what is shown",
   ["lua/ebb/import/source.lua"] = "what recognition looks at",
   ["lua/ebb/import/many.lua"] = "what is shown",
   ["lua/ebb/import/turns.lua"] = "names of functions",

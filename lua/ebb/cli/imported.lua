@@ -79,7 +79,7 @@ end
 
 --- Refuses what an import refused: a branch or conversation that does not exist is a mistake of the command line.
 local function refuse(problem)
-  if problem.code == "unknown_name" then failure.usage(problem.message, problem.hint) end
+  if problem.code == "unknown_name" or problem.code == "absent" then failure.usage(problem.message, problem.hint) end
   failure.check(nil, problem)
 end
 
@@ -110,7 +110,10 @@ local function tell(name, result)
 end
 
 local function use(result, path, name, args, chat_options)
-  result = failure.typed(ebb.import.choose, result, args.conversation)
+  if result.conversations then
+    failure.usage(("%s has %d conversations, and one is read"):format(name, #result.conversations),
+      "--conversation names one:\n" .. require("ebb.import.many").listing(result.conversations))
+  end
   check_output(path, args, result)
   for _, entry in ipairs(result.report) do
     if entry.kind == "bad line" then failure.lenient = true end

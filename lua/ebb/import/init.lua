@@ -104,8 +104,6 @@ end
 
 ---- Reading ----
 
-local LISTED_MAX = 6         -- conversations that an error names
-
 local OPTIONS = {
   from = { type = "string" }, path = { type = "string" }, branch = { type = "string" },
   conversation = { type = "string" }, skip_bad = { type = "boolean" },
@@ -169,27 +167,6 @@ function import.read(text, options)
 end
 
 ---- Writing ----
-
---- One conversation of several, by its number, its id or its title; of a file with one that one. Raises.
----@param result ebb.Import
----@param which? string
----@return ebb.Import
-function import.choose(result, which)
-  local list = result.conversations
-  if not list then return result end
-  if not which and #list == 1 then return list[1] end
-  local number = which and which:find "^%d+$" and list[math.tointeger(tonumber(which)) or 0]
-  if number then return number end
-  local names = {}
-  for i, each in ipairs(list) do
-    if which and (each.id == which or each.conversation == which) then return each end
-    if i <= LISTED_MAX then names[i] = ("%d (%s)"):format(i, each.conversation or each.id or "no title") end
-  end
-  local rest = #list > LISTED_MAX and (" to %d"):format(#list) or ""
-  local there = ("there are %s%s"):format(table.concat(names, ", "), rest)
-  refuse("unknown_name", which and ("no conversation '%s'"):format(which)
-    or ("has %d conversations; one must be chosen"):format(#list), there)
-end
 
 --- A message as JSON: texts are JSON already.
 local function json_of(message)

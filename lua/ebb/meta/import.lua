@@ -50,11 +50,6 @@ function import.recognise(text) end
 ---@return ebb.Error? problem  file:line:byte and what was expected
 ---@return string? name        with a problem: the form that the text has; nil: it has none
 function import.read(text, options) end
---- One conversation of a result that has several. Raises {code = "unknown_name"}, and names what there is.
----@param result ebb.Import
----@param which? string        its number, id or title; nil: the only one
----@return ebb.Import
-function import.choose(result, which) end
 --- A request body of the result's dialect, for `ebb.parse`: the one that the file has, or one whose messages stand in
 --- lines 2, 3 and so on.
 ---@param result ebb.Import
