@@ -99,6 +99,20 @@ describe("a file of another program", function()
     contains("no conversation '7'", fails(command.USAGE, "count --conversation 7 " .. export))
   end)
 
+  it("that a conversation could be, is told by its members: a task of Roo", function()
+    local hidden = '[{"role":"user","content":"old","ts":1,"condenseParent":"c"},' ..
+      '{"role":"user","content":"SUM","ts":2,"isSummary":true,"condenseId":"c"}]'
+    local task = file("roo.json", hidden)
+    for _, run in ipairs { command.ebb("count " .. task), command.ebb("count -", task) } do
+      contains("read as Roo Code or Cline task: 1 message, 1 hidden message\n", run.err)
+    end
+    local second = '{"version":2,"messages":[{"role":"assistant","ts":1,"content":[{"type":"tool-call",' ..
+      '"toolCallId":"x","toolName":"f","input":{}}]}]}'
+    contains("read as Roo Code or Cline task: 1 message\n", select(2, does("count " .. file("v2.json", second))))
+    local own = '[{"role":"user","content":"q","ts":1}]'
+    assert.equal(own, (does("trim --budget 500 " .. file("own.json", own))))
+  end)
+
   it("says nothing under --quiet", function()
     assert.equal("", select(2, does("count -q " .. session)))
   end)

@@ -24,6 +24,10 @@ function kit.read(name, text, options)
   return result
 end
 
+local function decoded(message)
+  return kit.json.decode(type(message) == "string" and message or kit.json.encode(message))
+end
+
 --- The messages as words: "u:text", "a:text+name(id)", "r(id):text".
 local WORDS = {
   text = function(block) return block.text end,
@@ -40,7 +44,7 @@ local WORDS = {
 function kit.anthropic(result)
   local words = {}
   for i, message in ipairs(result.messages) do
-    message = kit.json.decode(type(message) == "string" and message or kit.json.encode(message))
+    message = decoded(message)
     local blocks = message.content
     if type(blocks) == "table" then
       local pieces = {}
@@ -68,6 +72,58 @@ function kit.openai(result)
     local call = message.tool_call_id and ("(%s)"):format(message.tool_call_id) or ""
     local reasoning = message.reasoning_content and ("<%s>"):format(message.reasoning_content) or ""
     words[i] = ("%s%s:%s%s"):format(message.role:sub(1, 1), call, reasoning, table.concat(pieces, "+"))
+  end
+  return table.concat(words, " | ")
+end
+
+--- Chat Completions' messages as words: "u:text", "a:<thought>text+f(id)", "r(id):text".
+function kit.openai(result)
+  local words = {}
+  for i, message in ipairs(result.messages) do
+    message = decoded(message)
+    local pieces = {}
+    if message.reasoning_content then pieces[1] = "<" .. message.reasoning_content .. ">" end
+    if type(message.content) == "string" and message.content ~= "" then pieces[#pieces + 1] = message.content end
+    if type(message.content) == "table" then
+      for _, part in ipairs(message.content) do pieces[#pieces + 1] = part.text or part.type end
+    end
+    for _, call in ipairs(message.tool_calls or {}) do
+      pieces[#pieces + 1] = ("%s(%s)"):format(call["function"].name, call.id)
+    end
+    local name = message.role == "tool" and ("r(%s)"):format(message.tool_call_id) or message.role:sub(1, 1)
+    words[i] = name .. ":" .. table.concat(pieces, "+")
+  end
+  return table.concat(words, " | ")
+end
+
+--- Items of Responses as words: "u:text", "f(id)", "r(id):output", or the type.
+function kit.responses(result)
+  local words = {}
+  for i, item in ipairs(result.messages) do
+    item = decoded(item)
+    if item.type == "function_call" then words[i] = ("%s(%s)"):format(item.name, item.call_id)
+    elseif item.type == "function_call_output" then words[i] = ("r(%s):%s"):format(item.call_id, item.output)
+    elseif item.role then
+      words[i] = ("%s:%s"):format(item.role:sub(1, 1), type(item.content) == "string" and item.content
+        or item.content[1].text)
+    else words[i] = item.type end
+  end
+  return table.concat(words, " | ")
+end
+
+--- Gemini's contents as words: "u:text+r(name)", "m:text+f(name)".
+function kit.gemini(result)
+  local words = {}
+  for i, content in ipairs(result.messages) do
+    content = decoded(content)
+    local pieces = {}
+    for n, part in ipairs(content.parts) do
+      local call, answer = part.functionCall, part.functionResponse
+      pieces[n] = part.text or call and ("%s(%s)"):format(call.name, call.id)
+        or answer and ("r(%s):%s"):format(answer.id, answer.response.output or "!" .. tostring(answer.response.error))
+        or next(part)
+    end
+    words[i] = content.role:sub(1, 1) .. ":" .. table.concat(pieces, "+")
   end
   return table.concat(words, " | ")
 end

@@ -143,11 +143,28 @@ function imported.read(path, name, args, chat_options)
   return use(result, path, name, args, chat_options)
 end
 
---- True if a conversation may be a file of another program: a lenient reading skipped all of it.
+--- True if a message of a list hides another one, as those of Roo do.
+local function hides(chat)
+  for _, message in ipairs(chat) do
+    local bytes = message.json
+    if bytes:find('"condenseParent"', 1, true) or bytes:find('"truncationParent"', 1, true) then return true end
+  end
+  return false
+end
+
+--- The text of a conversation that could be read, and may be a file of another program all the same: a lenient
+--- reading skipped all of it, or it is a task of Roo, told by its members. Others cost a look at one message.
 ---@param chat ebb.Conversation
----@return boolean
-function imported.is_suspect(chat)
-  return #chat == 0 and #chat:warnings() > 0
+---@param path string
+---@return string? text
+function imported.suspect(chat, path)
+  local first = chat[1]
+  if not first and path ~= "-" and #chat:warnings() > 0 then return core.read_file(path, imported.BYTES_MAX) end
+  if not first or not first.json:find('"ts"', 1, true) then return nil end
+  if chat.shape == "array" then return hides(chat) and chat:json() or nil end
+  local body = chat.shape == "body" and chat:json() or ""
+  local is_version_2 = body:find '^%s*{%s*"version"%s*:%s*2%s*,' or body:find '"version"%s*:%s*2%s*}%s*$'
+  return is_version_2 and body or nil
 end
 
 --- Reads a file that is no conversation; raises `problem`, with what the file looks like, if it is of no known form.
@@ -156,12 +173,12 @@ end
 ---@param args table
 ---@param chat_options ebb.ConversationOptions
 ---@param problem? ebb.Error   of reading it as a conversation; nil: the conversation is suspect
----@param bytes? string        what standard input had
+---@param bytes? string        of the file, if they were read
 ---@return ebb.Conversation?   nil: the problem stands
 ---@return ebb.Import|string|nil result   with nil: what the file looks like, where something is to be said
 function imported.rescue(path, name, args, chat_options, problem, bytes)
-  if problem and not NO_CONVERSATION[problem.code] or path == "-" and not bytes then return nil end
-  bytes = bytes or core.read_file(path, args.max_file or imported.BYTES_MAX)
+  if problem and not NO_CONVERSATION[problem.code] then return nil end
+  bytes = bytes or path ~= "-" and core.read_file(path, args.max_file or imported.BYTES_MAX) or nil
   if not bytes then return nil end
   local result, reason, form = ebb.import.read(bytes, import_options(name, args))
   if result then return use(result, path, name, args, chat_options) end

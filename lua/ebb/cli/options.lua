@@ -285,7 +285,8 @@ local function read(path, args)
   local chat_options = options.of_conversation(args)
   if imported.is_asked(args) then return imported.read(path, options.name(path), args, chat_options) end
   local chat, problem, bytes = failure.typed(ebb.load, path, chat_options)
-  if chat and not imported.is_suspect(chat) then return chat end
+  bytes = bytes or chat and imported.suspect(chat, path)
+  if chat and not bytes then return chat end
   local other, result = imported.rescue(path, options.name(path), args, chat_options, problem, bytes)
   if other then return other, result end
   if chat then return chat end

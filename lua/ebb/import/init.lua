@@ -26,7 +26,7 @@ local import = {}
 
 --- Modules, by name: the more specific form before the one that it contains.
 local NAMES = {
-  "claude_code",
+  "codex", "pi", "claude_code", "gemini_cli", "opencode", "roo",
   "sillytavern", "openai_batch", "anthropic_batch", "sharegpt", "bodies", "alpaca", "chatgpt", "claude_ai", "web_ui",
   "langchain", "aider", "chatml",
 }

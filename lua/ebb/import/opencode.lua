@@ -1,0 +1,209 @@
+--- Sessions of opencode, as `opencode export` writes them: messages with parts.
+--
+-- A part of a tool is a call and its result. A message of the assistant has several steps: what it says after a
+-- result is a message of its own here. The context begins at the last summary; a revert hides a message and all
+-- behind it.
+
+local core = require "ebb.support.core"
+local fields = require "ebb.import.fields"
+local neutral = require "ebb.import.neutral"
+
+local opencode = { name = "opencode", title = "opencode export", kind = "json" }
+
+function opencode.recognise(sample)
+  local info = fields.object(sample.value, "info")
+  local messages = fields.list(sample.value, "messages")
+  local id = fields.text(info, "id")
+  return id ~= nil and id:sub(1, 4) == "ses_" and messages ~= nil
+    and (messages[1] == nil or fields.object(messages[1], "info") ~= nil)
+end
+
+---- Parts ----
+
+--- The output of a tool's state as the parts of a result.
+local function result_of(part, state)
+  local status, time = fields.text(state, "status"), fields.object(state, "time")
+  local result = { kind = "result", id = fields.text(part, "callID") or "", is_error = status ~= "completed" }
+  if status == "completed" and fields.integer(time, "compacted") then
+    result[1] = { kind = "text", text = "[output cleared]" }
+  elseif status == "completed" then
+    result[1] = { kind = "text", text = fields.text(state, "output") or "" }
+    for _, file in ipairs(fields.list(state, "attachments") or {}) do
+      local mime, data = neutral.data_of(fields.text(file, "url") or "")
+      if mime and mime:find "^image/" then result[#result + 1] = { kind = "image", mime = mime, data = data } end
+    end
+  else
+    result[1] = { kind = "text", text = fields.text(state, "error") or "[no result: the tool was interrupted]" }
+  end
+  return result, status
+end
+
+local PARTS = {}
+
+function PARTS.text(part, _, report)
+  if part.ignored == true then return report:add("hidden part", "ignored text") end
+  if part.synthetic == true then report:add("synthetic text", "put in by the program") end
+  return { kind = "text", text = fields.text(part, "text") or "" }
+end
+
+function PARTS.reasoning(part)
+  local metadata = fields.object(fields.object(part, "metadata"), "anthropic")
+  return { kind = "thinking", text = fields.text(part, "text"), signature = fields.text(metadata, "signature"),
+    data = fields.text(metadata, "redactedData") }
+end
+
+function PARTS.file(part, _, report)
+  local mime, url = fields.text(part, "mime") or "", fields.text(part, "url") or ""
+  local _, data = neutral.data_of(url)
+  local kind = mime:find "^image/" and "image" or mime == "application/pdf" and "file" or nil
+  if not kind or url == "" then return report:add("other part", "file " .. mime) end
+  return { kind = kind, mime = mime, data = data, url = not data and url or nil, name = fields.text(part, "filename") }
+end
+
+function PARTS.tool(part, raw)
+  local state = fields.object(part, "state")
+  local input
+  if fields.object(state, "input") then
+    local inner = core.json.decode(raw, { raw = { state = true } }).state[1]
+    input = core.json.decode(inner, { raw = { input = true } }).input
+  end
+  return { kind = "call", id = fields.text(part, "callID") or "", name = fields.text(part, "tool") or "tool",
+    input = input or {}, state = state }
+end
+
+function PARTS.compaction(_, _, report)
+  report:add("synthetic text", "stands for a request to sum up")
+  return { kind = "text", text = "Sum up what was done until now." }
+end
+
+--- A step of the assistant: a message of what it says and calls, and one of the results.
+---@class ebb.import.OpencodeStep
+---@field reply ebb.import.NeutralMessage
+---@field results ebb.import.NeutralMessage
+
+local function new_step(number)
+  return { reply = { role = "assistant", line = number }, results = { role = "user", line = number } }
+end
+
+local function finish_step(state, step)
+  if step.reply[1] then state.out:add(step.reply) end
+  if step.results[1] then state.out:add(step.results) end
+end
+
+local function add_call(state, step, part, number)
+  local result, status = result_of(part.value, part.built.state)
+  if status ~= "completed" and status ~= "error" then
+    state.report:add("call without result", "it gets one that says so", number)
+  end
+  part.built.state = nil
+  table.insert(step.reply, part.built)
+  table.insert(step.results, result)
+end
+
+--- The parts of a message that the model gets.
+local function parts_of(raw, report, first_hidden)
+  local list = {}
+  local text = core.json.decode(raw, { raw = { parts = true } }).parts
+  for _, element in ipairs(text and text[1]:sub(1, 1) == "[" and fields.elements(text[1]) or {}) do
+    local kind = fields.text(element.value, "type") or "without a type"
+    if first_hidden and fields.text(element.value, "id") == first_hidden then
+      report:add("hidden part", "a revert")
+      break
+    end
+    local built = PARTS[kind] and PARTS[kind](element.value, element.raw, report)
+    if built then list[#list + 1] = { value = element.value, built = built, kind = kind }
+    elseif kind == "step-start" then list[#list + 1] = { kind = kind }
+    elseif not PARTS[kind] then report:add("other part", kind) end
+  end
+  return list
+end
+
+local function add_reply(state, parts, number)
+  local step = new_step(number)
+  for _, part in ipairs(parts) do
+    if step.results[1] and part.kind ~= "tool" then
+      finish_step(state, step)
+      step = new_step(number)
+    end
+    if part.kind == "tool" then add_call(state, step, part, number)
+    elseif part.built then table.insert(step.reply, part.built) end
+  end
+  finish_step(state, step)
+end
+
+---- Messages ----
+
+--- True for a reply that ended in an error, unless the user stopped it.
+local function has_failed(info)
+  local name = fields.text(fields.object(info, "error"), "name")
+  return fields.object(info, "error") ~= nil and name ~= "MessageAbortedError"
+end
+
+local function add_message(state, element, number, first_hidden)
+  local info = fields.object(element.value, "info")
+  local role = fields.text(info, "role")
+  if role == "assistant" and has_failed(info) then
+    return state.report:add("failed reply", "the model does not get it", number)
+  end
+  local parts = parts_of(element.raw, state.report, first_hidden)
+  if role == "assistant" then return add_reply(state, parts, number) end
+  if role ~= "user" then return state.report:add("other entry", "role " .. (role or "is missing"), number) end
+  local message = { role = "user", line = number }
+  for _, part in ipairs(parts) do message[#message + 1] = part.built end
+  state.out:add(message)
+end
+
+local function has_compaction(message)
+  for _, part in ipairs(fields.list(message, "parts") or {}) do
+    if fields.text(part, "type") == "compaction" then return true end
+  end
+  return false
+end
+
+--- The number of the first message that is in the context: the last summary, with the request for it.
+local function first_of(elements)
+  for i = #elements, 1, -1 do
+    local info = fields.object(elements[i].value, "info")
+    if fields.text(info, "role") == "assistant" and info.summary == true and not has_failed(info) then
+      return i > 1 and has_compaction(elements[i - 1].value) and i - 1 or i
+    end
+  end
+  return 1
+end
+
+local function model_of(elements)
+  for i = #elements, 1, -1 do
+    local info = fields.object(elements[i].value, "info")
+    local model = fields.text(info, "modelID") or fields.text(fields.object(info, "model"), "modelID")
+    if model then return model end
+  end
+end
+
+--- The elements that a revert leaves, and the part from which on the last one is hidden.
+local function before_revert(elements, session, report)
+  local revert = fields.object(session, "revert")
+  local message, part = fields.text(revert, "messageID"), fields.text(revert, "partID")
+  for i, element in ipairs(elements) do
+    if message and fields.text(fields.object(element.value, "info"), "id") == message then
+      local last = part and i or i - 1
+      report:add("message taken back", "a revert", nil, #elements - last)
+      return table.move(elements, 1, last, 1, {}), part
+    end
+  end
+  return elements, nil
+end
+
+function opencode.read(source)
+  local report = source.report
+  local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
+  local elements, hidden = before_revert(fields.elements(raw), source.value.info, report)
+  local model = model_of(elements)
+  local state = { report = report, out = neutral.new(neutral.dialect(model), report) }
+  local first = first_of(elements)
+  if first > 1 then report:add("message compacted away", "a summary replaced it", nil, first - 1) end
+  for i = first, #elements do add_message(state, elements[i], i, i == #elements and hidden or nil) end
+  local messages = state.out:finish()
+  return { dialect = state.out.dialect, messages = messages, model = model, report = report }
+end
+
+return opencode
