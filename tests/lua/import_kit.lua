@@ -76,26 +76,6 @@ function kit.openai(result)
   return table.concat(words, " | ")
 end
 
---- Chat Completions' messages as words: "u:text", "a:<thought>text+f(id)", "r(id):text".
-function kit.openai(result)
-  local words = {}
-  for i, message in ipairs(result.messages) do
-    message = decoded(message)
-    local pieces = {}
-    if message.reasoning_content then pieces[1] = "<" .. message.reasoning_content .. ">" end
-    if type(message.content) == "string" and message.content ~= "" then pieces[#pieces + 1] = message.content end
-    if type(message.content) == "table" then
-      for _, part in ipairs(message.content) do pieces[#pieces + 1] = part.text or part.type end
-    end
-    for _, call in ipairs(message.tool_calls or {}) do
-      pieces[#pieces + 1] = ("%s(%s)"):format(call["function"].name, call.id)
-    end
-    local name = message.role == "tool" and ("r(%s)"):format(message.tool_call_id) or message.role:sub(1, 1)
-    words[i] = name .. ":" .. table.concat(pieces, "+")
-  end
-  return table.concat(words, " | ")
-end
-
 --- Items of Responses as words: "u:text", "f(id)", "r(id):output", or the type.
 function kit.responses(result)
   local words = {}

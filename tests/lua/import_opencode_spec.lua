@@ -104,7 +104,7 @@ describe("an export of opencode", function()
   it("of a model of others is written as Chat Completions", function()
     local found = kit.read("opencode", export { user("1", { text "q" }),
       reply("2", { { type = "reasoning", text = "hm" }, completed("x", "X"), text "done" }, { modelID = "gpt-5.2" }) })
-    assert.same({ "u:q | a:<hm>+ls(x) | r(x):X | a:done", "openai", "gpt-5.2" },
+    assert.same({ 'u:q | a:<hm>ls(x){"a":1} | t(x):X | a:done', "openai", "gpt-5.2" },
       { kit.openai(found), found.dialect, found.model })
   end)
 end)

@@ -112,7 +112,7 @@ describe("a session of pi", function()
       reply("4", "3", "done", { model = "gpt-5.2" }),
     })
     assert.equal("openai", found.dialect)
-    assert.equal("u:q | a:<hm>+ls(x) | r(x):X | u:image_url | a:done", kit.openai(found))
+    assert.equal('u:q | a:<hm>ls(x){"path":"x"} | t(x):X | u:image_url | a:done', kit.openai(found))
     assert.equal(1, kit.count(found, "moved image"))
   end)
 

@@ -80,8 +80,8 @@ describe("a task of Roo Code or Cline", function()
       message("user", "MARK", { isTruncationMarker = true, truncationId = "t" }),
     } }
     local found = kit.read("roo", text)
-    assert.equal("u:q+image_url | a:<hm>+look+read(x)+read(y) | r(x):X | r(y):[ERROR] no | a:read(z) | r(z):Z | " ..
-      "u:and | a:bye | u:MARK", kit.openai(found))
+    assert.equal('u:q+image_url | a:<hm>look+read(x){"path":"p"}+read(y){"path":"q"} | t(x):X | t(y):[ERROR] no | ' ..
+      "a:read(z){} | t(z):Z | u:and | a:bye | u:MARK", kit.openai(found))
     local signed = text:gsub('"text":"hm"', '"text":"hm","providerOptions":{"anthropic":{"signature":"s"}}')
     found = kit.read("roo", signed)
     assert.equal("u:q+image | a:<hm>+look+read(x)+read(y) | u:r(x):X+r(y):![ERROR] no | a:read(z) | u:r(z):Z+and | " ..
