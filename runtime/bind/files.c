@@ -138,28 +138,56 @@ static void end_staged(void *block) {
   staged->open = false;
 }
 
-/* commit() -> true, what is lost of the old file | nil, error */
-static int l_commit(lua_State *L) {
+/* The file of a call to write or commit, which is open. */
+static Staged *check_staged(lua_State *L) {
   Staged *staged = bind_test_owned(L, lua_upvalueindex(1), end_staged);
-  if (!staged->open) return bind_raise(L, "closed", NULL, "the file has been written");
-  staged->open = false;
-  return bind_end_file(L, &staged->writer, STATUS_OK, NULL, lua_tostring(L, lua_upvalueindex(2)));
+  if (!staged->open) bind_raise(L, "closed", NULL, "the file has been written");
+  return staged;
 }
 
-/* stage_file(path, text) -> commit | nil, error: writes the file, which gets its name when
-   `commit` is called. Without that the collector removes it. */
+/* Ends the file: it gets its name, or is removed. */
+static int end_file(lua_State *L, Staged *staged, Status status, const FileIdentity *unchanged) {
+  staged->open = false;
+  return bind_end_file(L, &staged->writer, status, unchanged, lua_tostring(L, lua_upvalueindex(2)));
+}
+
+/* commit(unchanged) -> true, what is lost of the old file | nil, error */
+static int l_commit(lua_State *L) {
+  Staged *staged = check_staged(L);
+  bool guarded = !lua_isnoneornil(L, 1);
+  FileIdentity unchanged = guarded ? bind_file_identity(L, 1) : (FileIdentity){0};
+  return end_file(L, staged, STATUS_OK, guarded ? &unchanged : NULL);
+}
+
+/* write(text) -> true | nil, error: appends to the file, which is removed if that fails. */
+static int l_write_more(lua_State *L) {
+  Staged *staged = check_staged(L);
+  Text text = bind_text(L, 1);
+  Status status = file_write(&staged->writer, text.bytes, text.size);
+  if (status != STATUS_OK) return end_file(L, staged, status, NULL);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* stage_file(path, text) -> commit, write | nil, error: writes the file, which gets its name when
+   `commit` is called. Without that the collector removes it. "-" is standard output. */
 static int l_stage_file(lua_State *L) {
   const char *path = bind_string(L, 1, NULL);
   Text text = bind_text(L, 2);
   Staged *staged = bind_own(L, sizeof *staged, end_staged);
-  lua_pushvalue(L, 1);
-  lua_pushcclosure(L, l_commit, 2);          /* what may raise comes before the file */
+  int owner = lua_gettop(L);
+  lua_CFunction parts[] = {l_commit, l_write_more};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {   /* what may raise comes before the file */
+    lua_pushvalue(L, owner);
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, parts[i], 2);
+  }
   Memory memory = bind_memory(L);
   Status status = file_create(&staged->writer, &memory, path);
   if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
   staged->open = true;
   status = file_write(&staged->writer, text.bytes, text.size);
-  if (status == STATUS_OK) return 1;
+  if (status == STATUS_OK) return 2;
   staged->open = false;
   return bind_end_file(L, &staged->writer, status, NULL, path);
 }

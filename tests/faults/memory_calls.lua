@@ -97,8 +97,10 @@ call("limits", function() return core.limits() end)
 call("read_file", function() return core.read_file(path, 100000) end)
 call("write_file", function() return core.write_file(path .. ".copy", TEXT) end)
 call("stage_file", function()
-  local commit, problem = core.stage_file(path .. ".copy", TEXT)
-  if not commit then return nil, problem end
+  local commit, write = core.stage_file(path .. ".copy", TEXT)
+  if not commit then return nil, write end
+  local done, problem = write(TEXT)
+  if not done then return nil, problem end
   return commit()
 end)
 call("file_identity, same_target", function()

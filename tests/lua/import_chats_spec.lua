@@ -59,13 +59,13 @@ describe("a chat of SillyTavern", function()
     assert.equal("system", result.messages[4].role)
   end)
 
-  it("reports the note of its header, attachments and what it lacks", function()
+  it("reports the note of its header, attachments and other lines", function()
     local result = read("sillytavern", kit.jsonl {
       { chat_metadata = { note_prompt = "be kind" } }, line("U", "see", { extra = { image = "user/a.png" } }),
       line("U", { message = "look" }, { extra = { image = "data:image/png;base64,AA" } }), { odd = 1 },
     })
     assert.equal("u:see | u:look+image_url", kit.openai(result))
-    for _, kind in ipairs { "author's note", "attachment", "missing prefix", "other line" } do
+    for _, kind in ipairs { "author's note", "attachment", "other line" } do
       assert.equal(1, count(result, kind), kind)
     end
   end)
@@ -209,10 +209,10 @@ describe("an export of ChatGPT", function()
       assert.equal("u:old | a:older", words("chatgpt", text, { conversation = name }))
     end
     assert.equal("u:new | a:newer", words("chatgpt", text, { conversation = "Plans" }))
-    assert.matches("no conversation 'c3'", (refusal(text, { conversation = "c3" })))
-    assert.matches("conversation", (refusal("[]", { from = "chatgpt" })))
-    local many = require "ebb.import.many"
-    assert.equal("1: Plans (c1)\n2: without a title (c2)", many.listing(result.conversations))
+    local message, problem = refusal(text, { conversation = "c3", path = "f" })
+    assert.same({ "f: no conversation 'c3' (a number from 1 to 2, an id or a title names one)", "unknown_name" },
+      { message, problem.code })
+    assert.matches("expected at least one conversation", (refusal("[]", { from = "chatgpt" })))
   end)
 
   it("with an entry of another shape is refused, or read on behind it", function()
@@ -247,8 +247,8 @@ describe("an export of Claude.ai", function()
     })
     assert.equal("u:hi | u:only | u:a.txt:\npasted | a:<hm>+yo", kit.anthropic(result))
     assert.same({ "anthropic", "T", "k1" }, { result.dialect, result.conversation, result.id })
-    assert.same({ 2, 1, 1, 1, 1 }, { count(result, "attachment"), count(result, "other block"),
-      count(result, "empty message"), count(result, "other message"), count(result, "missing prefix") })
+    assert.same({ 2, 1, 1, 1 }, { count(result, "attachment"), count(result, "other block"),
+      count(result, "empty message"), count(result, "other message") })
   end)
 
   it("is split where calls and results stand in one message", function()

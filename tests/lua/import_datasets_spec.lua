@@ -156,7 +156,9 @@ describe("batches", function()
     assert.same({ "u:p", { "1 request without answer: status 429, rate" } }, { kit.openai(result), kit.report(result) })
     result = read("openai_batch", jsonl { answer("r9", "a") })
     assert.same({ "a:a", 1 }, { kit.openai(result), count(result, "answer without request") })
-    assert.matches("^f:1: no request", (refusal(jsonl { failed }, { path = "f" })))
+    assert.matches("^f: expected at least one conversation", (refusal(jsonl { failed }, { path = "f" })))
+    result = read("openai_batch", jsonl { failed, answer("r9", "a") })
+    assert.same({ "a:a", 1 }, { kit.openai(result), count(result, "request without answer") })
     failed.response, failed.error = json.null, { code = "batch_expired" }
     assert.equal("1 request without answer: status 0, batch_expired",
       kit.report(read("openai_batch", jsonl { ask("r1", "p"), failed }))[1])

@@ -236,7 +236,7 @@ local function write(args, trimmed)
   local ledger = args.ledger and as_json(trimmed, args.dry_run)
   local commit = ledger and args.ledger ~= "-" and failure.check(core.stage_file(args.ledger, ledger))
   write_result(args, trimmed)
-  if commit then terminal.conclude(args.ledger, commit)
+  if commit then terminal.conclude(args.ledger, function() return commit() end)
   elseif ledger then terminal.result(ledger) end
 end
 

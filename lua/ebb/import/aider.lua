@@ -30,7 +30,6 @@ end
 --- Reads the lines of one session.
 local function read_one(entry)
   local messages, lines, speaker = {}, {}, nil
-  entry.report:add("missing prefix", "the file has neither the system prompt nor the tools")
   local function finish()
     local text = content.trim(table.concat(lines, "\n"))
     if speaker ~= "program" and text ~= "" then messages[#messages + 1] = { role = speaker, content = text } end

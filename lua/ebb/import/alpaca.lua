@@ -9,7 +9,7 @@ local many = require "ebb.import.many"
 local refuse = require "ebb.support.refuse"
 local turns = require "ebb.import.turns"
 
-local alpaca = { name = "alpaca", title = "data set of instructions or prompts", kind = "jsonl" }
+local alpaca = { name = "alpaca", title = "data set of instructions or prompts", kind = "jsonl", each_line = true }
 
 local function is_row(value)
   if not fields.is_object(value) then return false end

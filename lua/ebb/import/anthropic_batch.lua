@@ -3,7 +3,7 @@
 local batch = require "ebb.import.batch"
 local fields = require "ebb.import.fields"
 
-local anthropic_batch = { name = "anthropic_batch", title = "Anthropic batch", kind = "jsonl" }
+local anthropic_batch = { name = "anthropic_batch", title = "Anthropic batch", kind = "jsonl", each_line = true }
 
 local function is_result(record)
   return fields.text(fields.object(record, "result"), "type") ~= nil

@@ -8,7 +8,6 @@ local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local json_places = require "ebb.support.json_places"
 local many = require "ebb.import.many"
-local refuse = require "ebb.support.refuse"
 
 local batch = {}
 
@@ -84,10 +83,10 @@ function batch.read(source, options, form)
     local body = job.request and job.request[form.request]
     if job.result then
       answer, list = form.answer(job.result)
-      if not answer then entry.report:add("request without answer", list, entry.line) end
+      if not answer then (body and entry or source).report:add("request without answer", list, entry.line) end
     end
     if not body then
-      if not answer then refuse("shape", "no request with its custom_id, and no answer") end
+      if not answer then return nil end
       entry.report:add("answer without request", "its request is not in the file", entry.line)
       body = { [list] = core.json.array(answer) }
     elseif answer then

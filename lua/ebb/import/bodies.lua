@@ -9,7 +9,7 @@ local many = require "ebb.import.many"
 local refuse = require "ebb.support.refuse"
 local tree = require "ebb.import.tree"
 
-local bodies = { name = "bodies", title = "request bodies, one in each line", kind = "jsonl" }
+local bodies = { name = "bodies", title = "request bodies, one in each line", kind = "jsonl", each_line = true }
 
 ---- Dialects ----
 

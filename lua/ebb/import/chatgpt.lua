@@ -184,7 +184,6 @@ local function read_one(entry)
   if not mapping then refuse("shape", "expected mapping, an object of messages") end
   local current = fields.text(value, "current_node")
   local path, leaves = chat_tree.path(nodes_of(mapping), current, entry.branch, entry.report)
-  entry.report:add("missing prefix", "the file has neither the system prompt nor the tools")
   local state = { report = entry.report, turns = turns.new(entry.report) }
   for _, node in ipairs(path) do
     if node.message then add_message(state, node.message) end

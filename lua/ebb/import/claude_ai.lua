@@ -203,7 +203,6 @@ local function read_one(entry)
   local list = fields.list(entry.value, "chat_messages")
   if not list then refuse("shape", "expected chat_messages, a list") end
   local messages, leaves = path_of(entry, list)
-  entry.report:add("missing prefix", "the file has neither the system prompt nor the tools")
   local blocks = setmetatable({ messages = {}, report = entry.report, calls = 0, open = {}, open_ids = {},
     first_open = 1 }, Blocks)
   for _, message in ipairs(messages) do add_message(blocks, message) end

@@ -35,6 +35,7 @@ local NAMES = {
 ---@field name string
 ---@field title string        "Claude Code session"
 ---@field kind "jsonl"|"json"|"text"
+---@field each_line? boolean   each line of JSONL is a conversation of its own
 ---@field recognise fun(sample: ebb.import.Sample): boolean
 ---@field read fun(source: ebb.import.Source, options: ebb.import.Options): ebb.Import
 
@@ -110,11 +111,13 @@ local OPTIONS = {
 }
 
 --- The importer of a name; raises for an unknown one.
-local function find(name)
+---@param name string
+---@return ebb.Importer
+function import.importer(name)
   for _, known in ipairs(NAMES) do
     if known == name then return importer_of(name) end
   end
-  refuse("unknown_name", ("import.read: unknown form '%s'"):format(name), suggest.hint(name, NAMES))
+  return refuse("unknown_name", ("import.read: unknown form '%s'"):format(name), suggest.hint(name, NAMES))
 end
 
 --- Fills in what every result has, and puts the source's own report in front.
@@ -154,7 +157,7 @@ end
 function import.read(text, options)
   if type(text) ~= "string" then refuse("argument", "import.read: a string is expected, not a " .. type(text)) end
   options = schema.options(OPTIONS, options, "import.read", 'ebb.import.read(text, { branch = "2" })')
-  local importer = options.from and find(options.from)
+  local importer = options.from and import.importer(options.from)
   local from, problem = source.new(text, options)
   if not importer then
     local why, form

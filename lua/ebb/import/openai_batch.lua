@@ -4,7 +4,7 @@ local batch = require "ebb.import.batch"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 
-local openai_batch = { name = "openai_batch", title = "OpenAI batch", kind = "jsonl" }
+local openai_batch = { name = "openai_batch", title = "OpenAI batch", kind = "jsonl", each_line = true }
 
 --- A result has a response, or an error and null for the response.
 local function is_result(record)

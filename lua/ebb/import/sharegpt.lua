@@ -5,7 +5,7 @@ local fields = require "ebb.import.fields"
 local many = require "ebb.import.many"
 local turns = require "ebb.import.turns"
 
-local sharegpt = { name = "sharegpt", title = "ShareGPT data set", kind = "jsonl" }
+local sharegpt = { name = "sharegpt", title = "ShareGPT data set", kind = "jsonl", each_line = true }
 
 local function is_row(value)
   local list = fields.list(value, "conversations") or fields.list(value, "conversation")

@@ -109,7 +109,6 @@ end
 
 function sillytavern.read(source)
   local built, speakers = turns.new(source.report), {}
-  source.report:add("missing prefix", "the file has neither the system prompt nor the tools")
   for line, record in source:records() do
     if is_message(record) then add_message(record, line, built, speakers)
     elseif is_header(record) then read_header(record, line, source.report)

@@ -22,6 +22,7 @@ local BOM = "\xEF\xBB\xBF"
 ---@field path string
 ---@field text string              without a byte order mark
 ---@field value any                what the text is as one JSON value; nil for JSONL and plain text
+---@field next_line? fun(): integer?, string?, boolean?   of a file that is read line by line; then `text` is empty
 ---@field report ebb.import.Report
 ---@field skip_bad boolean
 
@@ -96,7 +97,7 @@ end
 --- Iterates over the objects of JSONL: number of the line, the decoded record, its bytes.
 ---@return fun(): integer?, table?, string?
 function source.records(from)
-  local next_line, report = lines(from.text), from.report
+  local next_line, report = from.next_line or lines(from.text), from.report
   return function()
     for number, raw, is_cut in next_line do
       local value, text, mended = decode(raw)

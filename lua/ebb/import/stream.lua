@@ -1,0 +1,130 @@
+--- JSONL whose lines are conversations of their own, read in constant memory: data sets, batches, recorded requests.
+--
+--     local next_one = stream.open(function() return file:read(65536) end, { path = "set.jsonl" })
+--     for result in next_one do ... end
+--
+-- The first lines tell the form. Then one line after the other is read, converted and forgotten: the longest line
+-- decides over the memory. Requests and results of a batch are not joined, for they may be anywhere in the file.
+
+local import = require "ebb.import"
+local refuse = require "ebb.support.refuse"
+local reports = require "ebb.import.report"
+local source = require "ebb.import.source"
+
+local stream = {}
+
+stream.LINE_BYTES_MAX = 64 * 1024 * 1024   -- of a conversation on one line, unless `max_line` says otherwise
+
+local BOM = "\xEF\xBB\xBF"
+
+---@class ebb.import.StreamOptions
+---@field path? string
+---@field from? string
+---@field branch? string
+---@field skip_bad? boolean     counts bad lines and reads on
+---@field max_line? integer     bytes
+
+--- Iterates over the lines of pieces: number, bytes, and whether the newline is missing. Blank lines are skipped.
+---@param read fun(): string?   the next piece; nil at the end
+---@param most integer          bytes of a line
+local function lines(read, most)
+  local piece, at, number = read(), 1, 0
+  if piece and piece:sub(1, #BOM) == BOM then at = #BOM + 1 end
+  return function()
+    local parts, size = {}, 0
+    while piece do
+      local stop = piece:find("\n", at, true)
+      local part = piece:sub(at, (stop or #piece + 1) - 1)
+      size = size + #part
+      if size > most then
+        refuse("limit", ("%d: the line has more than %d bytes"):format(number + 1, most))
+      end
+      parts[#parts + 1] = part
+      if stop then at = stop + 1 else piece, at = read(), 1 end
+      if stop or not piece then
+        local line = table.concat(parts)
+        number, parts, size = number + 1, {}, 0
+        if line:find "[^ \t\r]" then return number, (line:gsub("\r$", "")), not stop end
+      end
+    end
+  end
+end
+
+--- The first pieces of a file: two lines at least, and a byte more than recognition reads, or the whole file.
+local function head_of(read, most)
+  local pieces, size, breaks = {}, 0, 0
+  while breaks < 2 or size <= source.TEXT_BYTES_MAX do
+    local piece = read()
+    if not piece then return table.concat(pieces), true end
+    pieces[#pieces + 1], size = piece, size + #piece
+    breaks = breaks + select(2, piece:gsub("\n", ""))
+    if breaks < 2 and size > 2 * most then return nil end
+  end
+  return table.concat(pieces), false
+end
+
+--- The importer of a file that begins so, if each of its lines is a conversation.
+local function importer_of(head, is_whole, options)
+  if not head or not head:find("^%s*{", head:sub(1, #BOM) == BOM and #BOM + 1 or 1) then return nil end
+  local whole_lines = is_whole and head or head:match "^.*\n"
+  local name = options.from or import.recognise(whole_lines)
+  local importer = name and import.importer(name)
+  return importer and importer.each_line and importer or nil
+end
+
+--- The conversation of one line; nil if the line has none.
+local function read_line(importer, from, options, number, record, raw)
+  local is_read = false
+  local line = {
+    path = from.path, text = raw, report = reports.new(), skip_bad = from.skip_bad, is_line = true,
+    records = function()
+      return function()
+        if is_read then return nil end
+        is_read = true
+        return number, record, raw
+      end
+    end,
+  }
+  local result = importer.read(line, { branch = options.branch })
+  for _, entry in ipairs(result and {} or line.report) do
+    from.report:add(entry.kind, entry.message, entry.line, entry.count)
+  end
+  return result
+end
+
+--- Opens a file of conversations; nil if it is something else, of which the first pieces have been read then. The
+--- iterator raises {code, message, hint}, whose message begins with the number of the line.
+---@param read fun(): string?   the next piece of the file; nil at the end
+---@param options ebb.import.StreamOptions
+---@return (fun(): ebb.Import?)? next_one
+---@return ebb.import.Report report     what stands in no conversation, once they are read
+---@return string title                 of the form
+function stream.open(read, options)
+  local most = options.max_line or stream.LINE_BYTES_MAX
+  local head, is_whole = head_of(read, most)
+  local importer = importer_of(head, is_whole, options)
+  local report = reports.new()
+  if not importer then return nil, report, "" end
+  local from = {
+    path = options.path or "text", text = "", report = report, skip_bad = options.skip_bad or false,
+    next_line = lines(function()
+      local piece = head or read()
+      head = nil
+      return piece
+    end, most),
+  }
+  local next_record, count = source.records(from), 0
+  return function()
+    for number, record, raw in next_record do
+      local result = read_line(importer, from, options, number, record, raw)
+      if result then
+        count = count + 1
+        result.name, result.title, result.number, result.branches = importer.name, importer.title, count,
+          result.branches or 1
+        return result
+      end
+    end
+  end, report, importer.title
+end
+
+return stream
