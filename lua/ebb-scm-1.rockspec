@@ -57,6 +57,7 @@ build = {
       ["ebb.import.sharegpt"] = "lua/ebb/import/sharegpt.lua",
       ["ebb.import.sillytavern"] = "lua/ebb/import/sillytavern.lua",
       ["ebb.import.source"] = "lua/ebb/import/source.lua",
+      ["ebb.import.stream"] = "lua/ebb/import/stream.lua",
       ["ebb.import.tree"] = "lua/ebb/import/tree.lua",
       ["ebb.import.turns"] = "lua/ebb/import/turns.lua",
       ["ebb.import.web_ui"] = "lua/ebb/import/web_ui.lua",

@@ -92,7 +92,7 @@ describe("a file of another program", function()
   it("with several conversations needs one to be named", function()
     local export = file("chats.jsonl", '{"conversations":[{"from":"human","value":"q1"}]}\n' ..
       '{"conversations":[{"from":"human","value":"q2"}]}\n')
-    local err = fails(command.USAGE, "count " .. export)
+    local err = fails(command.USAGE, "inspect " .. export)
     contains("chats.jsonl has 2 conversations, and one is read", err)
     contains("--conversation names one:", err)
     contains("q2", (does("inspect --conversation 2 " .. export)))

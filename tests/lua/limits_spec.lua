@@ -39,6 +39,7 @@ local OTHERS = {
   ["lua/ebb/policies/digest/values.lua LABEL_MAX"] = "what is shown",
   ["lua/ebb/import/foreign.lua"] = "what is shown",
   ["lua/ebb/import/source.lua"] = "what recognition looks at",
+  ["lua/ebb/import/many.lua"] = "what is shown",
   ["lua/ebb/import/turns.lua"] = "names of functions",
   ["lua/ebb/import/langchain.lua"] = "what recognition looks at",
   ["lua/ebb/trim/options.lua TOKENS_MAX"] = "budget.max",

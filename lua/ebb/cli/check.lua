@@ -1,5 +1,6 @@
 --- ebb check: the messages that a provider would refuse, and why.
 
+local conversations = require "ebb.cli.conversations"
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
@@ -62,6 +63,8 @@ local function as_text(chat, violations, dialect, page)
 end
 
 function check.run(args)
+  local many = conversations.open(args.file, args)
+  if many then return require("ebb.cli.check_many").run(args, many) and VIOLATED or 0 end
   local chat = options.load(args.file, args)
   local violations, dialect = failure.typed(chat.check, chat, args.dialect)
   terminal.result(args.json and as_json(violations, dialect)

@@ -1,5 +1,6 @@
 --- ebb count: tokens of conversations or plain text, with how far each count can be trusted.
 
+local conversations = require "ebb.cli.conversations"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
@@ -65,7 +66,36 @@ local function price_of(model, tokens)
   return prices and tokens * prices.input / 1e6
 end
 
+--- Levels of trust, the best first. A sum has the lowest level of its parts.
+local TRUST = { exact = 1, derived = 2, given = 3, calibrated = 4, estimated = 5 }
+
+local function add_to(total, result)
+  total.tokens = total.tokens + result.tokens
+  if TRUST[result.trust] > TRUST[total.trust] then total.trust = result.trust end
+  total.price = result.price and (total.price or 0) + result.price or total.price
+end
+
+--- The sum over the conversations of a file.
+local function count_many(args, path, many)
+  if args.by then
+    failure.usage(("%s holds many conversations, and --by %s lists the parts of one"):format(path, args.by),
+      "--conversation names one")
+  end
+  local total = { file = path, tokens = 0, trust = "exact" }
+  for chat in many:each() do
+    options.tell_stand_in(chat, args)
+    local tokens = chat:tokens()
+    add_to(total, { tokens = tokens, trust = chat:trust(), price = price_of(models.of_chat(chat), tokens) })
+    total.encoding = chat:encoding()
+  end
+  many:finish()
+  total.conversations = many.count
+  return total
+end
+
 local function count_conversation(args, path)
+  local many = conversations.open(path, args)
+  if many then return count_many(args, path, many) end
   local chat, _, result = options.load(path, args)
   local tokens, trust = chat:tokens(), chat:trust()
   options.tell_stand_in(chat, args)
@@ -98,19 +128,6 @@ local function count_text(args, path)
   }
 end
 
---- Levels of trust, the best first. A sum has the lowest level of its parts.
-local TRUST = { exact = 1, derived = 2, given = 3, calibrated = 4, estimated = 5 }
-
-local function total_of(results)
-  local total = { file = "total", tokens = 0, trust = "exact" }
-  for _, result in ipairs(results) do
-    total.tokens = total.tokens + result.tokens
-    if TRUST[result.trust] > TRUST[total.trust] then total.trust = result.trust end
-    total.price = result.price and (total.price or 0) + result.price or total.price
-  end
-  return total
-end
-
 local function add_row(rows, result, tokens, what)
   rows[#rows + 1] = { tostring(tokens), result.trust, "", result.file .. what }
 end
@@ -127,6 +144,7 @@ local function add_rows(rows, result)
   local price = result.price and ("%.4f"):format(result.price) or ""
   local missing = result.imported and result.imported.missing
   local file = missing and ("%s (%s)"):format(result.file, missing) or result.file
+  if result.conversations then file = ("%s (%s)"):format(file, text.count(result.conversations, "conversation")) end
   rows[#rows + 1] = { tostring(result.tokens), result.trust, price, file }
 end
 
@@ -139,7 +157,11 @@ local function as_table(results, page)
   for _, result in ipairs(results) do
     add_rows(rows, result)
   end
-  if #results > 1 then add_rows(rows, total_of(results)) end
+  if #results > 1 then
+    local total = { file = "total", tokens = 0, trust = "exact" }
+    for _, result in ipairs(results) do add_to(total, result) end
+    add_rows(rows, total)
+  end
   return grid.render(COLUMNS, rows, page)
 end
 

@@ -41,16 +41,24 @@ local function count(n, noun)
   return PLURALS[last] and n ~= 1 and ("%d %s"):format(n, (noun:gsub("%w+$", PLURALS))) or text.count(n, noun)
 end
 
---- "Claude Code session: 120 messages, 34 other lines, 2 branches"
----@param result ebb.Import
----@return string
-function imported.summary(result)
-  local words, counts = { text.count(#result.messages, "message") }, {}
-  for _, entry in ipairs(result.report) do
+--- Adds "34 other lines" for each kind of a report.
+---@param words string[]
+---@param report ebb.import.ReportEntry[]
+function imported.add_counts(words, report)
+  local counts = {}
+  for _, entry in ipairs(report) do
     if not counts[entry.kind] then counts[#counts + 1] = entry.kind end
     counts[entry.kind] = (counts[entry.kind] or 0) + entry.count
   end
   for _, kind in ipairs(counts) do words[#words + 1] = count(counts[kind], kind) end
+end
+
+--- "Claude Code session: 120 messages, 34 other lines, 2 branches"
+---@param result ebb.Import
+---@return string
+function imported.summary(result)
+  local words = { text.count(#result.messages, "message") }
+  imported.add_counts(words, result.report)
   if result.branches > 1 then words[#words + 1] = count(result.branches, "branch") end
   return ("%s: %s"):format(result.title, table.concat(words, ", "))
 end
@@ -59,9 +67,11 @@ end
 ---@param result? ebb.Import
 ---@return string?
 function imported.missing(result)
-  if not result or result.system and result.tools then return nil end
-  return result.system and "without tools" or result.tools and "without system prompt"
-    or "without system prompt and tools"
+  if not result then return nil end
+  local first = result.messages[1]
+  local has_system = result.system or type(first) == "table" and (first.role == "system" or first.role == "developer")
+  if has_system then return not result.tools and "without tools" or nil end
+  return result.tools and "without system prompt" or "without system prompt and tools"
 end
 
 --- What reports in JSON say of an import.

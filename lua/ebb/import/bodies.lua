@@ -9,7 +9,7 @@ local many = require "ebb.import.many"
 local refuse = require "ebb.support.refuse"
 local tree = require "ebb.import.tree"
 
-local bodies = { name = "bodies", title = "request bodies, one in each line", kind = "jsonl", each_line = true }
+local bodies = { name = "bodies", title = "JSONL of request bodies", kind = "jsonl", each_line = true }
 
 ---- Dialects ----
 
@@ -58,6 +58,13 @@ local function mend_arguments(messages)
   return mended
 end
 
+--- The system text of a body whose form keeps it apart; for reports, since the body has it.
+local function system_of(body)
+  local value = body.system or body.instructions or body.systemInstruction or body.system_instruction
+  if type(value) == "string" then return value end
+  return type(value) == "table" and fields.json(value) or nil
+end
+
 --- The answer of an importer for one body. Raises for an object that is no body.
 ---@param body table            decoded
 ---@param raw? string           its bytes; nil: it is written anew
@@ -76,7 +83,7 @@ function bodies.result(body, raw, entry)
   if type(messages) == "string" then messages = { { role = "user", content = messages } } end
   return {
     dialect = dialect, messages = messages, body = raw or fields.json(body), tools = fields.list(body, "tools"),
-    model = fields.text(body, "model"), branches = 1,
+    model = fields.text(body, "model"), system = system_of(body), branches = 1,
   }
 end
 

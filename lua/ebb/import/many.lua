@@ -11,6 +11,9 @@ local schema = require "ebb.support.schema"
 
 local many = {}
 
+local LISTED_MAX = 20   -- conversations that an error lists
+local WORDS_MAX = 60    -- bytes of a title or an id there
+
 ---@class ebb.import.Entry      One value of a file of conversations
 ---@field number integer        from 1
 ---@field value table           an object
@@ -49,6 +52,25 @@ end
 local function is_wanted(options, number, id, title)
   local wanted = options.conversation
   return wanted == nil or wanted == id or wanted == title or math.tointeger(tonumber(wanted)) == number
+end
+
+local function words(text)
+  text = core.utf8(#text > WORDS_MAX and text:sub(1, WORDS_MAX) or text)
+  return (text:gsub("%c", " "))
+end
+
+--- "2: Plans for June (1f3a)" for each conversation, the first ones.
+---@param list ebb.Import[]
+---@return string
+function many.listing(list)
+  local lines = {}
+  for i = 1, math.min(#list, LISTED_MAX) do
+    local title, id = list[i].conversation, list[i].id
+    lines[i] = ("%d: %s%s"):format(list[i].number, title and words(title) or "without a title",
+      id and (" (%s)"):format(words(id)) or "")
+  end
+  if #list > LISTED_MAX then lines[#lines + 1] = ("and %d more"):format(#list - LISTED_MAX) end
+  return table.concat(lines, "\n")
 end
 
 --- The answer of an importer for a list of conversations: the only one as it is.

@@ -3,6 +3,7 @@
 local dataset = require "ebb.import.dataset"
 local fields = require "ebb.import.fields"
 local many = require "ebb.import.many"
+local refuse = require "ebb.support.refuse"
 local turns = require "ebb.import.turns"
 
 local sharegpt = { name = "sharegpt", title = "ShareGPT data set", kind = "jsonl", each_line = true }
@@ -22,7 +23,8 @@ local function id_of(value) return fields.text(value, "id") end
 local function read_one(entry)
   local value, report, line = entry.value, entry.report, entry.line
   local built, branches = turns.new(report), 1
-  local list = fields.list(value, "conversations") or fields.list(value, "conversation") or {}
+  local list = fields.list(value, "conversations") or fields.list(value, "conversation")
+  if not list then return refuse("shape", "expected conversations, a list of turns") end
   for i, turn in ipairs(list) do dataset.add(built, turn, ("conversations[%d]"):format(i - 1), line) end
   if dataset.has_answers(value) then branches = dataset.add_answer(built, entry, value) end
   if value.kto_tag ~= nil then report:add("tag", "kto_tag, left out", line) end

@@ -63,9 +63,23 @@ local function head_of(read, most)
   return table.concat(pieces), false
 end
 
+--- Members that a line with a conversation has. Files without them cost no more than this search.
+local MEMBERS = {
+  "messages", "contents", "input", "conversations", "conversation", "instruction", "prompt", "custom_id",
+}
+
+--- True if two lines begin with objects, and the first has such a member.
+local function may_be_lines(head)
+  local first = head:match("^%s*({[^\n]*)\n%s*{", head:sub(1, #BOM) == BOM and #BOM + 1 or 1)
+  for _, name in ipairs(first and MEMBERS or {}) do
+    if first:find(('"%s"'):format(name), 1, true) then return true end
+  end
+  return false
+end
+
 --- The importer of a file that begins so, if each of its lines is a conversation.
 local function importer_of(head, is_whole, options)
-  if not head or not head:find("^%s*{", head:sub(1, #BOM) == BOM and #BOM + 1 or 1) then return nil end
+  if not head or not may_be_lines(head) then return nil end
   local whole_lines = is_whole and head or head:match "^.*\n"
   local name = options.from or import.recognise(whole_lines)
   local importer = name and import.importer(name)
