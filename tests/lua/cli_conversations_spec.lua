@@ -73,6 +73,23 @@ describe("lines that are conversations", function()
     assert.equal("q@1 q@2", (read(batch:format(1) .. batch:format(2))))
   end)
 
+  it("are not looked for beyond the beginning of a file", function()
+    local function bytes_of(first, more)
+      local size = 0
+      assert.is_nil((stream.open(function()
+        local piece = size == 0 and first or more
+        size = size + #piece
+        return piece
+      end, {})))
+      return size
+    end
+    local many = ("x"):rep(65536)
+    assert.is_true(bytes_of('{"model":"', many) < 200000)
+    assert.is_true(bytes_of("[{", many) < 200000)
+    local size = bytes_of('{"messages":["', many)
+    assert.is_true(size > stream.HEAD_BYTES_MAX and size < stream.HEAD_BYTES_MAX + 200000)
+  end)
+
   it("hold memory for one conversation, however many there are", function()
     local live, line, count = setmetatable({}, { __mode = "k" }), GOOD[1] .. "\n", 0
     local next_one = stream.open(function()

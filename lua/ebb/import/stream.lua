@@ -14,6 +14,8 @@ local source = require "ebb.import.source"
 local stream = {}
 
 stream.LINE_BYTES_MAX = 64 * 1024 * 1024   -- of a conversation on one line, unless `max_line` says otherwise
+stream.HEAD_BYTES_MAX = 4 * 1024 * 1024    -- in which the first two lines must lie
+local PROBE_BYTES = 64 * 1024              -- in which a line must have a member of a conversation
 
 local BOM = "\xEF\xBB\xBF"
 
@@ -50,38 +52,50 @@ local function lines(read, most)
   end
 end
 
---- The first pieces of a file: two lines at least, and a byte more than recognition reads, or the whole file.
-local function head_of(read, most)
-  local pieces, size, breaks = {}, 0, 0
-  while breaks < 2 or size <= source.TEXT_BYTES_MAX do
-    local piece = read()
-    if not piece then return table.concat(pieces), true end
-    pieces[#pieces + 1], size = piece, size + #piece
-    breaks = breaks + select(2, piece:gsub("\n", ""))
-    if breaks < 2 and size > 2 * most then return nil end
-  end
-  return table.concat(pieces), false
-end
-
---- Members that a line with a conversation has. Files without them cost no more than this search.
+--- Members that a line with a conversation has.
 local MEMBERS = {
   "messages", "contents", "input", "conversations", "conversation", "instruction", "prompt", "custom_id",
 }
 
---- True if two lines begin with objects, and the first has such a member.
-local function may_be_lines(head)
-  local first = head:match("^%s*({[^\n]*)\n%s*{", head:sub(1, #BOM) == BOM and #BOM + 1 or 1)
-  for _, name in ipairs(first and MEMBERS or {}) do
-    if first:find(('"%s"'):format(name), 1, true) then return true end
+--- True if the first line is an object with such a member, as far as it is there.
+local function may_begin(head)
+  local line = head:match("^%s*({[^\n]*)", head:sub(1, #BOM) == BOM and #BOM + 1 or 1)
+  for _, name in ipairs(line and MEMBERS or {}) do
+    if line:find(('"%s"'):format(name), 1, true) then return true end
   end
   return false
 end
 
+--- The first byte behind the first line and blank ones; nil if there is none yet.
+local function second_line(head)
+  local first = head:match("^%s*()", head:sub(1, #BOM) == BOM and #BOM + 1 or 1)
+  local stop = head:find("\n", first, true)
+  return stop and head:match("^%s*(%S)", stop + 1)
+end
+
+--- The beginning of a file, two lines at least; nil if these are not two objects. Other files are given up after
+--- PROBE_BYTES, or HEAD_BYTES_MAX at most.
+local function head_of(read)
+  local pieces, size, breaks, is_probed = {}, 0, 0, false
+  while breaks < 2 or not second_line(table.concat(pieces)) do
+    local piece = read()
+    if not piece then break end
+    pieces[#pieces + 1], size = piece, size + #piece
+    breaks = breaks + select(2, piece:gsub("\n", ""))
+    if not is_probed and size >= PROBE_BYTES then
+      is_probed = true
+      if not may_begin(table.concat(pieces)) then return nil end
+    end
+    if size > stream.HEAD_BYTES_MAX then return nil end
+  end
+  local head = table.concat(pieces)
+  return may_begin(head) and second_line(head) == "{" and head or nil
+end
+
 --- The importer of a file that begins so, if each of its lines is a conversation.
-local function importer_of(head, is_whole, options)
-  if not head or not may_be_lines(head) then return nil end
-  local whole_lines = is_whole and head or head:match "^.*\n"
-  local name = options.from or import.recognise(whole_lines)
+local function importer_of(head, options)
+  if not head then return nil end
+  local name = options.from or import.recognise(head:match "^.*\n" or head)
   local importer = name and import.importer(name)
   return importer and importer.each_line and importer or nil
 end
@@ -115,8 +129,8 @@ end
 ---@return string title                 of the form
 function stream.open(read, options)
   local most = options.max_line or stream.LINE_BYTES_MAX
-  local head, is_whole = head_of(read, most)
-  local importer = importer_of(head, is_whole, options)
+  local head = head_of(read)
+  local importer = importer_of(head, options)
   local report = reports.new()
   if not importer then return nil, report, "" end
   local from = {
