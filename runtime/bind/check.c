@@ -23,11 +23,16 @@ static int raise_unknown(lua_State *L, const char *name) {
   return bind_raise_argument(L, "unknown_name", hint, "no dialect '%s'", name);
 }
 
-/* The dialect that an argument names, or that of the messages; it has rules. */
-static Dialect dialect_at(lua_State *L, int index, const View *view) {
+Dialect bind_dialect(lua_State *L, int index, const View *view) {
   Dialect dialect;
-  if (lua_isnoneornil(L, index)) dialect = dialect_detect(conversation_store(view->conversation), view->list);
-  else if (!dialect_parse(bind_text(L, index), &dialect)) raise_unknown(L, bind_string(L, index, NULL));
+  if (lua_isnoneornil(L, index)) return dialect_detect(conversation_store(view->conversation), view->list);
+  if (!dialect_parse(bind_text(L, index), &dialect)) raise_unknown(L, bind_string(L, index, NULL));
+  return dialect;
+}
+
+/* The same; the dialect has rules. */
+static Dialect dialect_at(lua_State *L, int index, const View *view) {
+  Dialect dialect = bind_dialect(L, index, view);
   if (dialect_form(dialect)->check == NULL) {
     bind_raise_argument(L, "argument", "name a dialect that has rules", "no rules for the dialect '%s' yet",
                         dialect_name(dialect));

@@ -275,15 +275,9 @@ const char *const BIND_TOO_DEEP =
 
 static Status add_to_buffer(void *user, const char *bytes, size_t size) { return buffer_add(user, bytes, size); }
 
-/* By index of the window; the strings are held by a table of the stack. */
-typedef struct TextTable {
-  const Conversation *conversation;
-  const Text *texts;
-} TextTable;
-
 /* Runs below the core, so Lua is not asked. */
 static Text text_of_item(void *user, MessageId id) {
-  const TextTable *table = user;
+  const WindowTable *table = user;
   Text name = message_content(conversation_message(table->conversation, id));
   uint32_t index = windows_find(conversation_windows(table->conversation), name);
   return index == WINDOW_NONE ? text_plain("", 0) : table->texts[index];
@@ -301,25 +295,26 @@ static const Text *push_texts(lua_State *L, int from, const Windows *windows) {
   return texts;
 }
 
-/* How a view is written, with what a table says of its windows (nil: it shows none). What
-   may raise comes first. */
+void bind_view_texts(lua_State *L, ViewTexts *texts, const View *view, int index) {
+  *texts = (ViewTexts){.has = lua_istable(L, index), .table.conversation = view->conversation};
+  if (texts->has) texts->table.texts = push_texts(L, index, conversation_windows(view->conversation));
+  texts->windows = (WindowTexts){.text = text_of_item, .user = &texts->table};
+}
+
+/* How a view is written. What may raise comes first. */
 typedef struct ViewWriter {
   const View *view;
-  TextTable table;
-  WindowTexts windows;
-  bool has;
+  ViewTexts texts;
 } ViewWriter;
 
 static void prepare_writer(lua_State *L, ViewWriter *writer, const View *view, int texts) {
-  *writer = (ViewWriter){.view = view, .has = lua_istable(L, texts)};
-  writer->table.conversation = view->conversation;
-  if (writer->has) writer->table.texts = push_texts(L, texts, conversation_windows(view->conversation));
-  writer->windows = (WindowTexts){.text = text_of_item, .user = &writer->table};
+  writer->view = view;
+  bind_view_texts(L, &writer->texts, view, texts);
 }
 
 static Status write_view(const ViewWriter *writer, const Document *document, Sink sink) {
   const View *view = writer->view;
-  return document_write_windows(document, view->conversation, view->list, writer->has ? &writer->windows : NULL, sink);
+  return document_write_windows(document, view->conversation, view->list, writer->texts.has ? &writer->texts.windows : NULL, sink);
 }
 
 Status bind_write_list(lua_State *L, const Document *document, Sink sink) {

@@ -6,6 +6,7 @@
 
 #include "base/sink.h"
 #include "bind/handle.h"
+#include "bind/view.h"
 
 /* Pushes the conversation of a text, as core.parse for Lua, or nil and an error; returns the number of results. The
    options stand at stack index 2. The text need not be a Lua string; it is copied. */
@@ -14,6 +15,22 @@ int   bind_parse(lua_State *L, Text text);
    table at index 2, by window; nil: items are skipped. Leaves blocks on the stack. STATUS_LIMIT if a message would be
    nested too deeply, STATUS_MEMORY, the sink's status. */
 Status bind_write_list(lua_State *L, const Document *document, Sink sink);
+/* The texts of windows by their index in the conversation. */
+typedef struct WindowTable {
+  const Conversation *conversation;
+  const Text *texts;
+} WindowTable;
+
+/* How a view's windows are written. */
+typedef struct ViewTexts {
+  WindowTable table;
+  WindowTexts windows;
+  bool has;                  /* false: its windows are not shown */
+} ViewTexts;
+
+/* Reads the texts from the table at `index`, by window; nil: the view shows no windows. They stay while *texts and
+   the stack do. May raise. */
+void  bind_view_texts(lua_State *L, ViewTexts *texts, const View *view, int index);
 extern const char *const BIND_TOO_DEEP;      /* the words of that STATUS_LIMIT */
 
 #endif

@@ -83,6 +83,7 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_draft_edit(L);
   lua_setfield(L, -2, "draft");
   bind_open_check(L);
+  bind_open_convert(L);
   bind_open_replay(L);
   bind_open_words(L);
   bind_open_walk(L);

@@ -22,6 +22,7 @@ void  bind_open_load(lua_State *L);
 void  bind_open_files(lua_State *L);
 void  bind_open_limits(lua_State *L);
 void  bind_open_check(lua_State *L);
+void  bind_open_convert(lua_State *L);
 void  bind_open_replay(lua_State *L);
 void  bind_open_words(lua_State *L);
 void  bind_open_walk(lua_State *L);          /* after bind_open_draft */

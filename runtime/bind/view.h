@@ -5,6 +5,7 @@
 #define EBB_BIND_VIEW_H
 
 #include "bind/handle.h"
+#include "format/dialect.h"
 
 /* What a function of Lua reads of the conversation, batch or draft that it was called with: borrowed
    from the value at `owner`, and valid until the owner is edited. */
@@ -36,6 +37,9 @@ bool  bind_view_slot_is_dropped(const View *view, uint32_t slot);
 uint64_t bind_view_tokens(const View *view);
 /* Tokens of any message of the store, as the owner counts them. */
 uint32_t bind_view_message_tokens(const View *view, MessageId id);
+
+/* The dialect that an argument names, or without one that of the view's messages; raises for other names. */
+Dialect bind_dialect(lua_State *L, int index, const View *view);
 
 /* Pushes the Batch of the conversation at 1 that the number or name at `index` stands for, with
    `length` messages (has_length false: as many as it has, or had when it got the name); its list. */

@@ -27,4 +27,5 @@ const DialectForm dialect_anthropic = {
   .fits = fits,
   .check = check_anthropic,
   .repair = plan_anthropic,
+  .writer = &anthropic_writer,
 };

@@ -13,4 +13,5 @@ const DialectForm dialect_gemini = {
   .system = "systemInstruction",
   .takes_object = true,
   .fits = fits,
+  .writer = &gemini_writer,
 };

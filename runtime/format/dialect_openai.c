@@ -20,4 +20,5 @@ const DialectForm dialect_openai = {
   .fits = fits,
   .check = check_openai,
   .repair = plan_openai,
+  .writer = &openai_writer,
 };

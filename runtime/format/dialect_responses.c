@@ -21,4 +21,5 @@ const DialectForm dialect_responses = {
   .takes_string = true,
   .part_types = {"input_text", "output_text", "refusal", "input_image", "input_file", "input_audio"},
   .fits = fits,
+  .writer = &responses_writer,
 };

@@ -1,0 +1,173 @@
+/*
+** Convert: writes messages of any dialect as messages of one dialect.
+**
+** Messages that are in the target's form already are written byte for byte, or without
+** the members that a request may not have; others are taken apart (pieces.h) and written
+** anew. What the target cannot say is reported, message by message.
+**
+**     Convert convert;
+**     convert_init(&convert, &options, memory, &out, &report);
+**     convert_system(&convert, raw) ..     the messages at the head, while it returns true
+**     convert_message(&convert, raw) ..    all others, in the order of the request
+**     convert_close(&convert);
+**     status = convert_end(&convert);
+**
+** The caller sets `index` before each message, and opens and closes the lists in `out`.
+** Everything is borrowed until convert_end.
+*/
+#ifndef EBB_FORMAT_CONVERT_H
+#define EBB_FORMAT_CONVERT_H
+
+#include "base/map.h"
+#include "format/calls.h"
+#include "format/pieces.h"
+#include "json/json_out.h"
+
+typedef enum LossKind {
+  LOSS_REASONING,            /* another provider's reasoning is left out */
+  LOSS_BOUND_REASONING,      /* reasoning that is bound to what stood before it is left out */
+  LOSS_MEDIA,                /* a kind of media, or its source, has no form: left out */
+  LOSS_PART,                 /* a part of another dialect is left out */
+  LOSS_CACHE,                /* a cache mark is left out */
+  LOSS_NAME,                 /* a participant's name is left out */
+  LOSS_ERROR,                /* a result is no longer marked as failed */
+  LOSS_MEMBER,               /* a member that requests do not have is left out */
+  LOSS_EMPTY,                /* a message of which nothing is left is left out */
+  CHANGE_SYSTEM,             /* a system message in the middle becomes a user's */
+  CHANGE_ID,                 /* a call's id becomes a valid one */
+  CHANGE_ARGUMENTS,          /* arguments that are not an object become one */
+  CHANGE_REFUSAL,            /* a refusal becomes text */
+  CHANGE_RESULT_MEDIA,       /* media of a result move to a user message behind it */
+  CHANGE_SIGNATURE           /* a signature of another dialect is left out, its part stays */
+} LossKind;
+#define LOSS_KIND_COUNT 15
+
+const char *loss_name(LossKind kind);      /* "lost_reasoning", ..., "changed_id"; static */
+bool        loss_is_change(LossKind kind); /* true if the meaning stays: nothing is left out */
+
+typedef struct Loss {
+  LossKind kind;
+  uint32_t index;            /* Convert.index of its message */
+  uint32_t at, size;         /* its subject, in ConvertReport.subjects */
+} Loss;
+
+typedef struct ConvertReport {
+  Memory memory;
+  Loss *list;                /* in the order of the messages */
+  uint32_t count, room;
+  Buffer subjects;           /* plain text: ids, types, names of members */
+} ConvertReport;
+
+void   convert_report_init(ConvertReport *report, Memory memory);
+void   convert_report_free(ConvertReport *report);
+/* Adds a description of a loss to `out`. STATUS_MEMORY. */
+Status loss_describe(const ConvertReport *report, uint32_t index, Buffer *out);
+
+#define CONVERT_NEVER UINT32_MAX
+
+typedef struct ConvertOptions {
+  Dialect target;
+  bool keep_extra;           /* members that requests do not have stay in messages of the target's form */
+  bool developer;            /* openai: system messages have the role developer */
+  bool late_system;          /* anthropic: the model takes system messages in the middle */
+  bool reasoning_text;       /* openai: reasoning goes into reasoning_content */
+  bool lines;                /* one message per line, in place of a JSON list */
+  uint32_t unbound_from;     /* index of the first message whose bound reasoning cannot be sent; CONVERT_NEVER */
+} ConvertOptions;
+
+/* The id and name of a call as they are written. */
+typedef struct CallNames {
+  Text name;                 /* borrowed from its message: converted messages stay until convert_end */
+  uint32_t at, size;         /* the id, in Convert.ids */
+} CallNames;
+
+typedef struct Convert {
+  const ConvertOptions *options;
+  const struct DialectWriter *writer;
+  JsonOut *out;
+  ConvertReport *report;
+  Status status;             /* the first failure; nothing is written from then on */
+  Pieces pieces;
+  uint32_t index;            /* of the current message, for reports and unbound_from; set by the caller */
+  uint32_t written;          /* messages or items in `out` */
+  /* The message that is open in `out`; ROLE_NONE: none. For the dialect's file. */
+  Role open;
+  bool has_others;           /* the open message has more than results */
+  Piece *held;               /* pieces that are written when the open message ends */
+  uint32_t held_count, held_room;
+  uint32_t held_index;       /* of the message that the held pieces are reported for */
+  Buffer scratch;
+  /* The calls of the current step, and how they are written. */
+  Calls calls;
+  CallNames *names;
+  uint32_t names_room;
+  bool answered;             /* a result came: the next call begins another step */
+  Buffer ids;
+  Map used;                  /* hashes of ids that were written */
+} Convert;
+
+/* STATUS_MEMORY sticks in convert_end. */
+void   convert_init(Convert *convert, const ConvertOptions *options, Memory memory, JsonOut *out,
+                    ConvertReport *report);
+/* Writes a message's texts into the target's list of system texts. False, and nothing is
+   written, if it is not a system message or the target keeps system messages among the others. */
+bool   convert_system(Convert *convert, Text raw);
+/* True if the target has a list of system texts apart from the messages. */
+bool   convert_has_system(Dialect target);
+void   convert_message(Convert *convert, Text raw);
+/* Writes what is left of the open message. */
+void   convert_close(Convert *convert);
+/* Frees all but the report. Returns the first failure: STATUS_MEMORY, STATUS_LIMIT, or what convert_fail was told. */
+Status convert_end(Convert *convert);
+
+/* ---- for the dialects' files ---- */
+
+typedef struct DialectWriter {
+  const PartForm *parts;
+  /* Writes the pieces of a system message into the list of system texts; NULL: there is none. */
+  void (*system)(Convert *convert, const Pieces *pieces);
+  /* Writes a message's pieces. The message may stay open for the next ones. */
+  void (*message)(Convert *convert, const Pieces *pieces);
+  /* Ends the open message. */
+  void (*close)(Convert *convert);
+  size_t id_max;             /* characters of a call's id */
+  bool any_character;        /* an id may have any; else letters, digits, _ and - */
+  bool unique_ids;           /* no id may occur in two calls of a request */
+} DialectWriter;
+
+/* Writes a message of the target's form. */
+void   convert_native(Convert *convert, Text raw);
+
+/* Reads an item of OpenAI's Responses, and a message with Gemini's parts. STATUS_MEMORY. */
+Status responses_read_item(Pieces *pieces, const PieceFields *fields, Text raw);
+Status gemini_read_parts(Pieces *pieces, const PieceFields *fields);
+
+/* Begins a value of the list: a message or an item. */
+void   convert_begin(Convert *convert);
+void   convert_lose(Convert *convert, LossKind kind, Text subject);
+void   convert_fail(Convert *convert, Status status);
+/* Notes a call and returns its id as written; stays valid until the next call is noted. */
+Text   convert_call(Convert *convert, const Piece *call);
+/* The same for a result; *name: its tool, size 0 if no call is known. */
+Text   convert_result(Convert *convert, const Piece *result, Text *name);
+/* The arguments of a call as a JSON object; valid until scratch is used again. */
+Text   convert_arguments_object(Convert *convert, const Piece *call);
+/* True if a text is a JSON object; an escaped one is decoded into scratch. */
+bool   convert_is_object(Convert *convert, Text *text);
+/* Writes the arguments as a string with JSON inside. */
+void   convert_arguments_text(Convert *convert, const Piece *call);
+/* A result's own text as a plain text or a string's inside; nested texts are joined in scratch. */
+Text   convert_result_text(Convert *convert, const Pieces *pieces, uint32_t result);
+/* True if a result has nested media. */
+bool   convert_has_media(const Pieces *pieces, uint32_t result);
+/* A data URI of media, in scratch. */
+Text   convert_data_uri(Convert *convert, const Media *media);
+/* Holds a piece back until the open message ends. */
+void   convert_hold(Convert *convert, const Piece *piece);
+/* Reports that a piece has no form in the target. */
+void   convert_lose_piece(Convert *convert, const Piece *piece);
+/* Reports what dialects without a participant's name, or without cache marks, lose. */
+void   convert_lose_name(Convert *convert, const Pieces *pieces);
+void   convert_lose_cache(Convert *convert, const Piece *piece);
+
+#endif

@@ -1,0 +1,280 @@
+/*
+** Gemini's contents: reads its parts, writes its messages.
+**
+** All results of a step are one user message, each with the name of its tool; media of
+** results follow in a user message of their own.
+*/
+#include "format/convert.h"
+#include "json/json_fields.h"
+
+static const PartForm PARTS[] = {{NULL, NULL}};        /* its parts have no type: their members tell */
+
+/* ---- reading ---- */
+
+static MediaKind kind_of_type(Text type) {
+  if (text_starts_with(type, text_of("image/"))) return MEDIA_IMAGE;
+  if (text_starts_with(type, text_of("audio/"))) return MEDIA_AUDIO;
+  return text_starts_with(type, text_of("video/")) ? MEDIA_VIDEO : MEDIA_FILE;
+}
+
+static void read_media(Piece *piece, const PieceFields *fields, PieceField member) {
+  PieceFields inner;
+  piece_fields(piece_json(fields, member), &inner);
+  piece->kind = PIECE_MEDIA;
+  piece->media = (Media){.type = piece_string(&inner, KEY_MIME_TYPE), .data = piece_string(&inner, KEY_DATA),
+                         .url = piece_string(&inner, KEY_FILE_URI), .name = piece_string(&inner, KEY_DISPLAY_NAME)};
+  piece->media.kind = kind_of_type(piece->media.type);
+}
+
+static void read_call(Piece *piece, const PieceFields *fields) {
+  PieceFields inner;
+  piece_fields(piece_json(fields, KEY_GEMINI_CALL), &inner);
+  piece->kind = PIECE_CALL;
+  piece->is_object = true;
+  piece->id = piece_string(&inner, KEY_ID);
+  piece->name = piece_string(&inner, KEY_NAME);
+  piece->arguments = piece_json(&inner, KEY_ARGS);
+}
+
+/* What this file writes for a text, {"name", "content"}, reads as that text; all else stays JSON. */
+static JsonValue content_of(const JsonValue *response, bool *is_error) {
+  JsonFields members = {0};
+  Json json;
+  json_open_value(&json, response);
+  json.tolerant = true;
+  if (!json_enter(&json) || !json_fields_read(&json, &members)) return *response;
+  const JsonValue *content = json_field_of(&members, "content", JSON_STRING);
+  const JsonValue *error = json_field(&members, "error");
+  *is_error = error != NULL && members.count == 1;
+  if (*is_error && error->kind == JSON_STRING) return *error;
+  bool own = members.count == 2 && content != NULL && json_field(&members, "name") != NULL;
+  return own ? *content : *response;
+}
+
+static Status read_parts(Pieces *pieces, const JsonValue *list, bool nested);
+
+static Status read_response(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  PieceFields inner;
+  JsonValue content = {0};
+  piece_fields(piece_json(fields, KEY_GEMINI_RESPONSE), &inner);
+  piece->id = piece_string(&inner, KEY_ID);
+  piece->name = piece_string(&inner, KEY_NAME);
+  if (piece_is(&inner, KEY_RESPONSE, JSON_OBJECT)) content = content_of(&inner.of[KEY_RESPONSE], &piece->is_error);
+  Status status = pieces_add_result(pieces, *piece, &content);
+  bool parts = status == STATUS_OK && piece_is(&inner, KEY_PARTS, JSON_ARRAY);
+  return parts ? read_parts(pieces, &inner.of[KEY_PARTS], true) : status;
+}
+
+static Status read_part(Pieces *pieces, const JsonValue *part, bool nested) {
+  PieceFields fields;
+  Piece piece = {.kind = PIECE_OTHER, .nested = nested, .json = text_plain(part->bytes, part->size),
+                 .type = text_of("part")};
+  piece_fields(piece.json, &fields);
+  piece.signature = piece_string(&fields, KEY_THOUGHT_SIGNATURE);
+  if (piece_is(&fields, KEY_GEMINI_RESPONSE, JSON_OBJECT)) return read_response(pieces, &piece, &fields);
+  if (piece_is(&fields, KEY_GEMINI_CALL, JSON_OBJECT)) read_call(&piece, &fields);
+  else if (piece_is(&fields, KEY_INLINE_DATA, JSON_OBJECT)) read_media(&piece, &fields, KEY_INLINE_DATA);
+  else if (piece_is(&fields, KEY_FILE_DATA_CAMEL, JSON_OBJECT)) read_media(&piece, &fields, KEY_FILE_DATA_CAMEL);
+  else if (piece_is(&fields, KEY_TEXT, JSON_STRING)) {
+    piece.kind = piece_is(&fields, KEY_THOUGHT, JSON_TRUE) ? PIECE_REASONING : PIECE_TEXT;
+    piece.text = piece_string(&fields, KEY_TEXT);
+  }
+  return pieces_add(pieces, &piece);
+}
+
+static Status read_parts(Pieces *pieces, const JsonValue *list, bool nested) {
+  Json json;
+  JsonValue part;
+  Status status = STATUS_OK;
+  json_open_value(&json, list);
+  json.tolerant = true;
+  json_enter(&json);
+  while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &part)) {
+    if (part.kind == JSON_OBJECT) status = read_part(pieces, &part, nested);
+  }
+  return status;
+}
+
+Status gemini_read_parts(Pieces *pieces, const PieceFields *fields) {
+  return read_parts(pieces, &fields->of[KEY_PARTS], false);
+}
+
+/* ---- parts ---- */
+
+/* URLs that the API itself can open: stored files, Cloud Storage, YouTube. */
+static bool is_reachable(Text url) {
+  return text_starts_with(url, text_of("gs://")) || text_starts_with(url, text_of("https://www.youtube.com/")) ||
+         text_starts_with(url, text_of("https://generativelanguage.googleapis.com/"));
+}
+
+static bool has_form(const Piece *piece) {
+  if (piece->kind == PIECE_MEDIA) return piece->media.data.size > 0 || is_reachable(piece->media.url);
+  bool text = piece->kind == PIECE_TEXT || piece->kind == PIECE_REFUSAL || piece->kind == PIECE_REASONING;
+  return text && piece->text.size > 0;
+}
+
+static Text mime_type(const Media *media) {
+  static const char *const USUAL[] = {"image/png", "audio/wav", "video/mp4", "application/pdf"};
+  return media->type.size > 0 ? media->type : text_of(USUAL[media->kind]);
+}
+
+static void write_part(Convert *convert, const Piece *piece) {
+  JsonOut *out = convert->out;
+  const Media *media = &piece->media;
+  convert_lose_cache(convert, piece);
+  json_out_open(out, '{');
+  if (piece->kind == PIECE_MEDIA) {
+    bool data = media->data.size > 0;
+    json_out_name(out, data ? "inlineData" : "fileData");
+    json_out_open(out, '{');
+    json_out_member_text(out, "mimeType", mime_type(media));
+    json_out_member_text(out, data ? "data" : "fileUri", data ? media->data : media->url);
+    json_out_close(out, '}');
+  } else {
+    if (piece->kind == PIECE_REFUSAL) convert_lose(convert, CHANGE_REFUSAL, text_plain("", 0));
+    if (piece->signature.size > 0) convert_lose(convert, CHANGE_SIGNATURE, text_plain("", 0));
+    json_out_member_text(out, "text", piece->text);
+    if (piece->kind == PIECE_REASONING) json_out_member_raw(out, "thought", text_plain("true", 4));
+  }
+  json_out_close(out, '}');
+}
+
+/* Writes a call; has_others: the open message has calls. */
+static void write_call(Convert *convert, const Piece *call) {
+  JsonOut *out = convert->out;
+  convert->has_others = true;
+  json_out_open(out, '{');
+  json_out_name(out, "functionCall");
+  json_out_open(out, '{');
+  json_out_member_text(out, "id", convert_call(convert, call));
+  json_out_member_text(out, "name", call->name);
+  json_out_member_raw(out, "args", convert_arguments_object(convert, call));
+  json_out_close(out, '}');
+  json_out_close(out, '}');
+}
+
+/* ---- messages ---- */
+
+static void end_message(Convert *convert) {
+  if (convert->open == ROLE_NONE) return;
+  json_out_close(convert->out, ']');
+  json_out_close(convert->out, '}');
+  convert->open = ROLE_NONE;
+}
+
+static void begin_message(Convert *convert, Role role) {
+  end_message(convert);
+  convert_begin(convert);
+  json_out_open(convert->out, '{');
+  json_out_member_string(convert->out, "role", role == ROLE_ASSISTANT ? "model" : "user");
+  json_out_name(convert->out, "parts");
+  json_out_open(convert->out, '[');
+  convert->open = role;
+  convert->has_others = false;
+}
+
+static void close_message(Convert *convert) {
+  if (convert->held_count > 0) begin_message(convert, ROLE_USER);
+  for (uint32_t i = 0; i < convert->held_count; i++) write_part(convert, &convert->held[i]);
+  convert->held_count = 0;
+  end_message(convert);
+}
+
+/* Writes the response, an object: a result that is one, or its text under a name. */
+static void write_response(Convert *convert, const Pieces *pieces, uint32_t index, Text name) {
+  const Piece *result = &pieces->list[index];
+  JsonOut *out = convert->out;
+  Text text = convert_result_text(convert, pieces, index);
+  json_out_name(out, "response");
+  if (!result->is_error && convert_is_object(convert, &text)) {
+    json_out_raw(out, text);
+    return;
+  }
+  json_out_open(out, '{');
+  if (!result->is_error) json_out_member_text(out, "name", name);
+  json_out_member_text(out, result->is_error ? "error" : "content", text);
+  json_out_close(out, '}');
+}
+
+/* open is ROLE_TOOL while only results are in the open message. */
+static void write_result(Convert *convert, const Pieces *pieces, uint32_t index) {
+  const Piece *result = &pieces->list[index];
+  JsonOut *out = convert->out;
+  Text name;
+  if (convert->open != ROLE_TOOL) {
+    close_message(convert);
+    begin_message(convert, ROLE_TOOL);
+  }
+  Text id = convert_result(convert, result, &name);
+  json_out_open(out, '{');
+  json_out_name(out, "functionResponse");
+  json_out_open(out, '{');
+  json_out_member_text(out, "id", id);
+  json_out_member_text(out, "name", name.size > 0 ? name : id);
+  write_response(convert, pieces, index, name.size > 0 ? name : id);
+  json_out_close(out, '}');
+  json_out_close(out, '}');
+  for (uint32_t i = index + 1; i < pieces->count && pieces->list[i].nested; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->kind == PIECE_TEXT) continue;
+    if (!has_form(piece)) convert_lose_piece(convert, piece);
+    else {
+      convert_lose(convert, CHANGE_RESULT_MEDIA, text_of(media_kind_name(piece->media.kind)));
+      convert_hold(convert, piece);
+    }
+  }
+}
+
+/* True if an item of the reply belongs to the open message: its calls stay together. */
+static bool joins_step(const Convert *convert, const Pieces *pieces) {
+  bool is_item = pieces->dialects == 1u << DIALECT_RESPONSES && convert->open == ROLE_ASSISTANT;
+  for (uint32_t i = 0; i < pieces->count && is_item; i++) {
+    if (pieces->list[i].kind == PIECE_CALL) return true;
+  }
+  return is_item && convert->has_others;
+}
+
+static void open_once(Convert *convert, bool *opened, Role role) {
+  if (*opened) return;
+  close_message(convert);
+  begin_message(convert, role);
+  *opened = true;
+}
+
+static void write_message(Convert *convert, const Pieces *pieces) {
+  bool opened = false, results = false;
+  Role role = pieces->role == ROLE_ASSISTANT ? ROLE_ASSISTANT : ROLE_USER;
+  convert_lose_name(convert, pieces);
+  if (pieces->role == ROLE_SYSTEM) convert_lose(convert, CHANGE_SYSTEM, text_plain("", 0));
+  if (joins_step(convert, pieces)) opened = true;
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    if (pieces->list[i].kind != PIECE_RESULT) continue;
+    write_result(convert, pieces, i);
+    results = true;
+  }
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->nested || piece->kind == PIECE_RESULT) continue;
+    if (piece->kind != PIECE_CALL && !has_form(piece)) {
+      if (piece->kind != PIECE_TEXT) convert_lose_piece(convert, piece);
+      continue;
+    }
+    open_once(convert, &opened, role);
+    if (piece->kind == PIECE_CALL) write_call(convert, piece);
+    else write_part(convert, piece);
+  }
+  if (!opened && !results) convert_lose(convert, LOSS_EMPTY, text_plain("", 0));
+}
+
+static void write_system(Convert *convert, const Pieces *pieces) {
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->kind == PIECE_TEXT && piece->text.size > 0) write_part(convert, piece);
+    else if (piece->kind != PIECE_TEXT) convert_lose_piece(convert, piece);
+  }
+}
+
+const DialectWriter gemini_writer = {
+  .parts = PARTS, .system = write_system, .message = write_message, .close = close_message,
+  .id_max = 128, .any_character = true,
+};

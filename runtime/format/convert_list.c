@@ -1,0 +1,82 @@
+#include "format/convert_list.h"
+
+#include <assert.h>
+
+#include "core/request_order.h"
+
+typedef struct ListConversion {
+  const Conversation *conversation;
+  const WindowTexts *windows;
+  RequestOrder order;
+  Convert convert;
+  uint32_t next;             /* the first message of the order that is not written */
+} ListConversion;
+
+/* The JSON of a message or of what stands for a window's item; size 0: nothing does. */
+static Text raw_of(const ListConversion *work, uint32_t index) {
+  MessageId id = work->order.ids[index];
+  const Message *message = conversation_message(work->conversation, id);
+  if (!message_is_window(message)) return message_raw(message);
+  return work->windows == NULL ? text_plain("", 0) : work->windows->text(work->windows->user, id);
+}
+
+static void skip_empty(ListConversion *work) {
+  while (work->next < work->order.count && raw_of(work, work->next).size == 0) work->next++;
+}
+
+/* Writes the system text of the envelope and the system messages at the head. */
+static Status write_system(ListConversion *work, Text system, Sink sink) {
+  JsonOut out;
+  Convert *convert = &work->convert;
+  json_out_start(&out, sink);
+  convert->out = &out;
+  convert->index = CONVERT_NEVER;
+  json_out_open(&out, '[');
+  bool any = system.size > 0 && convert_system(convert, system);
+  for (skip_empty(work); work->next < work->order.count; skip_empty(work)) {
+    convert->index = work->next;
+    if (!convert_system(convert, raw_of(work, work->next))) break;
+    work->next++;
+    any = true;
+  }
+  json_out_close(&out, ']');
+  convert_fail(convert, any ? json_out_end(&out) : STATUS_OK);
+  return convert->status;
+}
+
+static void write_messages(ListConversion *work, Text system, JsonOut *out) {
+  Convert *convert = &work->convert;
+  bool lines = convert->options->lines;
+  convert->out = out;
+  if (!lines) json_out_open(out, '[');
+  if (system.size > 0) {
+    convert->index = CONVERT_NEVER;
+    convert_message(convert, system);
+  }
+  for (; work->next < work->order.count; work->next++) {
+    convert->index = work->next;
+    convert_message(convert, raw_of(work, work->next));
+  }
+  convert_close(convert);
+  if (lines && convert->written > 0) json_out_line(out);
+  if (!lines && convert->status == STATUS_OK) json_out_close(out, ']');
+}
+
+Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
+                    const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report) {
+  ListConversion work = {.conversation = conversation, .windows = windows};
+  const Memory *memory = conversation_memory(conversation);
+  Status status = request_order_of(memory, conversation_windows(conversation), conversation_store(conversation), list,
+                                   false, &work.order);
+  if (status != STATUS_OK) return status;
+  JsonOut out;
+  json_out_start(&out, sinks.messages);
+  convert_init(&work.convert, options, *memory, &out, report);
+  bool apart = convert_has_system(options->target);
+  if (apart) status = write_system(&work, system, sinks.system);
+  if (status == STATUS_OK) write_messages(&work, apart ? text_plain("", 0) : system, &out);
+  convert_fail(&work.convert, work.convert.status == STATUS_OK ? json_out_end(&out) : STATUS_OK);
+  status = convert_end(&work.convert);
+  request_order_free(&work.order);
+  return status;
+}

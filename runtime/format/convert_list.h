@@ -1,0 +1,22 @@
+/*
+** Convert list: a conversation's list in the form of one dialect, in the order of a request.
+*/
+#ifndef EBB_FORMAT_CONVERT_LIST_H
+#define EBB_FORMAT_CONVERT_LIST_H
+
+#include "format/convert.h"
+#include "format/document.h"
+
+/* Where the parts of a request go. */
+typedef struct ConvertSinks {
+  Sink system;               /* a JSON list of system texts; nothing is written if there are none */
+  Sink messages;             /* a JSON list of messages or items; with ConvertOptions.lines one per line */
+} ConvertSinks;
+
+/* Writes the messages. `system`, a system message as JSON, stands before them (size 0: none): the text that another
+   dialect's body has beside its messages. `windows` as for document_write_windows. Indices in the report count the
+   list's own messages from 0; what is lost of `system` has CONVERT_NEVER. STATUS_MEMORY, or the sinks' status. */
+Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
+                    const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report);
+
+#endif

@@ -1,0 +1,309 @@
+/*
+** OpenAI's Chat Completions: reads its parts, writes its messages.
+**
+** A result is a message of its own, without media: a user message behind all results of the
+** step shows them. An assistant's text and calls are one message, also where they were
+** separate items.
+*/
+#include "format/convert.h"
+
+/* ---- reading ---- */
+
+static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  PieceFields inner = *fields;
+  if (piece_is(fields, KEY_IMAGE_URL, JSON_OBJECT)) piece_fields(piece_json(fields, KEY_IMAGE_URL), &inner);
+  bool is_string = piece_is(fields, KEY_IMAGE_URL, JSON_STRING);
+  piece->kind = PIECE_MEDIA;
+  piece->media = (Media){.kind = MEDIA_IMAGE, .detail = piece_string(&inner, KEY_DETAIL)};
+  media_from_url(&piece->media, piece_string(&inner, is_string ? KEY_IMAGE_URL : KEY_URL));
+  return pieces_add(pieces, piece);
+}
+
+static Status read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  PieceFields inner;
+  piece_fields(piece_json(fields, KEY_INPUT_AUDIO), &inner);
+  Text format = piece_string(&inner, KEY_FORMAT);
+  piece->kind = PIECE_MEDIA;
+  piece->media = (Media){.kind = MEDIA_AUDIO, .data = piece_string(&inner, KEY_DATA),
+                         .type = text_of(text_is(format, "mp3") ? "audio/mpeg" : "audio/wav")};
+  return pieces_add(pieces, piece);
+}
+
+static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  PieceFields inner;
+  piece_fields(piece_json(fields, KEY_FILE), &inner);
+  piece->kind = PIECE_MEDIA;
+  piece->media = (Media){.kind = MEDIA_FILE, .file = piece_string(&inner, KEY_FILE_ID),
+                         .name = piece_string(&inner, KEY_FILENAME)};
+  media_from_url(&piece->media, piece_string(&inner, KEY_FILE_DATA));
+  return pieces_add(pieces, piece);
+}
+
+static const PartForm PARTS[] = {
+  {"text", part_read_text}, {"refusal", part_read_refusal}, {"image_url", read_image},
+  {"input_audio", read_audio}, {"file", read_file}, {NULL, NULL},
+};
+
+/* ---- parts ---- */
+
+static const char *audio_format(Text type) {
+  if (text_is(type, "audio/wav") || text_is(type, "audio/x-wav")) return "wav";
+  return text_is(type, "audio/mpeg") || text_is(type, "audio/mp3") ? "mp3" : NULL;
+}
+
+static bool has_form(const Piece *piece) {
+  const Media *media = &piece->media;
+  if (piece->kind == PIECE_TEXT || piece->kind == PIECE_REFUSAL) return true;
+  if (piece->kind != PIECE_MEDIA) return false;
+  if (media->kind == MEDIA_IMAGE) return media->data.size > 0 || media->url.size > 0;
+  if (media->kind == MEDIA_AUDIO) return media->data.size > 0 && audio_format(media->type) != NULL;
+  return media->kind == MEDIA_FILE && (media->data.size > 0 || media->file.size > 0);
+}
+
+static void write_image(Convert *convert, const Media *media) {
+  JsonOut *out = convert->out;
+  json_out_member_string(out, "type", "image_url");
+  json_out_name(out, "image_url");
+  json_out_open(out, '{');
+  json_out_member_text(out, "url", media->data.size > 0 ? convert_data_uri(convert, media) : media->url);
+  if (media->detail.size > 0) json_out_member_text(out, "detail", media->detail);
+  json_out_close(out, '}');
+}
+
+static void write_file(Convert *convert, const Media *media) {
+  JsonOut *out = convert->out;
+  json_out_member_string(out, "type", "file");
+  json_out_name(out, "file");
+  json_out_open(out, '{');
+  if (media->name.size > 0) json_out_member_text(out, "filename", media->name);
+  if (media->data.size > 0) json_out_member_text(out, "file_data", convert_data_uri(convert, media));
+  else json_out_member_text(out, "file_id", media->file);
+  json_out_close(out, '}');
+}
+
+static void write_media(Convert *convert, const Media *media) {
+  JsonOut *out = convert->out;
+  if (media->kind == MEDIA_IMAGE) write_image(convert, media);
+  else if (media->kind == MEDIA_FILE) write_file(convert, media);
+  else {
+    json_out_member_string(out, "type", "input_audio");
+    json_out_name(out, "input_audio");
+    json_out_open(out, '{');
+    json_out_member_text(out, "data", media->data);
+    json_out_member_string(out, "format", audio_format(media->type));
+    json_out_close(out, '}');
+  }
+}
+
+static void write_part(Convert *convert, const Piece *piece) {
+  JsonOut *out = convert->out;
+  convert_lose_cache(convert, piece);
+  json_out_open(out, '{');
+  if (piece->kind == PIECE_MEDIA) write_media(convert, &piece->media);
+  else {
+    json_out_member_string(out, "type", "text");
+    json_out_member_text(out, "text", piece->text);
+  }
+  json_out_close(out, '}');
+}
+
+/* ---- messages ---- */
+
+/* Writes the content: a string if there is one text only, else a list. */
+static void write_content(Convert *convert, const Piece *list, uint32_t count, uint32_t parts) {
+  JsonOut *out = convert->out;
+  json_out_name(out, "content");
+  if (parts > 1) json_out_open(out, '[');
+  for (uint32_t i = 0; i < count; i++) {
+    if (!has_form(&list[i]) || list[i].nested) continue;
+    if (parts == 1 && list[i].kind != PIECE_MEDIA) {
+      convert_lose_cache(convert, &list[i]);
+      json_out_text(out, list[i].text);
+      return;
+    }
+    if (parts == 1) json_out_open(out, '[');
+    write_part(convert, &list[i]);
+    if (parts == 1) json_out_close(out, ']');
+  }
+  if (parts > 1) json_out_close(out, ']');
+}
+
+static const char *system_role(const Convert *convert) { return convert->options->developer ? "developer" : "system"; }
+
+/* Writes what a message has besides results. */
+static void write_plain(Convert *convert, const Pieces *pieces) {
+  uint32_t parts = 0, results = 0;
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->kind == PIECE_RESULT) results++;
+    if (piece->kind == PIECE_RESULT || piece->nested) continue;
+    if (has_form(piece)) parts++;
+    else convert_lose_piece(convert, piece);
+  }
+  if (parts == 0) {
+    if (results == 0) convert_lose(convert, LOSS_EMPTY, text_plain("", 0));
+    return;
+  }
+  convert->writer->close(convert);
+  convert_begin(convert);
+  json_out_open(convert->out, '{');
+  json_out_member_string(convert->out, "role", pieces->role == ROLE_SYSTEM ? system_role(convert) : "user");
+  if (pieces->name.size > 0) json_out_member_text(convert->out, "name", pieces->name);
+  write_content(convert, pieces->list, pieces->count, parts);
+  json_out_close(convert->out, '}');
+}
+
+static void write_result(Convert *convert, const Pieces *pieces, uint32_t index) {
+  const Piece *result = &pieces->list[index];
+  JsonOut *out = convert->out;
+  Text name;
+  if (convert->open != ROLE_TOOL) convert->writer->close(convert);
+  convert->open = ROLE_TOOL;
+  if (result->is_error) convert_lose(convert, LOSS_ERROR, result->id);
+  convert_begin(convert);
+  json_out_open(out, '{');
+  json_out_member_string(out, "role", "tool");
+  json_out_member_text(out, "tool_call_id", convert_result(convert, result, &name));
+  json_out_member_text(out, "content", convert_result_text(convert, pieces, index));
+  json_out_close(out, '}');
+  for (uint32_t i = index + 1; i < pieces->count && pieces->list[i].nested; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->kind == PIECE_TEXT) continue;
+    if (!has_form(piece)) convert_lose_piece(convert, piece);
+    else {
+      convert_lose(convert, CHANGE_RESULT_MEDIA, text_of(media_kind_name(piece->media.kind)));
+      convert_hold(convert, piece);
+    }
+  }
+}
+
+static bool has_kind(const Piece *list, uint32_t count, PieceKind kind) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (list[i].kind == kind) return true;
+  }
+  return false;
+}
+
+/* Holds an assistant's pieces: items of one reply become one message. */
+static void hold_assistant(Convert *convert, const Pieces *pieces) {
+  bool is_item = pieces->dialects == 1u << DIALECT_RESPONSES;
+  bool is_late = has_kind(pieces->list, pieces->count, PIECE_TEXT) && has_kind(convert->held, convert->held_count, PIECE_TEXT) &&
+                 !has_kind(convert->held, convert->held_count, PIECE_CALL);
+  if (convert->open != ROLE_ASSISTANT || !is_item || is_late) convert->writer->close(convert);
+  convert->open = ROLE_ASSISTANT;
+  convert->held_index = convert->index;
+  for (uint32_t i = 0; i < pieces->count; i++) convert_hold(convert, &pieces->list[i]);
+}
+
+static void write_message(Convert *convert, const Pieces *pieces) {
+  if (pieces->role == ROLE_ASSISTANT) {
+    hold_assistant(convert, pieces);
+    return;
+  }
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    if (pieces->list[i].kind == PIECE_RESULT) write_result(convert, pieces, i);
+  }
+  write_plain(convert, pieces);
+}
+
+/* ---- the end of a message ---- */
+
+static void write_call(Convert *convert, const Piece *call) {
+  JsonOut *out = convert->out;
+  json_out_open(out, '{');
+  json_out_member_text(out, "id", convert_call(convert, call));
+  json_out_member_string(out, "type", "function");
+  json_out_name(out, "function");
+  json_out_open(out, '{');
+  json_out_member_text(out, "name", call->name);
+  json_out_name(out, "arguments");
+  convert_arguments_text(convert, call);
+  json_out_close(out, '}');
+  json_out_close(out, '}');
+}
+
+/* Joins the held texts of a kind: the string's inside of one, else decoded in scratch. */
+static Text join_texts(Convert *convert, PieceKind kind) {
+  Text first = {0};
+  uint32_t count = 0;
+  buffer_reset(&convert->scratch);
+  for (uint32_t i = 0; i < convert->held_count; i++) {
+    const Piece *piece = &convert->held[i];
+    if (piece->kind != kind || piece->text.size == 0) continue;
+    if (count++ == 0) first = piece->text;
+    convert_fail(convert, text_decode(piece->text, &convert->scratch));
+  }
+  return count <= 1 ? first : text_plain(convert->scratch.bytes, convert->scratch.size);
+}
+
+static void write_calls(Convert *convert) {
+  if (!has_kind(convert->held, convert->held_count, PIECE_CALL)) return;
+  json_out_name(convert->out, "tool_calls");
+  json_out_open(convert->out, '[');
+  for (uint32_t i = 0; i < convert->held_count; i++) {
+    if (convert->held[i].kind == PIECE_CALL) write_call(convert, &convert->held[i]);
+  }
+  json_out_close(convert->out, ']');
+}
+
+/* Reports what an assistant message has no form for. Returns what it has. */
+static uint32_t count_assistant(Convert *convert) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < convert->held_count; i++) {
+    const Piece *piece = &convert->held[i];
+    bool spoken = piece->kind == PIECE_TEXT || piece->kind == PIECE_REFUSAL || piece->kind == PIECE_CALL;
+    bool thought = piece->kind == PIECE_REASONING && convert->options->reasoning_text && piece->text.size > 0;
+    convert_lose_cache(convert, piece);
+    if (!spoken && !thought) convert_lose_piece(convert, piece);
+    count += spoken;
+  }
+  return count;
+}
+
+static void write_assistant(Convert *convert) {
+  JsonOut *out = convert->out;
+  if (count_assistant(convert) == 0) {
+    convert_lose(convert, LOSS_EMPTY, text_plain("", 0));
+    return;
+  }
+  bool calls = has_kind(convert->held, convert->held_count, PIECE_CALL);
+  bool refuses = has_kind(convert->held, convert->held_count, PIECE_REFUSAL);
+  convert_begin(convert);
+  json_out_open(out, '{');
+  json_out_member_string(out, "role", "assistant");
+  Text reasoning = convert->options->reasoning_text ? join_texts(convert, PIECE_REASONING) : text_plain(NULL, 0);
+  if (reasoning.size > 0) json_out_member_text(out, "reasoning_content", reasoning);
+  Text text = join_texts(convert, PIECE_TEXT);
+  if (text.size > 0 || !(calls || refuses)) json_out_member_text(out, "content", text);
+  else json_out_member_raw(out, "content", text_plain("null", 4));
+  Text refusal = join_texts(convert, PIECE_REFUSAL);
+  if (refuses) json_out_member_text(out, "refusal", refusal);
+  write_calls(convert);
+  json_out_close(out, '}');
+}
+
+static void write_held_media(Convert *convert) {
+  convert_begin(convert);
+  json_out_open(convert->out, '{');
+  json_out_member_string(convert->out, "role", "user");
+  json_out_name(convert->out, "content");
+  json_out_open(convert->out, '[');
+  for (uint32_t i = 0; i < convert->held_count; i++) write_part(convert, &convert->held[i]);
+  json_out_close(convert->out, ']');
+  json_out_close(convert->out, '}');
+}
+
+static void close_message(Convert *convert) {
+  uint32_t index = convert->index;
+  if (convert->open == ROLE_ASSISTANT) {
+    convert->index = convert->held_index;
+    write_assistant(convert);
+    convert->index = index;
+  } else if (convert->held_count > 0) write_held_media(convert);
+  convert->open = ROLE_NONE;
+  convert->held_count = 0;
+}
+
+const DialectWriter openai_writer = {
+  .parts = PARTS, .message = write_message, .close = close_message, .id_max = 40, .any_character = true,
+};

@@ -1,0 +1,97 @@
+/* What a conversion leaves out or changes: names, descriptions, and the list. */
+#include <assert.h>
+
+#include "format/convert.h"
+
+/* By LossKind. % in `says` is replaced by the subject. */
+static const struct {
+  const char *name, *says;
+  bool change;
+} LOSSES[LOSS_KIND_COUNT] = {
+  [LOSS_REASONING] = {"lost_reasoning", "another provider's reasoning is left out", false},
+  [LOSS_BOUND_REASONING] = {"lost_bound_reasoning", "reasoning bound to what stood before it is left out", false},
+  [LOSS_MEDIA] = {"lost_media", "% has no form there: left out", false},
+  [LOSS_PART] = {"lost_part", "a part of type % has no form there: left out", false},
+  [LOSS_CACHE] = {"lost_cache_mark", "a cache mark is left out", false},
+  [LOSS_NAME] = {"lost_name", "the participant's name % is left out", false},
+  [LOSS_ERROR] = {"lost_error", "the result of call % is no longer marked as failed", false},
+  [LOSS_MEMBER] = {"lost_member", "the member % is left out: requests do not have it", false},
+  [LOSS_EMPTY] = {"lost_message", "nothing of the message is left: left out", false},
+  [CHANGE_SYSTEM] = {"changed_system", "a system message in the middle becomes a user's", true},
+  [CHANGE_ID] = {"changed_id", "the call id % is not valid there, or is in use: another one is written", true},
+  [CHANGE_ARGUMENTS] = {"changed_arguments", "arguments of call % are not an object: they become its member", true},
+  [CHANGE_REFUSAL] = {"changed_refusal", "a refusal becomes text", true},
+  [CHANGE_RESULT_MEDIA] = {"changed_result_media", "% of a result moves to a user message behind it", true},
+  [CHANGE_SIGNATURE] = {"changed_signature", "another provider's signature is left out", true},
+};
+
+const char *loss_name(LossKind kind) { return LOSSES[kind].name; }
+bool loss_is_change(LossKind kind) { return LOSSES[kind].change; }
+
+void convert_report_init(ConvertReport *report, Memory memory) {
+  *report = (ConvertReport){.memory = memory};
+  buffer_init(&report->subjects, memory);
+}
+
+void convert_report_free(ConvertReport *report) {
+  memory_free(&report->memory, report->list, report->room * sizeof *report->list);
+  buffer_free(&report->subjects);
+}
+
+Status loss_describe(const ConvertReport *report, uint32_t index, Buffer *out) {
+  assert(index < report->count);
+  const Loss *loss = &report->list[index];
+  const char *says = LOSSES[loss->kind].says, *subject = strchr(says, '%');
+  if (subject == NULL) return buffer_add_string(out, says);
+  size_t before = out->size;
+  Status status = buffer_add(out, says, (size_t)(subject - says));
+  if (status == STATUS_OK) status = buffer_add(out, "'", 1);
+  if (status == STATUS_OK) status = buffer_add(out, report->subjects.bytes + loss->at, loss->size);
+  if (status == STATUS_OK) status = buffer_add(out, "'", 1);
+  if (status == STATUS_OK) status = buffer_add_string(out, subject + 1);
+  if (status != STATUS_OK) out->size = before;
+  return status;
+}
+
+/* Subjects are names and ids: longer ones are cut at a character. */
+static Text subject_of(Text text) {
+  const size_t max = 120;
+  if (text.size <= max || text.escaped) return text;
+  text.size = max;
+  while (text.size > 0 && ((unsigned char)text.bytes[text.size] & 0xc0) == 0x80) text.size--;
+  return text;
+}
+
+void convert_lose(Convert *convert, LossKind kind, Text subject) {
+  ConvertReport *report = convert->report;
+  Loss *grown = memory_grow(&report->memory, report->list, &report->room, report->count, sizeof *grown);
+  if (grown == NULL) {
+    convert_fail(convert, STATUS_MEMORY);
+    return;
+  }
+  report->list = grown;
+  size_t at = report->subjects.size;
+  Status status = text_decode(subject_of(subject), &report->subjects);
+  if (status == STATUS_OK && report->subjects.size > UINT32_MAX) status = STATUS_LIMIT;
+  if (status != STATUS_OK) {
+    report->subjects.size = at;
+    convert_fail(convert, status);
+    return;
+  }
+  grown[report->count++] = (Loss){.kind = kind, .index = convert->index, .at = (uint32_t)at,
+                                  .size = (uint32_t)(report->subjects.size - at)};
+}
+
+void convert_lose_name(Convert *convert, const Pieces *pieces) {
+  if (pieces->name.size > 0) convert_lose(convert, LOSS_NAME, pieces->name);
+}
+
+void convert_lose_cache(Convert *convert, const Piece *piece) {
+  if (piece->cache.size > 0) convert_lose(convert, LOSS_CACHE, text_plain("", 0));
+}
+
+void convert_lose_piece(Convert *convert, const Piece *piece) {
+  if (piece->kind == PIECE_REASONING) convert_lose(convert, LOSS_REASONING, text_plain("", 0));
+  else if (piece->kind == PIECE_MEDIA) convert_lose(convert, LOSS_MEDIA, text_of(media_kind_name(piece->media.kind)));
+  else convert_lose(convert, LOSS_PART, piece->type);
+}

@@ -1,0 +1,266 @@
+/*
+** Takes a message apart. The members of a message or a part are collected first, since a
+** type may be the last of them, and interpreted then: by the dialect's file whose form it is.
+*/
+#include "format/pieces.h"
+
+#include <assert.h>
+
+#include "format/convert.h"
+
+#define BIT(dialect) (1u << (dialect))
+
+static const char *const FIELD_NAMES[KEY_COUNT] = {
+  [KEY_TYPE] = "type", [KEY_ROLE] = "role", [KEY_CONTENT] = "content", [KEY_PARTS] = "parts",
+  [KEY_TEXT] = "text", [KEY_THINKING] = "thinking", [KEY_REASONING] = "reasoning", [KEY_REFUSAL] = "refusal",
+  [KEY_SIGNATURE] = "signature", [KEY_DATA] = "data", [KEY_ID] = "id", [KEY_CALL_ID] = "call_id",
+  [KEY_TOOL_USE_ID] = "tool_use_id", [KEY_TOOL_CALL_ID] = "tool_call_id", [KEY_NAME] = "name",
+  [KEY_INPUT] = "input", [KEY_ARGUMENTS] = "arguments", [KEY_IMAGE_URL] = "image_url", [KEY_SOURCE] = "source",
+  [KEY_IMAGE] = "image", [KEY_FILE] = "file", [KEY_FILE_ID] = "file_id", [KEY_FILE_DATA] = "file_data",
+  [KEY_FILE_URL] = "file_url", [KEY_FILENAME] = "filename", [KEY_INPUT_AUDIO] = "input_audio",
+  [KEY_DETAIL] = "detail", [KEY_TITLE] = "title", [KEY_IS_ERROR] = "is_error",
+  [KEY_CACHE_CONTROL] = "cache_control", [KEY_BREAKPOINT] = "prompt_cache_breakpoint",
+  [KEY_TOOL_CALLS] = "tool_calls", [KEY_FUNCTION_CALL] = "function_call", [KEY_FUNCTION] = "function",
+  [KEY_CUSTOM] = "custom", [KEY_REASONING_CONTENT] = "reasoning_content", [KEY_OUTPUT] = "output",
+  [KEY_SUMMARY] = "summary", [KEY_ENCRYPTED_CONTENT] = "encrypted_content", [KEY_THOUGHT] = "thought",
+  [KEY_THOUGHT_SIGNATURE] = "thoughtSignature", [KEY_GEMINI_CALL] = "functionCall",
+  [KEY_GEMINI_RESPONSE] = "functionResponse", [KEY_INLINE_DATA] = "inlineData", [KEY_FILE_DATA_CAMEL] = "fileData",
+  [KEY_ARGS] = "args", [KEY_RESPONSE] = "response", [KEY_MIME_TYPE] = "mimeType", [KEY_FILE_URI] = "fileUri",
+  [KEY_DISPLAY_NAME] = "displayName", [KEY_MEDIA_TYPE] = "media_type", [KEY_URL] = "url",
+  [KEY_FORMAT] = "format", [KEY_AUDIO] = "audio",
+};
+
+const char *media_kind_name(MediaKind kind) {
+  static const char *const NAMES[] = {"image", "audio", "video", "file"};
+  return NAMES[kind];
+}
+
+void pieces_init(Pieces *pieces, Memory memory) { *pieces = (Pieces){.memory = memory}; }
+
+void pieces_free(Pieces *pieces) {
+  memory_free(&pieces->memory, pieces->list, pieces->room * sizeof *pieces->list);
+  pieces->list = NULL;
+  pieces->count = pieces->room = 0;
+}
+
+/* ---- members ---- */
+
+void piece_fields(Text object, PieceFields *fields) {
+  Json json;
+  Text key;
+  *fields = (PieceFields){0};
+  json_open(&json, object.bytes, object.size);
+  json.tolerant = true;
+  json_enter(&json);
+  while (json_next_member(&json, &key)) {
+    JsonValue value;
+    uint32_t field = 0;
+    if (!json_value(&json, &value)) break;
+    while (field < KEY_COUNT && !text_is(key, FIELD_NAMES[field])) field++;
+    if (field < KEY_COUNT && value.kind != JSON_NULL) fields->of[field] = value;
+  }
+}
+
+bool piece_is(const PieceFields *fields, PieceField field, JsonKind kind) {
+  return fields->of[field].bytes != NULL && fields->of[field].kind == kind;
+}
+
+Text piece_string(const PieceFields *fields, PieceField field) {
+  return piece_is(fields, field, JSON_STRING) ? json_text(&fields->of[field]) : text_plain(NULL, 0);
+}
+
+Text piece_json(const PieceFields *fields, PieceField field) {
+  const JsonValue *value = &fields->of[field];
+  return text_plain(value->bytes, value->size);
+}
+
+/* ---- the list ---- */
+
+Status pieces_add(Pieces *pieces, const Piece *piece) {
+  Piece *grown = memory_grow(&pieces->memory, pieces->list, &pieces->room, pieces->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  pieces->list = grown;
+  grown[pieces->count++] = *piece;
+  return STATUS_OK;
+}
+
+static Status add_text(Pieces *pieces, PieceKind kind, Text text) {
+  return pieces_add(pieces, &(Piece){.kind = kind, .text = text});
+}
+
+/* ---- parts ---- */
+
+void media_from_url(Media *media, Text url) {
+  static const char SCHEME[] = "data:", BASE64[] = ";base64,";
+  size_t scheme = sizeof SCHEME - 1, base64 = sizeof BASE64 - 1;
+  if (url.size > scheme && memcmp(url.bytes, SCHEME, scheme) == 0) {
+    for (size_t at = scheme; at + base64 <= url.size && url.bytes[at] != ','; at++) {
+      if (memcmp(url.bytes + at, BASE64, base64) != 0) continue;
+      media->type = (Text){.bytes = url.bytes + scheme, .size = at - scheme, .escaped = url.escaped};
+      media->data = (Text){.bytes = url.bytes + at + base64, .size = url.size - at - base64, .escaped = url.escaped};
+      return;
+    }
+  }
+  media->url = url;
+}
+
+Status part_read_text(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  piece->kind = PIECE_TEXT;
+  piece->text = piece_string(fields, KEY_TEXT);
+  return pieces_add(pieces, piece);
+}
+
+Status part_read_refusal(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  piece->kind = PIECE_REFUSAL;
+  piece->text = piece_string(fields, KEY_REFUSAL);
+  return pieces_add(pieces, piece);
+}
+
+/* Notes in which dialects' form a part of this type is, and finds how it is read; NULL: unknown. */
+static const PartForm *find_form(Pieces *pieces, Text type) {
+  unsigned known = 0;
+  const PartForm *found = NULL;
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    const PartForm *form = dialect_form((Dialect)i)->writer->parts;
+    if (dialect_has_part((Dialect)i, type)) known |= 1u << i;
+    while (form->type != NULL && !text_is(type, form->type)) form++;
+    if (found == NULL && form->type != NULL) found = form;
+  }
+  if (known != 0) pieces->dialects &= known;
+  return found;
+}
+
+static Status add_part(Pieces *pieces, const JsonValue *part, bool nested) {
+  PieceFields fields;
+  Piece piece = {.kind = PIECE_OTHER, .nested = nested, .json = text_plain(part->bytes, part->size)};
+  if (part->kind == JSON_STRING) {
+    piece.kind = PIECE_TEXT;
+    piece.text = json_text(part);
+    pieces->dialects = 0;
+    return pieces_add(pieces, &piece);
+  }
+  piece_fields(piece.json, &fields);
+  piece.type = piece_string(&fields, KEY_TYPE);
+  piece.cache = piece_json(&fields, KEY_CACHE_CONTROL);
+  if (piece_is(&fields, KEY_BREAKPOINT, JSON_OBJECT)) piece.cache = text_of("{\"type\":\"ephemeral\"}");
+  const PartForm *form = find_form(pieces, piece.type);
+  return form == NULL ? pieces_add(pieces, &piece) : form->read(pieces, &piece, &fields);
+}
+
+Status pieces_add_parts(Pieces *pieces, const JsonValue *list, bool nested) {
+  Json json;
+  JsonValue part;
+  Status status = STATUS_OK;
+  json_open_value(&json, list);
+  json.tolerant = true;
+  json_enter(&json);
+  while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &part)) {
+    status = add_part(pieces, &part, nested);
+  }
+  return status;
+}
+
+Status pieces_add_result(Pieces *pieces, Piece result, const JsonValue *content) {
+  result.kind = PIECE_RESULT;
+  if (content->bytes != NULL && content->kind == JSON_STRING) result.text = json_text(content);
+  else if (content->bytes != NULL && content->kind != JSON_ARRAY) {
+    result.text = text_plain(content->bytes, content->size);
+    result.is_object = true;
+  }
+  Status status = pieces_add(pieces, &result);
+  bool parts = status == STATUS_OK && content->bytes != NULL && content->kind == JSON_ARRAY;
+  return parts ? pieces_add_parts(pieces, content, true) : status;
+}
+
+/* ---- messages with content ---- */
+
+static Status add_call(Pieces *pieces, const JsonValue *value) {
+  PieceFields fields, inner = {0};
+  piece_fields(text_plain(value->bytes, value->size), &fields);
+  bool custom = piece_is(&fields, KEY_CUSTOM, JSON_OBJECT);
+  Text function = piece_json(&fields, custom ? KEY_CUSTOM : KEY_FUNCTION);
+  if (function.size > 0 && function.bytes[0] == '{') piece_fields(function, &inner);
+  PieceField arguments = custom ? KEY_INPUT : KEY_ARGUMENTS;
+  bool text = piece_is(&inner, arguments, JSON_STRING);
+  Piece call = {.kind = PIECE_CALL, .is_custom = custom, .is_object = !text,
+                .id = piece_string(&fields, KEY_ID), .name = piece_string(&inner, KEY_NAME),
+                .arguments = text ? piece_string(&inner, arguments) : piece_json(&inner, arguments)};
+  return pieces_add(pieces, &call);
+}
+
+static Status add_calls(Pieces *pieces, const PieceFields *fields) {
+  Status status = STATUS_OK;
+  if (piece_is(fields, KEY_FUNCTION_CALL, JSON_OBJECT)) {
+    PieceFields inner;
+    piece_fields(piece_json(fields, KEY_FUNCTION_CALL), &inner);
+    Piece call = {.kind = PIECE_CALL, .name = piece_string(&inner, KEY_NAME),
+                  .arguments = piece_string(&inner, KEY_ARGUMENTS)};
+    status = pieces_add(pieces, &call);
+    pieces->dialects &= BIT(DIALECT_OPENAI);
+  }
+  if (status != STATUS_OK || !piece_is(fields, KEY_TOOL_CALLS, JSON_ARRAY)) return status;
+  Json json;
+  JsonValue call;
+  json_open_value(&json, &fields->of[KEY_TOOL_CALLS]);
+  json.tolerant = true;
+  json_enter(&json);
+  while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &call)) status = add_call(pieces, &call);
+  pieces->dialects &= BIT(DIALECT_OPENAI);
+  return status;
+}
+
+static Status read_tool(Pieces *pieces, const PieceFields *fields) {
+  Piece result = {.id = piece_string(fields, KEY_TOOL_CALL_ID), .name = piece_string(fields, KEY_NAME)};
+  if (result.id.size == 0) result.id = result.name;
+  pieces->dialects &= BIT(DIALECT_OPENAI);
+  return pieces_add_result(pieces, result, &fields->of[KEY_CONTENT]);
+}
+
+/* Reads a message of openai or anthropic, or a message item of responses. */
+static Status read_content(Pieces *pieces, const PieceFields *fields) {
+  Status status = STATUS_OK;
+  Text reasoning = piece_string(fields, KEY_REASONING_CONTENT), refusal = piece_string(fields, KEY_REFUSAL);
+  if (reasoning.size > 0) status = add_text(pieces, PIECE_REASONING, reasoning);
+  if (status == STATUS_OK && piece_is(fields, KEY_CONTENT, JSON_STRING)) {
+    status = add_text(pieces, PIECE_TEXT, piece_string(fields, KEY_CONTENT));
+  }
+  if (status == STATUS_OK && piece_is(fields, KEY_CONTENT, JSON_ARRAY)) {
+    status = pieces_add_parts(pieces, &fields->of[KEY_CONTENT], false);
+  }
+  if (status == STATUS_OK && refusal.size > 0) status = add_text(pieces, PIECE_REFUSAL, refusal);
+  return status == STATUS_OK ? add_calls(pieces, fields) : status;
+}
+
+static Status read_message(Pieces *pieces, const PieceFields *fields) {
+  if (pieces->role != ROLE_TOOL) pieces->name = piece_string(fields, KEY_NAME);
+  bool item = piece_is(fields, KEY_TYPE, JSON_STRING);
+  bool openai = pieces->name.size > 0 || piece_string(fields, KEY_REASONING_CONTENT).size > 0 ||
+                piece_string(fields, KEY_REFUSAL).size > 0 || piece_is(fields, KEY_AUDIO, JSON_OBJECT) ||
+                fields->of[KEY_CONTENT].bytes == NULL;
+  if (openai) pieces->dialects &= BIT(DIALECT_OPENAI);
+  if (item) pieces->dialects &= BIT(DIALECT_RESPONSES);
+  return pieces->role == ROLE_TOOL ? read_tool(pieces, fields) : read_content(pieces, fields);
+}
+
+Status pieces_read(Pieces *pieces, Text raw) {
+  PieceFields fields;
+  piece_fields(raw, &fields);
+  pieces->count = 0;
+  pieces->name = text_plain(NULL, 0);
+  pieces->role = ROLE_NONE;
+  pieces->role_text = piece_string(&fields, KEY_ROLE);
+  if (pieces->role_text.size > 0) role_parse(pieces->role_text, &pieces->role);
+  if (piece_is(&fields, KEY_PARTS, JSON_ARRAY)) {
+    pieces->dialects = BIT(DIALECT_GEMINI);
+    if (text_is(pieces->role_text, "model")) pieces->role = ROLE_ASSISTANT;
+    else if (pieces->role != ROLE_SYSTEM) pieces->role = ROLE_USER;
+    return gemini_read_parts(pieces, &fields);
+  }
+  pieces->dialects = DIALECTS_ALL & ~BIT(DIALECT_GEMINI);
+  if (pieces->role_text.size == 0) {
+    pieces->dialects = BIT(DIALECT_RESPONSES);
+    return responses_read_item(pieces, &fields, raw);
+  }
+  if (pieces->role == ROLE_SYSTEM) pieces->dialects &= ~BIT(DIALECT_ANTHROPIC);
+  return read_message(pieces, &fields);
+}

@@ -1,0 +1,125 @@
+/*
+** Pieces: a message of any dialect, taken apart into what the dialects share.
+**
+** Conversion reads a message's JSON into pieces, and a dialect writes pieces in its form:
+**
+**     {"role":"assistant","content":"hm","tool_calls":[{"id":"c1", ..}]}        openai
+**      text "hm" | call c1                                                      pieces
+**     {"role":"model","parts":[{"text":"hm"},{"functionCall":{"id":"c1", ..}}]} gemini
+**
+** Texts point into the message's JSON, or are static; the list belongs to the Pieces and
+** is valid until they read again.
+*/
+#ifndef EBB_FORMAT_PIECES_H
+#define EBB_FORMAT_PIECES_H
+
+#include "core/message.h"
+#include "format/check.h"
+#include "json/json.h"
+
+typedef enum PieceKind {
+  PIECE_TEXT,
+  PIECE_REFUSAL,
+  PIECE_REASONING,
+  PIECE_MEDIA,
+  PIECE_CALL,
+  PIECE_RESULT,              /* nested pieces behind it are its contents */
+  PIECE_OTHER                /* a part that only its own dialect knows */
+} PieceKind;
+
+typedef enum MediaKind { MEDIA_IMAGE, MEDIA_AUDIO, MEDIA_VIDEO, MEDIA_FILE } MediaKind;
+
+const char *media_kind_name(MediaKind kind);     /* "image", "audio", "video", "file"; static */
+
+/* An image, a sound, a video or a document. Absent texts have size 0. */
+typedef struct Media {
+  MediaKind kind;
+  Text type;                 /* MIME type */
+  Text data;                 /* base64 */
+  Text url;
+  Text file;                 /* id of a file that the provider stores */
+  Text name;                 /* file name */
+  Text detail;               /* "low", "high", ... */
+} Media;
+
+/* A piece. Texts that its kind does not use, or that are absent, have size 0. */
+typedef struct Piece {
+  PieceKind kind;
+  bool nested;               /* belongs to the result before it */
+  bool is_error;             /* PIECE_RESULT: the call failed */
+  bool is_custom;            /* PIECE_CALL, PIECE_RESULT: of a tool that takes free text */
+  bool is_object;            /* PIECE_CALL: the arguments are JSON; else a string with JSON inside.
+                                PIECE_RESULT: the text is a JSON value, not a string's inside */
+  Text json;                 /* the whole part; size 0: it was a member of the message */
+  Text type;                 /* its type as written, for reports */
+  Text text;                 /* of PIECE_TEXT, REFUSAL, REASONING; a result's string */
+  Text id;                   /* PIECE_CALL, PIECE_RESULT */
+  Text name;                 /* PIECE_CALL: the tool's; PIECE_RESULT: the same where the form says it */
+  Text arguments;            /* PIECE_CALL */
+  Text signature;            /* the provider's proof of a reasoning, or on another part */
+  Text cache;                /* a cache mark of Anthropic's form, as JSON */
+  Media media;
+} Piece;
+
+typedef struct Pieces {
+  Memory memory;
+  Piece *list;
+  uint32_t count, room;
+  Role role;                 /* ROLE_NONE: the message names none and its type implies none */
+  Text role_text;            /* size 0: implied */
+  Text name;                 /* of the participant */
+  uint32_t dialects;         /* in whose form the message is, as bits 1 << Dialect */
+} Pieces;
+
+void pieces_init(Pieces *pieces, Memory memory);
+void pieces_free(Pieces *pieces);
+
+/* Takes a message apart, which was read before: valid JSON in a known form. STATUS_MEMORY. */
+Status pieces_read(Pieces *pieces, Text raw);
+
+/* ---- for the dialects' files ---- */
+
+/* The members of an object that some dialect's form uses; bytes NULL: absent or null. */
+typedef enum PieceField {
+  KEY_TYPE, KEY_ROLE, KEY_CONTENT, KEY_PARTS, KEY_TEXT, KEY_THINKING, KEY_REASONING, KEY_REFUSAL,
+  KEY_SIGNATURE, KEY_DATA, KEY_ID, KEY_CALL_ID, KEY_TOOL_USE_ID, KEY_TOOL_CALL_ID, KEY_NAME, KEY_INPUT,
+  KEY_ARGUMENTS, KEY_IMAGE_URL, KEY_SOURCE, KEY_IMAGE, KEY_FILE, KEY_FILE_ID, KEY_FILE_DATA, KEY_FILE_URL,
+  KEY_FILENAME, KEY_INPUT_AUDIO, KEY_DETAIL, KEY_TITLE, KEY_IS_ERROR, KEY_CACHE_CONTROL, KEY_BREAKPOINT,
+  KEY_TOOL_CALLS, KEY_FUNCTION_CALL, KEY_FUNCTION, KEY_CUSTOM, KEY_REASONING_CONTENT, KEY_OUTPUT, KEY_SUMMARY,
+  KEY_ENCRYPTED_CONTENT, KEY_THOUGHT, KEY_THOUGHT_SIGNATURE, KEY_GEMINI_CALL, KEY_GEMINI_RESPONSE,
+  KEY_INLINE_DATA, KEY_FILE_DATA_CAMEL, KEY_ARGS, KEY_RESPONSE, KEY_MIME_TYPE, KEY_FILE_URI, KEY_DISPLAY_NAME,
+  KEY_MEDIA_TYPE, KEY_URL, KEY_FORMAT, KEY_AUDIO, KEY_COUNT
+} PieceField;
+
+typedef struct PieceFields {
+  JsonValue of[KEY_COUNT];
+} PieceFields;
+
+/* Reads the members of an object. */
+void   piece_fields(Text object, PieceFields *fields);
+/* The contents of a member; size 0 and no bytes if it is absent or not a string. */
+Text   piece_string(const PieceFields *fields, PieceField field);
+/* The JSON of a member; size 0 if it is absent. */
+Text   piece_json(const PieceFields *fields, PieceField field);
+bool   piece_is(const PieceFields *fields, PieceField field, JsonKind kind);
+
+/* Adds a piece. STATUS_MEMORY. */
+Status pieces_add(Pieces *pieces, const Piece *piece);
+/* Adds the parts of a JSON list as pieces. STATUS_MEMORY. */
+Status pieces_add_parts(Pieces *pieces, const JsonValue *list, bool nested);
+/* Adds a result with its contents: a string, a list of parts, or another JSON value. STATUS_MEMORY. */
+Status pieces_add_result(Pieces *pieces, Piece result, const JsonValue *content);
+/* Fills the source of a media piece from a URL, which may be a data URI. */
+void   media_from_url(Media *media, Text url);
+
+/* How a dialect's parts are read. */
+typedef struct PartForm {
+  const char *type;          /* NULL ends a list */
+  /* Adds the pieces of a part. `piece` has json, type, nested and cache already. STATUS_MEMORY. */
+  Status (*read)(Pieces *pieces, Piece *piece, const PieceFields *fields);
+} PartForm;
+
+Status part_read_text(Pieces *pieces, Piece *piece, const PieceFields *fields);
+Status part_read_refusal(Pieces *pieces, Piece *piece, const PieceFields *fields);
+
+#endif
