@@ -336,6 +336,12 @@ function Windows.log(list, options)
   return require("ebb.windows.activity").open(owner(list), options)
 end
 
+--- The conversation as a request of a dialect, and what that leaves out.
+function Conversation.write(chat, dialect, options)
+  check_chat(chat, "write")
+  return require("ebb.request").write(chat, dialect, options)
+end
+
 local core_save, core_json = Conversation.save, Conversation.json
 
 local function written(chat)

@@ -23,13 +23,14 @@ static bool flag(lua_State *L, const char *name) {
 
 /* Reads the options at 3. */
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
-  static const char *const names[] = {"to", "system", "keep_extra", "developer", "late_system", "reasoning_text",
+  static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system", "reasoning_text",
                                       "lines", "unbound_from", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER};
   bind_get_field(L, 3, "system");                   /* 5 */
   *system = lua_isnil(L, 5) ? text_plain("", 0) : bind_text(L, 5);
+  options.is_foreign = flag(L, "foreign");
   options.keep_extra = flag(L, "keep_extra");
   options.developer = flag(L, "developer");
   options.late_system = flag(L, "late_system");

@@ -34,9 +34,11 @@ void convert_begin(Convert *convert) {
 
 /* ---- messages ---- */
 
-/* True if the message may be written as it is. */
+/* True if the message may be written as it is. In a conversation of another dialect messages that fit several are
+   written anew, so that all have one form. */
 static bool is_native(const Convert *convert) {
-  return (convert->pieces.dialects >> convert->options->target & 1) != 0;
+  unsigned target = 1u << convert->options->target, dialects = convert->pieces.dialects;
+  return convert->options->is_foreign ? dialects == target : (dialects & target) != 0;
 }
 
 static bool is_blank(Text text) {
@@ -63,8 +65,11 @@ void convert_message(Convert *convert, Text raw) {
   else convert->writer->message(convert, &convert->pieces);
 }
 
+/* What ends may be of an earlier message. */
 void convert_close(Convert *convert) {
+  uint32_t index = convert->index;
   if (convert->status == STATUS_OK) convert->writer->close(convert);
+  convert->index = index;
 }
 
 Status convert_end(Convert *convert) {
@@ -88,7 +93,14 @@ void convert_hold(Convert *convert, const Piece *piece) {
     return;
   }
   convert->held = grown;
-  grown[convert->held_count++] = *piece;
+  grown[convert->held_count] = *piece;
+  grown[convert->held_count++].index = convert->index;
+}
+
+const Piece *convert_held(Convert *convert, uint32_t number) {
+  assert(number < convert->held_count);
+  convert->index = convert->held[number].index;
+  return &convert->held[number];
 }
 
 /* ---- ids of calls ---- */

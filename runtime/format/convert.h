@@ -67,6 +67,7 @@ Status loss_describe(const ConvertReport *report, uint32_t index, Buffer *out);
 
 typedef struct ConvertOptions {
   Dialect target;
+  bool is_foreign;           /* the conversation is of another dialect than the target */
   bool keep_extra;           /* members that requests do not have stay in messages of the target's form */
   bool developer;            /* openai: system messages have the role developer */
   bool late_system;          /* anthropic: the model takes system messages in the middle */
@@ -95,7 +96,6 @@ typedef struct Convert {
   bool has_others;           /* the open message has more than results */
   Piece *held;               /* pieces that are written when the open message ends */
   uint32_t held_count, held_room;
-  uint32_t held_index;       /* of the message that the held pieces are reported for */
   Buffer scratch;
   /* The calls of the current step, and how they are written. */
   Calls calls;
@@ -115,7 +115,7 @@ bool   convert_system(Convert *convert, Text raw);
 /* True if the target has a list of system texts apart from the messages. */
 bool   convert_has_system(Dialect target);
 void   convert_message(Convert *convert, Text raw);
-/* Writes what is left of the open message. */
+/* Ends the open message, if there is one. */
 void   convert_close(Convert *convert);
 /* Frees all but the report. Returns the first failure: STATUS_MEMORY, STATUS_LIMIT, or what convert_fail was told. */
 Status convert_end(Convert *convert);
@@ -164,6 +164,8 @@ bool   convert_has_media(const Pieces *pieces, uint32_t result);
 Text   convert_data_uri(Convert *convert, const Media *media);
 /* Holds a piece back until the open message ends. */
 void   convert_hold(Convert *convert, const Piece *piece);
+/* A held piece, number < held_count; what is reported from now on is its message's. */
+const Piece *convert_held(Convert *convert, uint32_t number);
 /* Reports that a piece has no form in the target. */
 void   convert_lose_piece(Convert *convert, const Piece *piece);
 /* Reports what dialects without a participant's name, or without cache marks, lose. */

@@ -151,7 +151,7 @@ static void write_call(Convert *convert, const Piece *call) {
 
 static void close_message(Convert *convert) {
   if (convert->open != ROLE_NONE) {
-    for (uint32_t i = 0; i < convert->held_count; i++) write_call(convert, &convert->held[i]);
+    for (uint32_t i = 0; i < convert->held_count; i++) write_call(convert, convert_held(convert, i));
     json_out_close(convert->out, ']');
     json_out_close(convert->out, '}');
   }
@@ -162,7 +162,7 @@ static void close_message(Convert *convert) {
 
 static void open_message(Convert *convert, Role role) {
   if (convert->open == role) return;
-  close_message(convert);
+  convert_close(convert);
   convert_begin(convert);
   json_out_open(convert->out, '{');
   json_out_member_string(convert->out, "role", role_name(role));
@@ -192,7 +192,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
   Text name;
-  if (convert->has_others) close_message(convert);
+  if (convert->has_others) convert_close(convert);
   open_message(convert, ROLE_USER);
   json_out_open(out, '{');
   json_out_member_string(out, "type", "tool_result");
@@ -224,12 +224,12 @@ static uint32_t write_others(Convert *convert, const Pieces *pieces, Role role) 
 /* A system message in the middle: of its own role where the model takes it, else a user's text. */
 static void write_late_system(Convert *convert, const Pieces *pieces) {
   bool kept = convert->options->late_system;
-  close_message(convert);
+  convert_close(convert);
   if (!kept) convert_lose(convert, CHANGE_SYSTEM, text_plain("", 0));
   if (write_others(convert, pieces, kept ? ROLE_SYSTEM : ROLE_USER) == 0) {
     convert_lose(convert, LOSS_EMPTY, text_plain("", 0));
   }
-  if (kept) close_message(convert);
+  if (kept) convert_close(convert);
 }
 
 static void write_message(Convert *convert, const Pieces *pieces) {

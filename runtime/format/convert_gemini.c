@@ -175,7 +175,7 @@ static void begin_message(Convert *convert, Role role) {
 
 static void close_message(Convert *convert) {
   if (convert->held_count > 0) begin_message(convert, ROLE_USER);
-  for (uint32_t i = 0; i < convert->held_count; i++) write_part(convert, &convert->held[i]);
+  for (uint32_t i = 0; i < convert->held_count; i++) write_part(convert, convert_held(convert, i));
   convert->held_count = 0;
   end_message(convert);
 }
@@ -202,7 +202,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   JsonOut *out = convert->out;
   Text name;
   if (convert->open != ROLE_TOOL) {
-    close_message(convert);
+    convert_close(convert);
     begin_message(convert, ROLE_TOOL);
   }
   Text id = convert_result(convert, result, &name);
@@ -236,7 +236,7 @@ static bool joins_step(const Convert *convert, const Pieces *pieces) {
 
 static void open_once(Convert *convert, bool *opened, Role role) {
   if (*opened) return;
-  close_message(convert);
+  convert_close(convert);
   begin_message(convert, role);
   *opened = true;
 }

@@ -151,7 +151,7 @@ static bool needs_edits(const Convert *convert, Text raw) {
 
 void convert_native(Convert *convert, Text raw) {
   const Pieces *pieces = &convert->pieces;
-  if (pieces->role != ROLE_TOOL) convert->writer->close(convert);
+  if (pieces->role != ROLE_TOOL) convert_close(convert);
   NativeEdits edits = {.convert = convert, .pieces = pieces->list, .count = pieces->count, .out = &convert->scratch};
   bool left = true;
   if (needs_edits(convert, raw)) {

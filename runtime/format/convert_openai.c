@@ -144,7 +144,7 @@ static void write_plain(Convert *convert, const Pieces *pieces) {
     if (results == 0) convert_lose(convert, LOSS_EMPTY, text_plain("", 0));
     return;
   }
-  convert->writer->close(convert);
+  convert_close(convert);
   convert_begin(convert);
   json_out_open(convert->out, '{');
   json_out_member_string(convert->out, "role", pieces->role == ROLE_SYSTEM ? system_role(convert) : "user");
@@ -157,7 +157,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
   Text name;
-  if (convert->open != ROLE_TOOL) convert->writer->close(convert);
+  if (convert->open != ROLE_TOOL) convert_close(convert);
   convert->open = ROLE_TOOL;
   if (result->is_error) convert_lose(convert, LOSS_ERROR, result->id);
   convert_begin(convert);
@@ -189,9 +189,8 @@ static void hold_assistant(Convert *convert, const Pieces *pieces) {
   bool is_item = pieces->dialects == 1u << DIALECT_RESPONSES;
   bool is_late = has_kind(pieces->list, pieces->count, PIECE_TEXT) && has_kind(convert->held, convert->held_count, PIECE_TEXT) &&
                  !has_kind(convert->held, convert->held_count, PIECE_CALL);
-  if (convert->open != ROLE_ASSISTANT || !is_item || is_late) convert->writer->close(convert);
+  if (convert->open != ROLE_ASSISTANT || !is_item || is_late) convert_close(convert);
   convert->open = ROLE_ASSISTANT;
-  convert->held_index = convert->index;
   for (uint32_t i = 0; i < pieces->count; i++) convert_hold(convert, &pieces->list[i]);
 }
 
@@ -241,7 +240,8 @@ static void write_calls(Convert *convert) {
   json_out_name(convert->out, "tool_calls");
   json_out_open(convert->out, '[');
   for (uint32_t i = 0; i < convert->held_count; i++) {
-    if (convert->held[i].kind == PIECE_CALL) write_call(convert, &convert->held[i]);
+    const Piece *piece = convert_held(convert, i);
+    if (piece->kind == PIECE_CALL) write_call(convert, piece);
   }
   json_out_close(convert->out, ']');
 }
@@ -250,7 +250,7 @@ static void write_calls(Convert *convert) {
 static uint32_t count_assistant(Convert *convert) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < convert->held_count; i++) {
-    const Piece *piece = &convert->held[i];
+    const Piece *piece = convert_held(convert, i);
     bool spoken = piece->kind == PIECE_TEXT || piece->kind == PIECE_REFUSAL || piece->kind == PIECE_CALL;
     bool thought = piece->kind == PIECE_REASONING && convert->options->reasoning_text && piece->text.size > 0;
     convert_lose_cache(convert, piece);
@@ -288,18 +288,14 @@ static void write_held_media(Convert *convert) {
   json_out_member_string(convert->out, "role", "user");
   json_out_name(convert->out, "content");
   json_out_open(convert->out, '[');
-  for (uint32_t i = 0; i < convert->held_count; i++) write_part(convert, &convert->held[i]);
+  for (uint32_t i = 0; i < convert->held_count; i++) write_part(convert, convert_held(convert, i));
   json_out_close(convert->out, ']');
   json_out_close(convert->out, '}');
 }
 
 static void close_message(Convert *convert) {
-  uint32_t index = convert->index;
-  if (convert->open == ROLE_ASSISTANT) {
-    convert->index = convert->held_index;
-    write_assistant(convert);
-    convert->index = index;
-  } else if (convert->held_count > 0) write_held_media(convert);
+  if (convert->open == ROLE_ASSISTANT) write_assistant(convert);
+  else if (convert->held_count > 0) write_held_media(convert);
   convert->open = ROLE_NONE;
   convert->held_count = 0;
 }

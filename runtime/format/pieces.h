@@ -59,6 +59,7 @@ typedef struct Piece {
   Text signature;            /* the provider's proof of a reasoning, or on another part */
   Text cache;                /* a cache mark of Anthropic's form, as JSON */
   Media media;
+  uint32_t index;            /* of its message in the list, for pieces that are held (convert.h) */
 } Piece;
 
 typedef struct Pieces {

@@ -66,15 +66,17 @@ end
 --- The places where the elements of the list that begins at `at` begin.
 ---@param text string         valid JSON
 ---@param at? integer          default: the beginning
----@return integer[]
+---@return integer[] places
+---@return integer[] pasts     the byte after each element
 function json_places.elements(text, at)
-  local places = {}
+  local places, pasts = {}, {}
   at = text:match("^%s*%[%s*()", at or 1)
   while text:sub(at, at) ~= "]" do
     places[#places + 1] = at
-    at = text:match("^[%s,]*()", value_end(text, at))
+    pasts[#places] = value_end(text, at)
+    at = text:match("^[%s,]*()", pasts[#places])
   end
-  return places
+  return places, pasts
 end
 
 --- The places where the elements of the list at `at` begin, up to number `count`.

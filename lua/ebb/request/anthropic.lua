@@ -1,0 +1,85 @@
+--- The request body of Anthropic's Messages, without its messages.
+
+local settings = require "ebb.request.settings"
+
+local anthropic = { messages = "messages", system = "system" }
+
+local text, scalar, object = settings.text, settings.scalar, settings.object
+
+local DEFAULT_MAX_TOKENS = "4096"        -- the API demands the member
+
+local CHOICES = { auto = "auto", none = "none", any = "required", required = "any" }
+
+local function read_tool(members)
+  if not members.input_schema then return nil end                    -- a tool of the server
+  return { name = scalar(members.name), description = scalar(members.description), parameters = members.input_schema,
+    strict = scalar(members.strict) }
+end
+
+local function read_choice(value, found)
+  if not settings.is_object(value) then return end
+  local members = settings.members(value)
+  local kind, name = scalar(members.type), scalar(members.name)
+  found.choice = kind == "tool" and { name = name } or CHOICES[kind]
+  if scalar(members.disable_parallel_tool_use) == true then found.parallel = false end
+end
+
+anthropic.reads = {
+  model = true, system = true, tools = true, tool_choice = true, max_tokens = true, temperature = true, top_p = true,
+  top_k = true, stop_sequences = true, stream = true, metadata = true,
+}
+
+---@param members table<string, string>
+---@param losses ebb.Losses
+---@return ebb.RequestSettings
+function anthropic.read(members, losses)
+  local metadata = settings.is_object(members.metadata) and settings.members(members.metadata) or {}
+  local found = {
+    model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    system = members.system and object { { "role", '"system"' }, { "content", members.system } },
+    max_tokens = members.max_tokens, temperature = members.temperature, top_p = members.top_p, top_k = members.top_k,
+    stop = settings.stops(members.stop_sequences), stream = scalar(members.stream), user = scalar(metadata.user_id),
+  }
+  read_choice(members.tool_choice, found)
+  return found
+end
+
+local function write_tool(tool)
+  return object { { "name", text(tool.name) }, { "description", text(tool.description) },
+    { "input_schema", tool.parameters or '{"type":"object"}' }, { "strict", text(tool.strict) } }
+end
+
+local function write_choice(found)
+  local choice = found.choice
+  local off = found.parallel == false and "true" or nil
+  if type(choice) == "table" then
+    return object { { "type", '"tool"' }, { "name", text(choice.name) }, { "disable_parallel_tool_use", off } }
+  end
+  if not choice and not off then return nil end
+  return object { { "type", text(CHOICES[choice] or "auto") },
+    { "disable_parallel_tool_use", choice ~= "none" and off or nil } }
+end
+
+---@param found ebb.RequestSettings
+---@return { [1]: string, [2]: string? }[] members
+function anthropic.write(found)
+  return {
+    { "model", text(found.model) },
+    { "max_tokens", found.max_tokens or DEFAULT_MAX_TOKENS },
+    { "tools", settings.list(found.tools, write_tool) },
+    { "tool_choice", found.tools and write_choice(found) },
+    { "temperature", found.temperature },
+    { "top_p", found.top_p },
+    { "top_k", found.top_k },
+    { "stop_sequences", settings.list(found.stop, text) },
+    { "stream", text(found.stream) },
+    { "metadata", found.user and object { { "user_id", text(found.user) } } },
+  }
+end
+
+anthropic.writes = {
+  tools = true, choice = true, parallel = true, max_tokens = true, temperature = true, top_p = true, top_k = true,
+  stop = true, stream = true, user = true, model = true,
+}
+
+return anthropic

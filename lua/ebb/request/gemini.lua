@@ -1,0 +1,128 @@
+--- The request body of Gemini's generateContent, without its contents.
+--
+-- The model stands in the URL, not in the body; a `model` member is read and kept, as files
+-- of requests have it.
+
+local core = require "ebb.support.core"
+local settings = require "ebb.request.settings"
+
+local gemini = { messages = "contents", system = "systemInstruction" }
+
+local text, scalar, object = settings.text, settings.scalar, settings.object
+
+local MODES = { AUTO = "auto", NONE = "none", ANY = "required", VALIDATED = "auto" }
+local CHOICES = { auto = "AUTO", none = "NONE", required = "ANY" }
+
+local function read_declaration(members)
+  local name = scalar(members.name)
+  return name and { name = name, description = scalar(members.description),
+    parameters = members.parametersJsonSchema or members.parameters }
+end
+
+local function read_tools(value, losses)
+  if not settings.is_list(value) then return nil end
+  local tools = {}
+  for i, element in ipairs(settings.elements(value)) do
+    local members = settings.is_object(element) and settings.members(element) or {}
+    local declared = settings.tools(members.functionDeclarations, read_declaration, losses)
+    if not declared then
+      losses[#losses + 1] = { code = "lost_tool", subject = tostring(i),
+        text = ("tool %d has no form there: left out"):format(i) }
+    end
+    table.move(declared or {}, 1, #(declared or {}), #tools + 1, tools)
+  end
+  return tools
+end
+
+local function read_choice(value)
+  local config = settings.is_object(value) and settings.members(value).functionCallingConfig
+  if not settings.is_object(config) then return nil end
+  local members = settings.members(config)
+  local names = settings.stops(members.allowedFunctionNames)
+  if names and #names == 1 and scalar(members.mode) == "ANY" then return { name = names[1] } end
+  return MODES[scalar(members.mode)]
+end
+
+gemini.reads = {
+  model = true, systemInstruction = true, tools = true, toolConfig = true, generationConfig = true,
+}
+
+local GENERATION = {
+  maxOutputTokens = true, temperature = true, topP = true, topK = true, stopSequences = true,
+  responseMimeType = true, responseSchema = true, responseJsonSchema = true,
+}
+
+local function read_generation(members, losses)
+  if not settings.is_object(members.generationConfig) then return {} end
+  local config, names = settings.members(members.generationConfig)
+  for _, name in ipairs(names) do
+    if not GENERATION[name] then settings.lose_member(losses, "generationConfig." .. name) end
+  end
+  return config
+end
+
+local function system_message(value)
+  if not value then return nil end
+  if scalar(value) then return object { { "role", '"system"' }, { "content", value } } end
+  local parts = settings.is_object(value) and settings.members(value).parts
+  return parts and object { { "role", '"system"' }, { "parts", parts } }
+end
+
+---@param members table<string, string>
+---@param losses ebb.Losses
+---@return ebb.RequestSettings
+function gemini.read(members, losses)
+  local config = read_generation(members, losses)
+  local schema = config.responseJsonSchema or config.responseSchema
+  return {
+    model = scalar(members.model), tools = read_tools(members.tools, losses),
+    system = system_message(members.systemInstruction), choice = read_choice(members.toolConfig),
+    max_tokens = config.maxOutputTokens, temperature = config.temperature, top_p = config.topP, top_k = config.topK,
+    stop = settings.stops(config.stopSequences), schema = schema and { json = schema },
+    json_answer = not schema and scalar(config.responseMimeType) == "application/json" or nil,
+  }
+end
+
+local function write_tool(tool)
+  return object { { "name", text(tool.name) }, { "description", text(tool.description) },
+    { "parametersJsonSchema", tool.parameters } }
+end
+
+local function write_choice(choice)
+  if not choice then return nil end
+  local name = type(choice) == "table" and choice.name
+  return object { { "functionCallingConfig", object {
+    { "mode", text(name and "ANY" or CHOICES[choice] or "AUTO") },
+    { "allowedFunctionNames", name and text(core.json.array { name }) or nil },
+  } } }
+end
+
+local function write_generation(found)
+  local asks_json = found.json_answer or found.schema
+  local config = object {
+    { "maxOutputTokens", found.max_tokens }, { "temperature", found.temperature }, { "topP", found.top_p },
+    { "topK", found.top_k }, { "stopSequences", settings.list(found.stop, text) },
+    { "responseMimeType", asks_json and '"application/json"' or nil },
+    { "responseJsonSchema", found.schema and found.schema.json },
+  }
+  return config ~= "{}" and config or nil
+end
+
+---@param found ebb.RequestSettings
+---@return { [1]: string, [2]: string? }[] members
+function gemini.write(found)
+  local tools = settings.list(found.tools, write_tool)
+  return {
+    { "model", text(found.model) },
+    { "tools", tools and "[" .. object { { "functionDeclarations", tools } } .. "]" },
+    { "toolConfig", found.tools and write_choice(found.choice) },
+    { "generationConfig", write_generation(found) },
+  }
+end
+
+gemini.writes = {
+  tools = true, choice = true, max_tokens = true, temperature = true, top_p = true, top_k = true, stop = true,
+  schema = true, json_answer = true, model = true,
+}
+
+return gemini

@@ -1,0 +1,177 @@
+--- Requests: a conversation as the body that a provider takes, in any dialect.
+--
+--     chat --convert--> messages, system texts       the core: convert_list.h
+--     body of the file --read--> settings --write--> members around them
+--
+-- A body that is in the target's dialect keeps its bytes around the messages.
+
+local core = require "ebb.support.core"
+local places = require "ebb.support.json_places"
+local schema = require "ebb.support.schema"
+local settings = require "ebb.request.settings"
+
+local request = {}
+
+---@type table<ebb.Dialect, table>
+local FORMS = {
+  openai = require "ebb.request.openai", responses = require "ebb.request.responses",
+  anthropic = require "ebb.request.anthropic", gemini = require "ebb.request.gemini",
+}
+
+local OPTIONS = {
+  to = { type = "choice", choices = require "ebb.models.dialects", required = true },
+  shape = { type = "choice", choices = { "body", "array", "jsonl" } }, model = { type = "string" },
+  keep_extra = { type = "boolean" }, unbound_from = { type = "integer", min = 1 },
+}
+
+local NAMES = {
+  choice = "tool_choice", parallel = "parallel_tool_calls", max_tokens = "max_tokens", temperature = "temperature",
+  top_p = "top_p", top_k = "top_k", stop = "stop", stream = "stream", user = "user", effort = "reasoning effort",
+  schema = "schema of the answer", json_answer = "JSON answer",
+}
+
+---- The body around the messages ----
+
+--- The body that a conversation was read from, without its messages.
+local function envelope_of(chat)
+  local fork = chat:fork()
+  if #fork > 0 then fork:truncate { keep_first = 0 } end
+  return fork:json()
+end
+
+--- Reads the body around the messages into settings.
+local function read_body(dialect, body, losses)
+  local form = FORMS[dialect]
+  local members, names = settings.members(body)
+  for _, name in ipairs(names) do
+    if not form.reads[name] and name ~= form.messages then settings.lose_member(losses, name) end
+  end
+  return form.read(members, losses)
+end
+
+--- Reports what a target cannot say of the settings.
+local function lose_settings(form, found, losses)
+  for _, name in ipairs { "choice", "parallel", "max_tokens", "temperature", "top_p", "top_k", "stop", "stream", "user",
+    "effort", "schema", "json_answer" } do
+    if found[name] ~= nil and not form.writes[name] then settings.lose_member(losses, NAMES[name]) end
+  end
+end
+
+--- A body of a dialect: system texts and settings around messages.
+local function write_body(form, found, messages, system)
+  local members, out = form.write(found), {}
+  local head = members[1]                                            -- the model comes first
+  if head[2] then out[1] = head end
+  if form.system and system then
+    out[#out + 1] = { form.system, form.system == "system" and system or settings.object { { "parts", system } } }
+  end
+  table.move(members, 2, #members, #out + 1, out)
+  out[#out + 1] = { form.messages, messages }
+  return settings.object(out)
+end
+
+---- The same dialect: the body's own bytes ----
+
+--- Puts messages in the place of a member of the body, and a value in the place of others.
+local function splice(body, values)
+  local list = places.members(body)
+  for i = #list, 1, -1 do
+    local member = list[i]
+    local value = values[member.key]
+    if value then
+      body = body:sub(1, member.first - 1) .. value .. body:sub(member.past)
+      values[member.key] = nil
+    end
+  end
+  for key, value in pairs(values) do
+    body = body:gsub("^%s*{", function(open) return ("%s%s:%s,"):format(open, core.json.encode(key), value) end, 1)
+  end
+  return body
+end
+
+---- Both ----
+
+local function convert(chat, dialect, options, system, lines)
+  local foreign = request.dialect_of(chat) ~= dialect
+  local texts = core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
+  return chat:convert(texts, {
+    to = dialect, system = system, lines = lines, foreign = foreign, keep_extra = options.keep_extra,
+    unbound_from = options.unbound_from,
+  })
+end
+
+local function write_list(chat, dialect, options, shape)
+  local losses = {}
+  local messages, system, lost = convert(chat, dialect, options, nil, shape == "jsonl")
+  table.move(lost, 1, #lost, 1, losses)
+  return messages or "", system, losses
+end
+
+local function write_foreign(chat, dialect, source, options)
+  local losses = {}
+  local body = chat.shape == "body" and envelope_of(chat) or "{}"
+  local found = read_body(source, body, losses)
+  found.model = options.model or found.model
+  local messages, system, lost = convert(chat, dialect, options, found.system, false)
+  local form = FORMS[dialect]
+  lose_settings(form, found, losses)
+  table.move(lost, 1, #lost, #losses + 1, losses)
+  return write_body(form, found, messages, system) .. "\n", losses
+end
+
+local function write_own(chat, dialect, options)
+  local form = FORMS[dialect]
+  local body = envelope_of(chat)
+  local before = form.system and settings.members(body)[form.system]
+  local messages, system, losses = convert(chat, dialect, options, nil, false)
+  local values = { [form.messages] = messages }
+  if options.model then values.model = core.json.encode(options.model) end
+  if system then
+    local found = before and form.read({ [form.system] = before }, {}).system
+    if found then messages, system, losses = convert(chat, dialect, options, found, false) end
+    values[form.messages] = messages
+    values[form.system] = form.system == "system" and system or settings.object { { "parts", system } }
+  end
+  return splice(body, values), losses
+end
+
+--- The dialect of the body that a conversation was read from, else of its messages. Texts alone fit several
+--- dialects; then the members around them tell.
+---@param chat ebb.Conversation
+---@return ebb.Dialect
+function request.dialect_of(chat)
+  local own = chat:dialect()
+  if chat.shape ~= "body" or own ~= "openai" then return own end
+  local members = settings.members(envelope_of(chat))
+  for dialect, form in pairs(FORMS) do
+    if dialect ~= "openai" and (members[form.system or form.messages] or members[form.messages] and
+      form.messages ~= "messages") then return dialect end
+  end
+  return own
+end
+
+--- Writes a conversation in the form of a dialect.
+---@param chat ebb.Conversation
+---@param to ebb.Dialect
+---@param options? ebb.WriteOptions
+---@return string text
+---@return ebb.Loss[] losses
+function request.write(chat, to, options)
+  if options ~= nil and type(options) ~= "table" then schema.options(OPTIONS, options, "write") end
+  local merged = { to = to }
+  for key, value in pairs(options or {}) do merged[key] = value end
+  merged = schema.options(OPTIONS, merged, "write", 'chat:write("anthropic", { shape = "body" })')
+  local source = request.dialect_of(chat)
+  local shape = merged.shape or chat.shape
+  if shape == "body" and chat.shape == "body" and source == to then return write_own(chat, to, merged) end
+  if shape == "body" then return write_foreign(chat, to, source, merged) end
+  local text, system, losses = write_list(chat, to, merged, shape)
+  if system and not merged.shape then return write_foreign(chat, to, source, merged) end
+  if system then
+    losses[#losses + 1] = { code = "lost_system", subject = "system", changed = false,
+      text = "system texts have no place in a list of messages: left out" }
+  end
+  return shape == "array" and text .. "\n" or text, losses
+end
+
+return request

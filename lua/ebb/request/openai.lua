@@ -1,0 +1,105 @@
+--- The request body of OpenAI's Chat Completions, without its messages.
+
+local settings = require "ebb.request.settings"
+
+local openai = { messages = "messages" }
+
+local text, scalar, object = settings.text, settings.scalar, settings.object
+
+local function read_tool(members)
+  local custom = members.custom ~= nil
+  local inner = members["function"] or members.custom
+  if not settings.is_object(inner) then return nil end
+  local fields = settings.members(inner)
+  return {
+    name = scalar(fields.name), description = scalar(fields.description), parameters = fields.parameters,
+    strict = scalar(fields.strict), custom = custom or nil,
+  }
+end
+
+local function read_choice(value)
+  if not settings.is_object(value) then return scalar(value) end
+  local members = settings.members(value)
+  local inner = members["function"] or members.custom
+  return settings.is_object(inner) and { name = scalar(settings.members(inner).name) } or nil
+end
+
+local function read_format(value, found)
+  if not settings.is_object(value) then return end
+  local members = settings.members(value)
+  found.json_answer = scalar(members.type) == "json_object" or nil
+  if not settings.is_object(members.json_schema) then return end
+  local schema = settings.members(members.json_schema)
+  found.schema = { name = scalar(schema.name), json = schema.schema, strict = scalar(schema.strict) }
+end
+
+openai.reads = {
+  model = true, tools = true, tool_choice = true, parallel_tool_calls = true, max_completion_tokens = true,
+  max_tokens = true, temperature = true, top_p = true, stop = true, stream = true, user = true,
+  reasoning_effort = true, response_format = true,
+}
+
+---@param members table<string, string>
+---@param losses ebb.Losses
+---@return ebb.RequestSettings
+function openai.read(members, losses)
+  local found = {
+    model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    choice = read_choice(members.tool_choice), parallel = scalar(members.parallel_tool_calls),
+    max_tokens = members.max_completion_tokens or members.max_tokens, temperature = members.temperature,
+    top_p = members.top_p, stop = settings.stops(members.stop), stream = scalar(members.stream),
+    user = scalar(members.user), effort = scalar(members.reasoning_effort),
+  }
+  read_format(members.response_format, found)
+  return found
+end
+
+local function write_tool(tool)
+  local kind = tool.custom and "custom" or "function"
+  return object {
+    { "type", text(kind) },
+    { kind, object { { "name", text(tool.name) }, { "description", text(tool.description) },
+      { "parameters", tool.parameters }, { "strict", text(tool.strict) } } },
+  }
+end
+
+local function write_choice(choice)
+  if type(choice) ~= "table" then return text(choice) end
+  return object { { "type", '"function"' }, { "function", object { { "name", text(choice.name) } } } }
+end
+
+local function write_format(found)
+  if found.json_answer then return '{"type":"json_object"}' end
+  local schema = found.schema
+  return schema and object {
+    { "type", '"json_schema"' },
+    { "json_schema", object { { "name", text(schema.name or "answer") }, { "schema", schema.json },
+      { "strict", text(schema.strict) } } },
+  }
+end
+
+---@param found ebb.RequestSettings
+---@return { [1]: string, [2]: string? }[] members
+function openai.write(found)
+  return {
+    { "model", text(found.model) },
+    { "tools", settings.list(found.tools, write_tool) },
+    { "tool_choice", found.tools and write_choice(found.choice) },
+    { "parallel_tool_calls", found.tools and text(found.parallel) },
+    { "max_completion_tokens", found.max_tokens },
+    { "temperature", found.temperature },
+    { "top_p", found.top_p },
+    { "stop", settings.list(found.stop, text) },
+    { "stream", text(found.stream) },
+    { "user", text(found.user) },
+    { "reasoning_effort", text(found.effort) },
+    { "response_format", write_format(found) },
+  }
+end
+
+openai.writes = {
+  tools = true, choice = true, parallel = true, max_tokens = true, temperature = true, top_p = true, stop = true,
+  stream = true, user = true, effort = true, schema = true, json_answer = true, model = true,
+}
+
+return openai

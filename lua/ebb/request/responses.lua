@@ -1,0 +1,97 @@
+--- The request body of OpenAI's Responses, without its items.
+
+local settings = require "ebb.request.settings"
+
+local responses = { messages = "input" }
+
+local text, scalar, object = settings.text, settings.scalar, settings.object
+
+local function read_tool(members)
+  local kind = scalar(members.type)
+  if kind ~= "function" and kind ~= "custom" then return nil end
+  return {
+    name = scalar(members.name), description = scalar(members.description), parameters = members.parameters,
+    strict = scalar(members.strict), custom = kind == "custom" or nil,
+  }
+end
+
+local function read_choice(value)
+  if not settings.is_object(value) then return scalar(value) end
+  local name = scalar(settings.members(value).name)
+  return name and { name = name } or nil
+end
+
+local function read_format(value, found)
+  local format = settings.is_object(value) and settings.members(value).format
+  if not settings.is_object(format) then return end
+  local members = settings.members(format)
+  found.json_answer = scalar(members.type) == "json_object" or nil
+  if members.schema then
+    found.schema = { name = scalar(members.name), json = members.schema, strict = scalar(members.strict) }
+  end
+end
+
+responses.reads = {
+  model = true, instructions = true, tools = true, tool_choice = true, parallel_tool_calls = true,
+  max_output_tokens = true, temperature = true, top_p = true, stream = true, user = true, reasoning = true, text = true,
+}
+
+---@param members table<string, string>
+---@param losses ebb.Losses
+---@return ebb.RequestSettings
+function responses.read(members, losses)
+  local reasoning = settings.is_object(members.reasoning) and settings.members(members.reasoning) or {}
+  local found = {
+    model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    system = members.instructions and object { { "role", '"system"' }, { "content", members.instructions } },
+    choice = read_choice(members.tool_choice), parallel = scalar(members.parallel_tool_calls),
+    max_tokens = members.max_output_tokens, temperature = members.temperature, top_p = members.top_p,
+    stream = scalar(members.stream), user = scalar(members.user), effort = scalar(reasoning.effort),
+  }
+  read_format(members.text, found)
+  return found
+end
+
+local function write_tool(tool)
+  return object {
+    { "type", text(tool.custom and "custom" or "function") }, { "name", text(tool.name) },
+    { "description", text(tool.description) }, { "parameters", not tool.custom and (tool.parameters or "{}") or nil },
+    { "strict", not tool.custom and text(tool.strict or false) or nil },
+  }
+end
+
+local function write_format(found)
+  if found.json_answer then return '{"format":{"type":"json_object"}}' end
+  local schema = found.schema
+  return schema and object { { "format", object {
+    { "type", '"json_schema"' }, { "name", text(schema.name or "answer") }, { "schema", schema.json },
+    { "strict", text(schema.strict) },
+  } } }
+end
+
+---@param found ebb.RequestSettings
+---@return { [1]: string, [2]: string? }[] members
+function responses.write(found)
+  local choice = found.choice
+  return {
+    { "model", text(found.model) },
+    { "tools", settings.list(found.tools, write_tool) },
+    { "tool_choice", found.tools and (type(choice) == "table"
+      and object { { "type", '"function"' }, { "name", text(choice.name) } } or text(choice)) },
+    { "parallel_tool_calls", found.tools and text(found.parallel) },
+    { "max_output_tokens", found.max_tokens },
+    { "temperature", found.temperature },
+    { "top_p", found.top_p },
+    { "stream", text(found.stream) },
+    { "user", text(found.user) },
+    { "reasoning", found.effort and object { { "effort", text(found.effort) } } },
+    { "text", write_format(found) },
+  }
+end
+
+responses.writes = {
+  tools = true, choice = true, parallel = true, max_tokens = true, temperature = true, top_p = true, stream = true,
+  user = true, effort = true, schema = true, json_answer = true, model = true,
+}
+
+return responses
