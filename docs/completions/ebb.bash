@@ -44,6 +44,11 @@ _ebb() {
                 opts="$opts --dialect -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
+            convert)
+                cmd="convert"
+                opts="$opts --to --shape --strict --keep-extra -o --output --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                break
+                ;;
             inspect)
                 cmd="inspect"
                 opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
@@ -114,7 +119,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check inspect recall diff repl vocab policies processors macros rules models limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check convert inspect recall diff repl vocab policies processors macros rules models limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -585,6 +590,43 @@ _ebb() {
                     return 0
                     ;;
                 --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'convert')
+            case "$prev" in
+                --to)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --shape)
+                    COMPREPLY=($(compgen -W "body array jsonl" -- "$cur"))
+                    return 0
+                    ;;
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --encoding)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-message)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --role-map)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

@@ -25,6 +25,9 @@ function __fish_ebb_print_command
             case check
                 set cmd $cmd check
                 break
+            case convert
+                set cmd $cmd convert
+                break
             case inspect
                 set cmd $cmd inspect
                 break
@@ -88,6 +91,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'run' -d 'Run a Lua script, or
 complete -c ebb -n '__fish_ebb_using_command' -xa 'pipeline' -d 'Build a request body from a conversation and an agent'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'count' -d 'Count tokens'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'check' -d 'List what a provider would refuse'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'convert' -d 'Write a conversation in the form of another provider'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'inspect' -d 'List a conversation\'s messages, with figures and warnings'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'recall' -d 'Write what a trim left out, by the name in its handle'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'diff' -d 'Compare two conversations'
@@ -262,6 +266,19 @@ complete -c ebb -n '__fish_ebb_seen_command check' -l from -r -d 'Read a file of
 complete -c ebb -n '__fish_ebb_seen_command check' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command check' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command check' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command convert' -l to -r -d 'The dialect to write: openai, responses, anthropic or gemini; default: the model\'s'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l shape -xa 'body array jsonl' -d 'body, array or jsonl; default: the input\'s, or body where system texts need it'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l strict -d 'Write nothing if something of the conversation would be left out'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l keep-extra -d 'Keep members that requests do not have: id, timestamp, metadata and others'
+complete -c ebb -n '__fish_ebb_seen_command convert' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l max-message -r -d 'Size limit of a message (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l max-file -r -d 'Size limit of an array or body (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command convert' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command inspect' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l json -d 'Report as JSON'

@@ -23,8 +23,8 @@ static bool flag(lua_State *L, const char *name) {
 
 /* Reads the options at 3. */
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
-  static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system", "reasoning_text",
-                                      "lines", "unbound_from", NULL};
+  static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
+                                      "reasoning_text", "lines", "unbound_from", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER};
@@ -66,7 +66,7 @@ static void push_json(lua_State *L, const Buffer *json) {
   else lua_pushlstring(L, json->bytes, json->size);
 }
 
-/* list:convert(texts, options) -> messages as JSON, system texts as JSON | nil, losses */
+/* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses */
 static int l_convert(lua_State *L) {
   lua_settop(L, 3);
   View view = bind_view(L, 1);
@@ -88,9 +88,9 @@ static int l_convert(lua_State *L) {
 }
 
 void bind_open_convert(lua_State *L) {
-  static const BindMethod methods[] = {
-    {"convert", l_convert, "texts options", CHARGE_LIST},
+  static const BindMethod functions[] = {
+    {"convert", l_convert, "list texts options", CHARGE_LIST},
     BIND_END,
   };
-  bind_methods(L, &BIND_CONVERSATION, methods);
+  bind_functions(L, "core", functions);
 }

@@ -314,7 +314,8 @@ static void prepare_writer(lua_State *L, ViewWriter *writer, const View *view, i
 
 static Status write_view(const ViewWriter *writer, const Document *document, Sink sink) {
   const View *view = writer->view;
-  return document_write_windows(document, view->conversation, view->list, writer->texts.has ? &writer->texts.windows : NULL, sink);
+  const WindowTexts *windows = writer->texts.has ? &writer->texts.windows : NULL;
+  return document_write_windows(document, view->conversation, view->list, windows, sink);
 }
 
 Status bind_write_list(lua_State *L, const Document *document, Sink sink) {

@@ -17,9 +17,8 @@ void convert_fail(Convert *convert, Status status) {
 
 void convert_init(Convert *convert, const ConvertOptions *options, Memory memory, JsonOut *out,
                   ConvertReport *report) {
-  assert((unsigned)options->target < DIALECT_COUNT);
-  *convert = (Convert){.options = options, .writer = dialect_form(options->target)->writer, .out = out, .report = report,
-                       .open = ROLE_NONE};
+  *convert = (Convert){.options = options, .out = out, .report = report, .open = ROLE_NONE};
+  convert->writer = dialect_form(options->target)->writer;
   pieces_init(&convert->pieces, memory);
   buffer_init(&convert->scratch, memory);
   buffer_init(&convert->ids, memory);
@@ -119,19 +118,27 @@ static bool is_used(const Convert *convert, Text id) {
   return map_find(&convert->used, hash_text(id, &convert->calls.key)) != NULL;
 }
 
-/* Puts a new id in place of one that is not valid or in use: equal conversations get equal ids. */
-static Text make_id(const Convert *convert, Text id, char room[24]) {
+/* Makes the id of the n-th call with an id that is not valid or in use: equal conversations get equal ids. */
+static Text make_id(const Convert *convert, Text id, uint64_t n, char room[24]) {
   static const HashKey FIXED = {{0, 0}};
-  uint64_t hash = hash_text(id, &FIXED);
+  uint64_t hash = hash_text(id, &FIXED) + n * UINT64_C(0x9e3779b97f4a7c15);
   Text made = {.bytes = room, .size = 21};
-  unsigned char bytes[8];
   memcpy(room, "call_", 5);
   do {
+    unsigned char bytes[8];
     for (uint32_t i = 0; i < 8; i++) bytes[i] = (unsigned char)(hash >> (56 - 8 * i));
     hex_write(room + 5, bytes, sizeof bytes);
-    hash = hash * 6364136223846793005u + 1442695040888963407u;
+    hash++;
   } while (is_used(convert, made));
   return made;
+}
+
+/* Counts the calls with an id: 0 for the first. */
+static uint64_t count_id(Convert *convert, Text id) {
+  uint64_t hash = hash_text(id, &convert->calls.key), *count = map_find(&convert->used, hash);
+  uint64_t before = count == NULL ? 0 : *count;
+  convert_fail(convert, map_put(&convert->used, hash, before + 1));
+  return before;
 }
 
 /* The id of a call whose results have no other key is its name. */
@@ -147,11 +154,12 @@ static void next_step(Convert *convert) {
 static Text note_id(Convert *convert, const Piece *call) {
   char room[24];
   const DialectWriter *writer = convert->writer;
-  bool kept = is_valid_id(writer, call->id) && !(writer->unique_ids && is_used(convert, call->id));
-  Text id = kept ? call->id : make_id(convert, key_of(call), room);
+  uint64_t before = count_id(convert, key_of(call));
+  bool kept = is_valid_id(writer, call->id) && !(writer->unique_ids && before > 0);
+  Text id = kept ? call->id : make_id(convert, key_of(call), before, room);
   if (!kept && call->id.size > 0) convert_lose(convert, CHANGE_ID, call->id);
   size_t at = convert->ids.size;
-  Status status = map_put(&convert->used, hash_text(id, &convert->calls.key), 1);
+  Status status = kept ? STATUS_OK : map_put(&convert->used, hash_text(id, &convert->calls.key), 1);
   if (status == STATUS_OK) status = buffer_add(&convert->ids, id.bytes, id.size);
   if (status == STATUS_OK && convert->ids.size > UINT32_MAX) status = STATUS_LIMIT;
   convert_fail(convert, status);

@@ -103,7 +103,7 @@ typedef struct Convert {
   uint32_t names_room;
   bool answered;             /* a result came: the next call begins another step */
   Buffer ids;
-  Map used;                  /* hashes of ids that were written */
+  Map used;                  /* hash of an id -> calls that had it, or 1 for one that was made */
 } Convert;
 
 /* STATUS_MEMORY sticks in convert_end. */

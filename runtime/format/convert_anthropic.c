@@ -78,7 +78,8 @@ static const PartForm PARTS[] = {
 /* ---- parts ---- */
 
 static bool has_source(const Media *media) {
-  return media->data.size > 0 || media->url.size > 0 || media->file.size > 0;
+  bool known = media->kind == MEDIA_IMAGE || media->kind == MEDIA_FILE;
+  return known && (media->data.size > 0 || media->url.size > 0 || media->file.size > 0);
 }
 
 /* True if the part is in this dialect's own form, with a proof that it is the provider's. */
@@ -91,7 +92,7 @@ static bool has_form(const Convert *convert, const Piece *piece) {
   switch (piece->kind) {
   case PIECE_TEXT: case PIECE_REFUSAL: return piece->text.size > 0;
   case PIECE_REASONING: return is_own_thinking(convert, piece);
-  case PIECE_MEDIA: return (piece->media.kind == MEDIA_IMAGE || piece->media.kind == MEDIA_FILE) && has_source(&piece->media);
+  case PIECE_MEDIA: return has_source(&piece->media);
   default: return false;
   }
 }

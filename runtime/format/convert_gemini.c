@@ -180,19 +180,18 @@ static void close_message(Convert *convert) {
   end_message(convert);
 }
 
-/* Writes the response, an object: a result that is one, or its text under a name. */
+/* Writes the response, an object: a result that is one, or its text under a name, as the AI SDK does. */
 static void write_response(Convert *convert, const Pieces *pieces, uint32_t index, Text name) {
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
-  Text text = convert_result_text(convert, pieces, index);
   json_out_name(out, "response");
-  if (!result->is_error && convert_is_object(convert, &text)) {
-    json_out_raw(out, text);
+  if (!result->is_error && result->is_object && result->text.bytes[0] == '{') {
+    json_out_raw(out, result->text);
     return;
   }
   json_out_open(out, '{');
   if (!result->is_error) json_out_member_text(out, "name", name);
-  json_out_member_text(out, result->is_error ? "error" : "content", text);
+  json_out_member_text(out, result->is_error ? "error" : "content", convert_result_text(convert, pieces, index));
   json_out_close(out, '}');
 }
 

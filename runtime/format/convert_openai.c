@@ -187,8 +187,9 @@ static bool has_kind(const Piece *list, uint32_t count, PieceKind kind) {
 /* Holds an assistant's pieces: items of one reply become one message. */
 static void hold_assistant(Convert *convert, const Pieces *pieces) {
   bool is_item = pieces->dialects == 1u << DIALECT_RESPONSES;
-  bool is_late = has_kind(pieces->list, pieces->count, PIECE_TEXT) && has_kind(convert->held, convert->held_count, PIECE_TEXT) &&
-                 !has_kind(convert->held, convert->held_count, PIECE_CALL);
+  bool speaks_again = has_kind(pieces->list, pieces->count, PIECE_TEXT) &&
+                      has_kind(convert->held, convert->held_count, PIECE_TEXT);
+  bool is_late = speaks_again && !has_kind(convert->held, convert->held_count, PIECE_CALL);
   if (convert->open != ROLE_ASSISTANT || !is_item || is_late) convert_close(convert);
   convert->open = ROLE_ASSISTANT;
   for (uint32_t i = 0; i < pieces->count; i++) convert_hold(convert, &pieces->list[i]);

@@ -27,9 +27,10 @@ static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields)
 static Status read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   PieceFields inner;
   piece_fields(piece_json(fields, KEY_INPUT_AUDIO), &inner);
+  Text format = piece_string(&inner, KEY_FORMAT);
   piece->kind = PIECE_MEDIA;
   piece->media = (Media){.kind = MEDIA_AUDIO, .data = piece_string(&inner, KEY_DATA),
-                         .type = text_of(text_is(piece_string(&inner, KEY_FORMAT), "mp3") ? "audio/mpeg" : "audio/wav")};
+                         .type = text_of(text_is(format, "mp3") ? "audio/mpeg" : "audio/wav")};
   return pieces_add(pieces, piece);
 }
 

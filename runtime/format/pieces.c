@@ -212,8 +212,12 @@ static Status add_calls(Pieces *pieces, const PieceFields *fields) {
 static Status read_tool(Pieces *pieces, const PieceFields *fields) {
   Piece result = {.id = piece_string(fields, KEY_TOOL_CALL_ID), .name = piece_string(fields, KEY_NAME)};
   if (result.id.size == 0) result.id = result.name;
+  Status status = pieces_add_result(pieces, result, &fields->of[KEY_CONTENT]);
   pieces->dialects &= BIT(DIALECT_OPENAI);
-  return pieces_add_result(pieces, result, &fields->of[KEY_CONTENT]);
+  for (uint32_t i = 1; status == STATUS_OK && i < pieces->count; i++) {
+    if (pieces->list[i].kind != PIECE_TEXT) pieces->dialects = 0;        /* its results are texts only */
+  }
+  return status;
 }
 
 /* Reads a message of openai or anthropic, or a message item of responses. */

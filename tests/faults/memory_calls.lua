@@ -82,6 +82,9 @@ end
 local path = os.tmpname()
 
 call("save", function(world) return world.chat:save(path) end)
+for _, dialect in ipairs { "openai", "responses", "anthropic", "gemini" } do
+  call("write " .. dialect, function(world) return world.chat:write(dialect, { shape = "body" }) end)
+end
 call("load", function() return ebb.load(path, { clock = clock }) end)
 call("parse", function() return ebb.parse(TEXT, { clock = clock }) end)
 call("parse, counted", function() return ebb.parse(TEXT, { clock = clock, counter = count }) end)

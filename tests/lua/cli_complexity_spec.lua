@@ -22,6 +22,9 @@ local ACTS = {
   pipeline = { "pipeline F --agent D/agent.json --trace" },
   count = { "count F --by message" },
   check = { "check F --dialect anthropic --json" },
+  convert = {
+    "convert F --to anthropic -o O", "convert F --to gemini -o O", "convert F --to responses --shape jsonl -o O",
+  },
   inspect = { "inspect F" },
   recall = { "recall r1-1000000 F --tokens 1000 -o O" },
   diff = { "diff F G" },

@@ -227,6 +227,11 @@ local CONVERSATIONS = {
     end
   end,
   warnings = function(chat) chat:warnings() end,
+  write = function(chat)
+    for _, dialect in ipairs { "openai", "responses", "anthropic", "gemini" } do
+      chat:write(dialect, { shape = "body" })
+    end
+  end,
   recall = function(chat) chat:recall(("r1-%d"):format(#chat)) end,
 }
 
@@ -395,7 +400,8 @@ local ELSEWHERE = {
   ["core.draft.info"] = "Conversation:trim", ["core.draft.insert_all"] = "ebb pipeline",
   ["core.draft.ledger"] = "Conversation:trim", ["core.draft.recall"] = "Conversation:trim",
   ["core.draft.refusals"] = "Conversation:trim", ["core.draft.remembered"] = "Conversation:trim",
-  ["core.like"] = "ebb pipeline", ["core.repair"] = "Conversation:repaired", ["core.regex.set"] = "ebb rules",
+  ["core.like"] = "ebb pipeline", ["core.repair"] = "Conversation:repaired", ["core.convert"] = "Conversation:write",
+  ["core.regex.set"] = "ebb rules",
   ["RegexSet:add"] = "ebb rules", ["RegexSet:apply"] = "ebb rules", ["RegexSet:begin"] = "ebb rules",
   ["RegexSet:count"] = "ebb rules", ["RegexSet:limit"] = "ebb rules",
   ["core.window.call"] = "Windows:render", ["core.window.count"] = "Windows:stats",

@@ -14,6 +14,7 @@ commands.list = {
   { name = "pipeline", summary = "Build a request body from a conversation and an agent." },
   { name = "count", summary = "Count tokens." },
   { name = "check", summary = "List what a provider would refuse." },
+  { name = "convert", summary = "Write a conversation in the form of another provider." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
   { name = "recall", summary = "Write what a trim left out, by the name in its handle." },
   { name = "diff", summary = "Compare two conversations." },

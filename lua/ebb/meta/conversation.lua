@@ -329,6 +329,13 @@ function Conversation:trim(options) end
 ---@return string? text
 ---@return ebb.Message[]|ebb.Error messages    with nil the error; code: "unknown_name", "absent"
 function Conversation:recall(name, options) end
+--- The list as a request of a dialect. Messages that have the dialect's form keep their bytes but for members that
+--- requests do not have; others are written anew. A body that is in the dialect keeps its bytes around the messages.
+---@param dialect ebb.Dialect
+---@param options? ebb.WriteOptions
+---@return string text
+---@return ebb.Loss[] losses   what is left out or changed, message by message
+function Conversation:write(dialect, options) end
 --- The list in the shape and bytes of what was loaded; an array for a new conversation.
 ---@return string
 function Conversation:json() end
@@ -348,3 +355,16 @@ function Conversation:warnings() end
 --- The name of the model in use: the one that options or `recount` name, else that of the loaded body.
 ---@return string?
 function Conversation:model() end
+
+---@class ebb.WriteOptions
+---@field shape? "body"|"array"|"jsonl"   default: the input's; body where system texts have no place in a list
+---@field model? string                   in the place of the body's
+---@field keep_extra? boolean             members that requests do not have stay: id, timestamp, metadata and others
+---@field unbound_from? integer           position of the first message whose signed reasoning cannot be sent any more
+
+---@class ebb.Loss
+---@field code string        "lost_reasoning", "lost_media", "changed_id", ...
+---@field text string        what is left out, or how it changes
+---@field subject string     the id, the name of a member, the kind of media; may be empty
+---@field changed boolean    true: the meaning stays; false: something is left out
+---@field index? integer     position of the message; nil: of the body

@@ -91,12 +91,19 @@ end
 
 ---- Both ----
 
+--- True for models of OpenAI that call the system's role developer: o1 and later, GPT-5 and later.
+local function uses_developer(model)
+  local name = (model or ""):match "([^/]*)$"
+  local version = tonumber(name:match "^gpt%-(%d+)")
+  return name:find "^o%d" ~= nil or version ~= nil and version >= 5 and not name:find "chat"
+end
+
 local function convert(chat, dialect, options, system, lines)
   local foreign = request.dialect_of(chat) ~= dialect
   local texts = core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
-  return chat:convert(texts, {
+  return core.convert(chat, texts, {
     to = dialect, system = system, lines = lines, foreign = foreign, keep_extra = options.keep_extra,
-    unbound_from = options.unbound_from,
+    unbound_from = options.unbound_from, developer = uses_developer(options.model or chat:model()),
   })
 end
 

@@ -1,0 +1,55 @@
+--- What a conversion leaves out or changes, on standard error: a line per kind.
+
+local failure = require "ebb.cli.failure"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local losses = {}
+
+local PLACES_SHOWN = 5
+
+--- Groups losses by kind and subject of members, in their order.
+local function groups_of(list)
+  local groups, by_key = {}, {}
+  for _, loss in ipairs(list) do
+    local key = loss.code .. "\0" .. loss.text
+    local group = by_key[key]
+    if not group then
+      group = { loss = loss, places = {} }
+      by_key[key], groups[#groups + 1] = group, group
+    end
+    if loss.index then group.places[#group.places + 1] = loss.index end
+  end
+  return groups
+end
+
+local function places_of(group)
+  local count = #group.places
+  if count == 0 then return "" end
+  local shown = table.concat(group.places, ", ", 1, math.min(count, PLACES_SHOWN))
+  local more = count > PLACES_SHOWN and (" and %d more"):format(count - PLACES_SHOWN) or ""
+  return (" (%s %s%s)"):format(count == 1 and "message" or "messages", shown, more)
+end
+
+--- Reports each kind once, with the messages that it concerns.
+---@param list ebb.Loss[]
+function losses.tell(list)
+  for _, group in ipairs(groups_of(list)) do
+    terminal.say(("%s: %s%s"):format(group.loss.code, group.loss.text, places_of(group)))
+  end
+end
+
+--- Refuses if something is left out; changes of form are none.
+---@param list ebb.Loss[]
+---@param dialect string
+function losses.refuse(list, dialect)
+  local lost = 0
+  for _, loss in ipairs(list) do
+    if not loss.changed then lost = lost + 1 end
+  end
+  if lost == 0 then return end
+  failure.raise(failure.REFUSED, ("%s cannot say all: %s left out"):format(dialect, text.count(lost, "thing")),
+    "without --strict it is written all the same")
+end
+
+return losses
