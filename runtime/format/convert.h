@@ -123,7 +123,6 @@ Status convert_end(Convert *convert);
 /* ---- for the dialects' files ---- */
 
 typedef struct DialectWriter {
-  const PartForm *parts;
   /* Writes the pieces of a system message into the list of system texts; NULL: there is none. */
   void (*system)(Convert *convert, const Pieces *pieces);
   /* Writes a message's pieces. The message may stay open for the next ones. */
@@ -138,14 +137,14 @@ typedef struct DialectWriter {
 /* Writes a message of the target's form. */
 void   convert_native(Convert *convert, Text raw);
 
-/* Reads an item of OpenAI's Responses, and a message with Gemini's parts. STATUS_MEMORY. */
-Status responses_read_item(Pieces *pieces, const PieceFields *fields, Text raw);
-Status gemini_read_parts(Pieces *pieces, const PieceFields *fields);
+/* Notes the first failure. */
+static inline void convert_fail(Convert *convert, Status status) {
+  if (convert->status == STATUS_OK) convert->status = status;
+}
 
 /* Begins a value of the list: a message or an item. */
 void   convert_begin(Convert *convert);
 void   convert_lose(Convert *convert, LossKind kind, Text subject);
-void   convert_fail(Convert *convert, Status status);
 /* Notes a call and returns its id as written; stays valid until the next call is noted. */
 Text   convert_call(Convert *convert, const Piece *call);
 /* The same for a result; *name: its tool, size 0 if no call is known. */

@@ -264,7 +264,9 @@ static void write_system(Convert *convert, const Pieces *pieces) {
   }
 }
 
+const PieceReader anthropic_pieces = {.parts = PARTS};
+
 const DialectWriter anthropic_writer = {
-  .parts = PARTS, .system = write_system, .message = write_message, .close = close_message,
+  .system = write_system, .message = write_message, .close = close_message,
   .id_max = 64, .unique_ids = true,
 };

@@ -95,7 +95,12 @@ static Status read_parts(Pieces *pieces, const JsonValue *list, bool nested) {
   return status;
 }
 
-Status gemini_read_parts(Pieces *pieces, const PieceFields *fields) {
+static bool has_parts(const PieceFields *fields) { return piece_is(fields, KEY_PARTS, JSON_ARRAY); }
+
+static Status read_message(Pieces *pieces, const PieceFields *fields, Text raw) {
+  (void)raw;
+  if (text_is(pieces->role_text, "model")) pieces->role = ROLE_ASSISTANT;
+  else if (pieces->role != ROLE_SYSTEM) pieces->role = ROLE_USER;
   return read_parts(pieces, &fields->of[KEY_PARTS], false);
 }
 
@@ -273,7 +278,9 @@ static void write_system(Convert *convert, const Pieces *pieces) {
   }
 }
 
+const PieceReader gemini_pieces = {.parts = PARTS, .owns = has_parts, .read = read_message};
+
 const DialectWriter gemini_writer = {
-  .parts = PARTS, .system = write_system, .message = write_message, .close = close_message,
+  .system = write_system, .message = write_message, .close = close_message,
   .id_max = 128, .any_character = true,
 };

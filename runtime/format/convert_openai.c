@@ -301,6 +301,8 @@ static void close_message(Convert *convert) {
   convert->held_count = 0;
 }
 
+const PieceReader openai_pieces = {.parts = PARTS};
+
 const DialectWriter openai_writer = {
-  .parts = PARTS, .message = write_message, .close = close_message, .id_max = 40, .any_character = true,
+  .message = write_message, .close = close_message, .id_max = 40, .any_character = true,
 };

@@ -66,7 +66,11 @@ static Status read_reasoning(Pieces *pieces, const PieceFields *fields, Text raw
   return status;
 }
 
-Status responses_read_item(Pieces *pieces, const PieceFields *fields, Text raw) {
+static bool is_item(const PieceFields *fields) {
+  return !piece_is(fields, KEY_ROLE, JSON_STRING) && !piece_is(fields, KEY_PARTS, JSON_ARRAY);
+}
+
+static Status read_item(Pieces *pieces, const PieceFields *fields, Text raw) {
   Text type = piece_string(fields, KEY_TYPE);
   if (text_is(type, "function_call")) return read_call(pieces, fields, raw, false);
   if (text_is(type, "custom_tool_call")) return read_call(pieces, fields, raw, true);
@@ -238,6 +242,8 @@ static void write_message(Convert *convert, const Pieces *pieces) {
 
 static void close_item(Convert *convert) { convert->open = ROLE_NONE; }
 
+const PieceReader responses_pieces = {.parts = PARTS, .owns = is_item, .read = read_item};
+
 const DialectWriter responses_writer = {
-  .parts = PARTS, .message = write_message, .close = close_item, .id_max = 64, .any_character = true,
+  .message = write_message, .close = close_item, .id_max = 64, .any_character = true,
 };

@@ -20,6 +20,7 @@ typedef enum Dialect { DIALECT_OPENAI, DIALECT_RESPONSES, DIALECT_ANTHROPIC, DIA
 struct Checker;              /* check_rules.h */
 struct Plan;                 /* repair_plan.h */
 struct DialectWriter;        /* convert.h */
+struct PieceReader;          /* pieces.h */
 
 typedef struct DialectForm {
   const char *name;          /* "openai" */
@@ -33,7 +34,8 @@ typedef struct DialectForm {
   bool (*fits)(const Message *message);            /* true if a message has its form */
   Status (*check)(struct Checker *checker);        /* its rules (check_rules.h); NULL: there are no rules yet */
   Status (*repair)(struct Plan *plan);             /* plans a repair (repair_plan.h); NULL with `check` */
-  const struct DialectWriter *writer;              /* its parts and messages in conversions */
+  const struct PieceReader *pieces;                /* how conversions read its messages */
+  const struct DialectWriter *writer;              /* and how they write them */
 } DialectForm;
 
 const DialectForm *dialect_form(Dialect dialect);
@@ -59,6 +61,7 @@ bool        parts_fit(Dialect dialect, const Message *message);
 
 /* The forms, each in a file of its own. */
 extern const DialectForm dialect_openai, dialect_responses, dialect_anthropic, dialect_gemini;
+extern const struct PieceReader openai_pieces, responses_pieces, anthropic_pieces, gemini_pieces;
 extern const struct DialectWriter openai_writer, responses_writer, anthropic_writer, gemini_writer;
 
 #endif

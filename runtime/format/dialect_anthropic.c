@@ -27,5 +27,6 @@ const DialectForm dialect_anthropic = {
   .fits = fits,
   .check = check_anthropic,
   .repair = plan_anthropic,
+  .pieces = &anthropic_pieces,
   .writer = &anthropic_writer,
 };

@@ -13,5 +13,6 @@ const DialectForm dialect_gemini = {
   .system = "systemInstruction",
   .takes_object = true,
   .fits = fits,
+  .pieces = &gemini_pieces,
   .writer = &gemini_writer,
 };

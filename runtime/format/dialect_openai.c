@@ -20,5 +20,6 @@ const DialectForm dialect_openai = {
   .fits = fits,
   .check = check_openai,
   .repair = plan_openai,
+  .pieces = &openai_pieces,
   .writer = &openai_writer,
 };

@@ -21,5 +21,6 @@ const DialectForm dialect_responses = {
   .takes_string = true,
   .part_types = {"input_text", "output_text", "refusal", "input_image", "input_file", "input_audio"},
   .fits = fits,
+  .pieces = &responses_pieces,
   .writer = &responses_writer,
 };

@@ -4,10 +4,6 @@
 */
 #include "format/pieces.h"
 
-#include <assert.h>
-
-#include "format/convert.h"
-
 #define BIT(dialect) (1u << (dialect))
 
 static const char *const FIELD_NAMES[KEY_COUNT] = {
@@ -121,7 +117,7 @@ static const PartForm *find_form(Pieces *pieces, Text type) {
   unsigned known = 0;
   const PartForm *found = NULL;
   for (unsigned i = 0; i < DIALECT_COUNT; i++) {
-    const PartForm *form = dialect_form((Dialect)i)->writer->parts;
+    const PartForm *form = dialect_form((Dialect)i)->pieces->parts;
     if (dialect_has_part((Dialect)i, type)) known |= 1u << i;
     while (form->type != NULL && !text_is(type, form->type)) form++;
     if (found == NULL && form->type != NULL) found = form;
@@ -254,17 +250,13 @@ Status pieces_read(Pieces *pieces, Text raw) {
   pieces->role = ROLE_NONE;
   pieces->role_text = piece_string(&fields, KEY_ROLE);
   if (pieces->role_text.size > 0) role_parse(pieces->role_text, &pieces->role);
-  if (piece_is(&fields, KEY_PARTS, JSON_ARRAY)) {
-    pieces->dialects = BIT(DIALECT_GEMINI);
-    if (text_is(pieces->role_text, "model")) pieces->role = ROLE_ASSISTANT;
-    else if (pieces->role != ROLE_SYSTEM) pieces->role = ROLE_USER;
-    return gemini_read_parts(pieces, &fields);
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    const PieceReader *reader = dialect_form((Dialect)i)->pieces;
+    if (reader->owns == NULL || !reader->owns(&fields)) continue;
+    pieces->dialects = 1u << i;
+    return reader->read(pieces, &fields, raw);
   }
   pieces->dialects = DIALECTS_ALL & ~BIT(DIALECT_GEMINI);
-  if (pieces->role_text.size == 0) {
-    pieces->dialects = BIT(DIALECT_RESPONSES);
-    return responses_read_item(pieces, &fields, raw);
-  }
   if (pieces->role == ROLE_SYSTEM) pieces->dialects &= ~BIT(DIALECT_ANTHROPIC);
   return read_message(pieces, &fields);
 }

@@ -120,6 +120,15 @@ typedef struct PartForm {
   Status (*read)(Pieces *pieces, Piece *piece, const PieceFields *fields);
 } PartForm;
 
+/* How a dialect's messages are read. */
+typedef struct PieceReader {
+  const PartForm *parts;
+  /* For dialects whose messages are no {role, content}: true if the members are of such a message, and what adds its
+     pieces; `pieces` has the role as written. STATUS_MEMORY. NULL: its messages are. */
+  bool (*owns)(const PieceFields *fields);
+  Status (*read)(Pieces *pieces, const PieceFields *fields, Text raw);
+} PieceReader;
+
 Status part_read_text(Pieces *pieces, Piece *piece, const PieceFields *fields);
 Status part_read_refusal(Pieces *pieces, Piece *piece, const PieceFields *fields);
 

@@ -8,6 +8,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local memory = require "ebb.trim.memory"
 require "ebb.windows"      -- loaded on first use, as these are
+require "ebb.request"
 require "ebb.windows.act"
 require "ebb.windows.activity"
 require "ebb.windows.markup_read"
@@ -83,8 +84,11 @@ local path = os.tmpname()
 
 call("save", function(world) return world.chat:save(path) end)
 for _, dialect in ipairs { "openai", "responses", "anthropic", "gemini" } do
-  call("write " .. dialect, function(world) return world.chat:write(dialect, { shape = "body" }) end)
+  call("convert to " .. dialect, function(world)
+    return core.convert(world.chat, nil, { to = dialect, foreign = true })
+  end)
 end
+call("write", function(world) return world.chat:write("anthropic", { shape = "body" }) end)
 call("load", function() return ebb.load(path, { clock = clock }) end)
 call("parse", function() return ebb.parse(TEXT, { clock = clock }) end)
 call("parse, counted", function() return ebb.parse(TEXT, { clock = clock, counter = count }) end)

@@ -6,7 +6,7 @@ local anthropic = { messages = "messages", system = "system" }
 
 local text, scalar, object = settings.text, settings.scalar, settings.object
 
-local DEFAULT_MAX_TOKENS = "4096"        -- the API demands the member
+local USUAL_ANSWER = "4096"              -- tokens: the API demands the member
 
 local CHOICES = { auto = "auto", none = "none", any = "required", required = "any" }
 
@@ -16,12 +16,12 @@ local function read_tool(members)
     strict = scalar(members.strict) }
 end
 
-local function read_choice(value, found)
+local function read_choice(value, values)
   if not settings.is_object(value) then return end
   local members = settings.members(value)
   local kind, name = scalar(members.type), scalar(members.name)
-  found.choice = kind == "tool" and { name = name } or CHOICES[kind]
-  if scalar(members.disable_parallel_tool_use) == true then found.parallel = false end
+  values.choice = kind == "tool" and { name = name } or CHOICES[kind]
+  if scalar(members.disable_parallel_tool_use) == true then values.parallel = false end
 end
 
 anthropic.reads = {
@@ -34,14 +34,14 @@ anthropic.reads = {
 ---@return ebb.RequestSettings
 function anthropic.read(members, losses)
   local metadata = settings.is_object(members.metadata) and settings.members(members.metadata) or {}
-  local found = {
+  local values = {
     model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
     system = members.system and object { { "role", '"system"' }, { "content", members.system } },
     max_tokens = members.max_tokens, temperature = members.temperature, top_p = members.top_p, top_k = members.top_k,
     stop = settings.stops(members.stop_sequences), stream = scalar(members.stream), user = scalar(metadata.user_id),
   }
-  read_choice(members.tool_choice, found)
-  return found
+  read_choice(members.tool_choice, values)
+  return values
 end
 
 local function write_tool(tool)
@@ -49,9 +49,9 @@ local function write_tool(tool)
     { "input_schema", tool.parameters or '{"type":"object"}' }, { "strict", text(tool.strict) } }
 end
 
-local function write_choice(found)
-  local choice = found.choice
-  local off = found.parallel == false and "true" or nil
+local function write_choice(values)
+  local choice = values.choice
+  local off = values.parallel == false and "true" or nil
   if type(choice) == "table" then
     return object { { "type", '"tool"' }, { "name", text(choice.name) }, { "disable_parallel_tool_use", off } }
   end
@@ -60,20 +60,20 @@ local function write_choice(found)
     { "disable_parallel_tool_use", choice ~= "none" and off or nil } }
 end
 
----@param found ebb.RequestSettings
+---@param values ebb.RequestSettings
 ---@return { [1]: string, [2]: string? }[] members
-function anthropic.write(found)
+function anthropic.write(values)
   return {
-    { "model", text(found.model) },
-    { "max_tokens", found.max_tokens or DEFAULT_MAX_TOKENS },
-    { "tools", settings.list(found.tools, write_tool) },
-    { "tool_choice", found.tools and write_choice(found) },
-    { "temperature", found.temperature },
-    { "top_p", found.top_p },
-    { "top_k", found.top_k },
-    { "stop_sequences", settings.list(found.stop, text) },
-    { "stream", text(found.stream) },
-    { "metadata", found.user and object { { "user_id", text(found.user) } } },
+    { "model", text(values.model) },
+    { "max_tokens", values.max_tokens or USUAL_ANSWER },
+    { "tools", settings.list(values.tools, write_tool) },
+    { "tool_choice", values.tools and write_choice(values) },
+    { "temperature", values.temperature },
+    { "top_p", values.top_p },
+    { "top_k", values.top_k },
+    { "stop_sequences", settings.list(values.stop, text) },
+    { "stream", text(values.stream) },
+    { "metadata", values.user and object { { "user_id", text(values.user) } } },
   }
 end
 

@@ -97,26 +97,26 @@ local function write_choice(choice)
   } } }
 end
 
-local function write_generation(found)
-  local asks_json = found.json_answer or found.schema
+local function write_generation(values)
+  local asks_json = values.json_answer or values.schema
   local config = object {
-    { "maxOutputTokens", found.max_tokens }, { "temperature", found.temperature }, { "topP", found.top_p },
-    { "topK", found.top_k }, { "stopSequences", settings.list(found.stop, text) },
+    { "maxOutputTokens", values.max_tokens }, { "temperature", values.temperature }, { "topP", values.top_p },
+    { "topK", values.top_k }, { "stopSequences", settings.list(values.stop, text) },
     { "responseMimeType", asks_json and '"application/json"' or nil },
-    { "responseJsonSchema", found.schema and found.schema.json },
+    { "responseJsonSchema", values.schema and values.schema.json },
   }
   return config ~= "{}" and config or nil
 end
 
----@param found ebb.RequestSettings
+---@param values ebb.RequestSettings
 ---@return { [1]: string, [2]: string? }[] members
-function gemini.write(found)
-  local tools = settings.list(found.tools, write_tool)
+function gemini.write(values)
+  local tools = settings.list(values.tools, write_tool)
   return {
-    { "model", text(found.model) },
+    { "model", text(values.model) },
     { "tools", tools and "[" .. object { { "functionDeclarations", tools } } .. "]" },
-    { "toolConfig", found.tools and write_choice(found.choice) },
-    { "generationConfig", write_generation(found) },
+    { "toolConfig", values.tools and write_choice(values.choice) },
+    { "generationConfig", write_generation(values) },
   }
 end
 

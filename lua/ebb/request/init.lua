@@ -50,16 +50,16 @@ local function read_body(dialect, body, losses)
 end
 
 --- Reports what a target cannot say of the settings.
-local function lose_settings(form, found, losses)
+local function lose_settings(form, values, losses)
   for _, name in ipairs { "choice", "parallel", "max_tokens", "temperature", "top_p", "top_k", "stop", "stream", "user",
     "effort", "schema", "json_answer" } do
-    if found[name] ~= nil and not form.writes[name] then settings.lose_member(losses, NAMES[name]) end
+    if values[name] ~= nil and not form.writes[name] then settings.lose_member(losses, NAMES[name]) end
   end
 end
 
 --- A body of a dialect: system texts and settings around messages.
-local function write_body(form, found, messages, system)
-  local members, out = form.write(found), {}
+local function write_body(form, values, messages, system)
+  local members, out = form.write(values), {}
   local head = members[1]                                            -- the model comes first
   if head[2] then out[1] = head end
   if form.system and system then
@@ -117,13 +117,13 @@ end
 local function write_foreign(chat, dialect, source, options)
   local losses = {}
   local body = chat.shape == "body" and envelope_of(chat) or "{}"
-  local found = read_body(source, body, losses)
-  found.model = options.model or found.model
-  local messages, system, lost = convert(chat, dialect, options, found.system, false)
+  local values = read_body(source, body, losses)
+  values.model = options.model or values.model
+  local messages, system, lost = convert(chat, dialect, options, values.system, false)
   local form = FORMS[dialect]
-  lose_settings(form, found, losses)
+  lose_settings(form, values, losses)
   table.move(lost, 1, #lost, #losses + 1, losses)
-  return write_body(form, found, messages, system) .. "\n", losses
+  return write_body(form, values, messages, system) .. "\n", losses
 end
 
 local function write_own(chat, dialect, options)
@@ -134,8 +134,8 @@ local function write_own(chat, dialect, options)
   local values = { [form.messages] = messages }
   if options.model then values.model = core.json.encode(options.model) end
   if system then
-    local found = before and form.read({ [form.system] = before }, {}).system
-    if found then messages, system, losses = convert(chat, dialect, options, found, false) end
+    local own = before and form.read({ [form.system] = before }, {}).system
+    if own then messages, system, losses = convert(chat, dialect, options, own, false) end
     values[form.messages] = messages
     values[form.system] = form.system == "system" and system or settings.object { { "parts", system } }
   end

@@ -24,13 +24,13 @@ local function read_choice(value)
   return settings.is_object(inner) and { name = scalar(settings.members(inner).name) } or nil
 end
 
-local function read_format(value, found)
+local function read_format(value, values)
   if not settings.is_object(value) then return end
   local members = settings.members(value)
-  found.json_answer = scalar(members.type) == "json_object" or nil
+  values.json_answer = scalar(members.type) == "json_object" or nil
   if not settings.is_object(members.json_schema) then return end
   local schema = settings.members(members.json_schema)
-  found.schema = { name = scalar(schema.name), json = schema.schema, strict = scalar(schema.strict) }
+  values.schema = { name = scalar(schema.name), json = schema.schema, strict = scalar(schema.strict) }
 end
 
 openai.reads = {
@@ -43,15 +43,15 @@ openai.reads = {
 ---@param losses ebb.Losses
 ---@return ebb.RequestSettings
 function openai.read(members, losses)
-  local found = {
+  local values = {
     model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
     choice = read_choice(members.tool_choice), parallel = scalar(members.parallel_tool_calls),
     max_tokens = members.max_completion_tokens or members.max_tokens, temperature = members.temperature,
     top_p = members.top_p, stop = settings.stops(members.stop), stream = scalar(members.stream),
     user = scalar(members.user), effort = scalar(members.reasoning_effort),
   }
-  read_format(members.response_format, found)
-  return found
+  read_format(members.response_format, values)
+  return values
 end
 
 local function write_tool(tool)
@@ -68,9 +68,9 @@ local function write_choice(choice)
   return object { { "type", '"function"' }, { "function", object { { "name", text(choice.name) } } } }
 end
 
-local function write_format(found)
-  if found.json_answer then return '{"type":"json_object"}' end
-  local schema = found.schema
+local function write_format(values)
+  if values.json_answer then return '{"type":"json_object"}' end
+  local schema = values.schema
   return schema and object {
     { "type", '"json_schema"' },
     { "json_schema", object { { "name", text(schema.name or "answer") }, { "schema", schema.json },
@@ -78,22 +78,22 @@ local function write_format(found)
   }
 end
 
----@param found ebb.RequestSettings
+---@param values ebb.RequestSettings
 ---@return { [1]: string, [2]: string? }[] members
-function openai.write(found)
+function openai.write(values)
   return {
-    { "model", text(found.model) },
-    { "tools", settings.list(found.tools, write_tool) },
-    { "tool_choice", found.tools and write_choice(found.choice) },
-    { "parallel_tool_calls", found.tools and text(found.parallel) },
-    { "max_completion_tokens", found.max_tokens },
-    { "temperature", found.temperature },
-    { "top_p", found.top_p },
-    { "stop", settings.list(found.stop, text) },
-    { "stream", text(found.stream) },
-    { "user", text(found.user) },
-    { "reasoning_effort", text(found.effort) },
-    { "response_format", write_format(found) },
+    { "model", text(values.model) },
+    { "tools", settings.list(values.tools, write_tool) },
+    { "tool_choice", values.tools and write_choice(values.choice) },
+    { "parallel_tool_calls", values.tools and text(values.parallel) },
+    { "max_completion_tokens", values.max_tokens },
+    { "temperature", values.temperature },
+    { "top_p", values.top_p },
+    { "stop", settings.list(values.stop, text) },
+    { "stream", text(values.stream) },
+    { "user", text(values.user) },
+    { "reasoning_effort", text(values.effort) },
+    { "response_format", write_format(values) },
   }
 end
 

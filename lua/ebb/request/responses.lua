@@ -21,13 +21,13 @@ local function read_choice(value)
   return name and { name = name } or nil
 end
 
-local function read_format(value, found)
+local function read_format(value, values)
   local format = settings.is_object(value) and settings.members(value).format
   if not settings.is_object(format) then return end
   local members = settings.members(format)
-  found.json_answer = scalar(members.type) == "json_object" or nil
+  values.json_answer = scalar(members.type) == "json_object" or nil
   if members.schema then
-    found.schema = { name = scalar(members.name), json = members.schema, strict = scalar(members.strict) }
+    values.schema = { name = scalar(members.name), json = members.schema, strict = scalar(members.strict) }
   end
 end
 
@@ -41,15 +41,15 @@ responses.reads = {
 ---@return ebb.RequestSettings
 function responses.read(members, losses)
   local reasoning = settings.is_object(members.reasoning) and settings.members(members.reasoning) or {}
-  local found = {
+  local values = {
     model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
     system = members.instructions and object { { "role", '"system"' }, { "content", members.instructions } },
     choice = read_choice(members.tool_choice), parallel = scalar(members.parallel_tool_calls),
     max_tokens = members.max_output_tokens, temperature = members.temperature, top_p = members.top_p,
     stream = scalar(members.stream), user = scalar(members.user), effort = scalar(reasoning.effort),
   }
-  read_format(members.text, found)
-  return found
+  read_format(members.text, values)
+  return values
 end
 
 local function write_tool(tool)
@@ -60,32 +60,32 @@ local function write_tool(tool)
   }
 end
 
-local function write_format(found)
-  if found.json_answer then return '{"format":{"type":"json_object"}}' end
-  local schema = found.schema
+local function write_format(values)
+  if values.json_answer then return '{"format":{"type":"json_object"}}' end
+  local schema = values.schema
   return schema and object { { "format", object {
     { "type", '"json_schema"' }, { "name", text(schema.name or "answer") }, { "schema", schema.json },
     { "strict", text(schema.strict) },
   } } }
 end
 
----@param found ebb.RequestSettings
+---@param values ebb.RequestSettings
 ---@return { [1]: string, [2]: string? }[] members
-function responses.write(found)
-  local choice = found.choice
+function responses.write(values)
+  local choice = values.choice
   return {
-    { "model", text(found.model) },
-    { "tools", settings.list(found.tools, write_tool) },
-    { "tool_choice", found.tools and (type(choice) == "table"
+    { "model", text(values.model) },
+    { "tools", settings.list(values.tools, write_tool) },
+    { "tool_choice", values.tools and (type(choice) == "table"
       and object { { "type", '"function"' }, { "name", text(choice.name) } } or text(choice)) },
-    { "parallel_tool_calls", found.tools and text(found.parallel) },
-    { "max_output_tokens", found.max_tokens },
-    { "temperature", found.temperature },
-    { "top_p", found.top_p },
-    { "stream", text(found.stream) },
-    { "user", text(found.user) },
-    { "reasoning", found.effort and object { { "effort", text(found.effort) } } },
-    { "text", write_format(found) },
+    { "parallel_tool_calls", values.tools and text(values.parallel) },
+    { "max_output_tokens", values.max_tokens },
+    { "temperature", values.temperature },
+    { "top_p", values.top_p },
+    { "stream", text(values.stream) },
+    { "user", text(values.user) },
+    { "reasoning", values.effort and object { { "effort", text(values.effort) } } },
+    { "text", write_format(values) },
   }
 end
 

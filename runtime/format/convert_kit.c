@@ -1,0 +1,211 @@
+/*
+** What the dialects' files share across messages: the open message, the pieces that wait
+** for its end, ids of calls, and texts that are put together.
+*/
+#include <assert.h>
+#include <string.h>
+
+#include "base/hex.h"
+#include "format/convert.h"
+
+/* ---- the open message ---- */
+
+void convert_begin(Convert *convert) {
+  if (convert->options->lines && convert->written > 0) json_out_line(convert->out);
+  convert->written++;
+}
+
+/* What ends may be of an earlier message. */
+void convert_close(Convert *convert) {
+  uint32_t index = convert->index;
+  if (convert->status == STATUS_OK) convert->writer->close(convert);
+  convert->index = index;
+}
+
+void convert_hold(Convert *convert, const Piece *piece) {
+  const Memory *memory = &convert->pieces.memory;
+  Piece *grown = memory_grow(memory, convert->held, &convert->held_room, convert->held_count, sizeof *grown);
+  if (grown == NULL) {
+    convert_fail(convert, STATUS_MEMORY);
+    return;
+  }
+  convert->held = grown;
+  grown[convert->held_count] = *piece;
+  grown[convert->held_count++].index = convert->index;
+}
+
+const Piece *convert_held(Convert *convert, uint32_t number) {
+  assert(number < convert->held_count);
+  convert->index = convert->held[number].index;
+  return &convert->held[number];
+}
+
+/* ---- ids of calls ---- */
+
+static bool is_valid_id(const DialectWriter *writer, Text id) {
+  if (id.size == 0 || id.escaped || id.size > writer->id_max) return false;
+  for (size_t i = 0; i < id.size && !writer->any_character; i++) {
+    char c = id.bytes[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !(c >= '0' && c <= '9') && c != '_' && c != '-') return false;
+  }
+  return true;
+}
+
+static bool is_used(const Convert *convert, Text id) {
+  return map_find(&convert->used, hash_text(id, &convert->calls.key)) != NULL;
+}
+
+/* Makes the id of the n-th call with an id that is not valid or in use: equal conversations get equal ids. */
+static Text make_id(const Convert *convert, Text id, uint64_t n, char room[24]) {
+  static const HashKey FIXED = {{0, 0}};
+  uint64_t hash = hash_text(id, &FIXED) + n * UINT64_C(0x9e3779b97f4a7c15);
+  Text made = {.bytes = room, .size = 21};
+  memcpy(room, "call_", 5);
+  do {
+    unsigned char bytes[8];
+    for (uint32_t i = 0; i < 8; i++) bytes[i] = (unsigned char)(hash >> (56 - 8 * i));
+    hex_write(room + 5, bytes, sizeof bytes);
+    hash++;
+  } while (is_used(convert, made));
+  return made;
+}
+
+/* Counts the calls with an id: 0 for the first. */
+static uint64_t count_id(Convert *convert, Text id) {
+  uint64_t hash = hash_text(id, &convert->calls.key), *count = map_find(&convert->used, hash);
+  uint64_t before = count == NULL ? 0 : *count;
+  convert_fail(convert, map_put(&convert->used, hash, before + 1));
+  return before;
+}
+
+/* The id of a call whose results have no other key is its name. */
+static Text key_of(const Piece *piece) { return piece->id.size > 0 ? piece->id : piece->name; }
+
+/* Starts the ids of another step: results come directly behind the calls of their step. */
+static void next_step(Convert *convert) {
+  if (!convert->answered) return;
+  calls_reset(&convert->calls);
+  convert->answered = false;
+}
+
+static Text note_id(Convert *convert, const Piece *call) {
+  char room[24];
+  const DialectWriter *writer = convert->writer;
+  uint64_t before = count_id(convert, key_of(call));
+  bool kept = is_valid_id(writer, call->id) && !(writer->unique_ids && before > 0);
+  Text id = kept ? call->id : make_id(convert, key_of(call), before, room);
+  if (!kept && call->id.size > 0) convert_lose(convert, CHANGE_ID, call->id);
+  size_t at = convert->ids.size;
+  Status status = kept ? STATUS_OK : map_put(&convert->used, hash_text(id, &convert->calls.key), 1);
+  if (status == STATUS_OK) status = buffer_add(&convert->ids, id.bytes, id.size);
+  if (status == STATUS_OK && convert->ids.size > UINT32_MAX) status = STATUS_LIMIT;
+  convert_fail(convert, status);
+  return text_plain(convert->ids.bytes + at, status == STATUS_OK ? id.size : 0);
+}
+
+Text convert_call(Convert *convert, const Piece *call) {
+  next_step(convert);
+  uint32_t index = convert->calls.count;
+  const Memory *memory = &convert->pieces.memory;
+  CallNames *grown = memory_grow(memory, convert->names, &convert->names_room, index, sizeof *grown);
+  if (grown != NULL) convert->names = grown;
+  convert_fail(convert, grown == NULL ? STATUS_MEMORY : calls_open(&convert->calls, key_of(call)));
+  if (convert->status != STATUS_OK) return text_plain("", 0);
+  Text id = note_id(convert, call);
+  convert->names[index] = (CallNames){.name = call->name, .at = (uint32_t)(convert->ids.size - id.size),
+                                      .size = (uint32_t)id.size};
+  return id;
+}
+
+Text convert_result(Convert *convert, const Piece *result, Text *name) {
+  uint32_t call = 0;
+  convert->answered = true;
+  Text key = key_of(result);
+  *name = result->name;
+  if (calls_answer(&convert->calls, key, &call) != ANSWER_FITS) return key;
+  assert(call < convert->calls.count);
+  *name = convert->names[call].name;
+  return text_plain(convert->ids.bytes + convert->names[call].at, convert->names[call].size);
+}
+
+/* ---- texts ---- */
+
+static bool is_blank(Text text) {
+  for (size_t i = 0; i < text.size; i++) {
+    if (!strchr(" \t\r\n", text.bytes[i])) return false;
+  }
+  return true;
+}
+
+static bool is_object(Text json) {
+  Json cursor;
+  JsonValue value;
+  json_open(&cursor, json.bytes, json.size);
+  return json_value(&cursor, &value) && value.kind == JSON_OBJECT && json_end(&cursor);
+}
+
+bool convert_is_object(Convert *convert, Text *text) {
+  if (text->escaped) {
+    buffer_reset(&convert->scratch);
+    convert_fail(convert, text_decode(*text, &convert->scratch));
+    *text = text_plain(convert->scratch.bytes, convert->scratch.size);
+  }
+  return is_object(*text);
+}
+
+Text convert_arguments_object(Convert *convert, const Piece *call) {
+  Buffer *scratch = &convert->scratch;
+  Text arguments = call->arguments;
+  bool object = convert_is_object(convert, &arguments);
+  if (is_blank(arguments)) return text_plain("{}", 2);
+  if (!call->is_custom && object) return arguments;
+  if (!call->is_custom) convert_lose(convert, CHANGE_ARGUMENTS, key_of(call));
+  buffer_reset(scratch);
+  Status status = buffer_add_string(scratch, "{\"input\":");
+  if (status == STATUS_OK && !call->is_object) status = buffer_add(scratch, "\"", 1);
+  if (status == STATUS_OK && call->is_object) status = buffer_add(scratch, call->arguments.bytes, call->arguments.size);
+  if (status == STATUS_OK && !call->is_object) status = text_escape(call->arguments, scratch);
+  if (status == STATUS_OK) status = buffer_add_string(scratch, call->is_object ? "}" : "\"}");
+  convert_fail(convert, status);
+  return status == STATUS_OK ? text_plain(scratch->bytes, scratch->size) : text_plain("{}", 2);
+}
+
+void convert_arguments_text(Convert *convert, const Piece *call) {
+  if (call->is_custom) json_out_text(convert->out, convert_arguments_object(convert, call));
+  else json_out_text(convert->out, call->arguments.size > 0 ? call->arguments : text_plain("{}", 2));
+}
+
+bool convert_has_media(const Pieces *pieces, uint32_t result) {
+  for (uint32_t i = result + 1; i < pieces->count && pieces->list[i].nested; i++) {
+    if (pieces->list[i].kind == PIECE_MEDIA) return true;
+  }
+  return false;
+}
+
+Text convert_result_text(Convert *convert, const Pieces *pieces, uint32_t result) {
+  const Piece *first = &pieces->list[result];
+  Buffer *scratch = &convert->scratch;
+  uint32_t texts = 0;
+  if (first->text.size > 0) return first->text;
+  buffer_reset(scratch);
+  for (uint32_t i = result + 1; i < pieces->count && pieces->list[i].nested; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->kind != PIECE_TEXT) continue;
+    if (texts++ > 0) convert_fail(convert, buffer_add(scratch, "\n", 1));
+    convert_fail(convert, text_decode(piece->text, scratch));
+  }
+  return text_plain(scratch->bytes, scratch->size);
+}
+
+Text convert_data_uri(Convert *convert, const Media *media) {
+  Buffer *scratch = &convert->scratch;
+  buffer_reset(scratch);
+  Status status = buffer_add_string(scratch, "data:");
+  Text type = media->type.size > 0 ? media->type : text_of("application/octet-stream");
+  if (status == STATUS_OK) status = text_decode(type, scratch);
+  if (status == STATUS_OK) status = buffer_add_string(scratch, ";base64,");
+  if (status == STATUS_OK) status = text_decode(media->data, scratch);
+  convert_fail(convert, status);
+  return text_plain(scratch->bytes, scratch->size);
+}
