@@ -46,7 +46,7 @@ _ebb() {
                 ;;
             convert)
                 cmd="convert"
-                opts="$opts --to --shape --strict --keep-extra -o --output --model --encoding --max-message --max-file --role-map --lenient -h --help"
+                opts="$opts --to --shape --strict --keep-extra -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             inspect)
@@ -627,6 +627,18 @@ _ebb() {
                     return 0
                     ;;
                 --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

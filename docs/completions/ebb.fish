@@ -275,9 +275,12 @@ complete -c ebb -n '__fish_ebb_seen_command convert' -s o -l output -r -d 'Write
 complete -c ebb -n '__fish_ebb_seen_command convert' -l model -r -d 'Count as for this model'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, utf16_2_5'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l max-message -r -d 'Size limit of a message (default 16M)'
-complete -c ebb -n '__fish_ebb_seen_command convert' -l max-file -r -d 'Size limit of an array or body (default 256M)'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l max-file -r -d 'Size limit of an array or body (default 256M), or a line that is one (64M)'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command convert' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command inspect' -s o -l output -r -d 'Write to this file instead of standard output'
