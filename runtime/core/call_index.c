@@ -86,17 +86,13 @@ static uint32_t top(CallIndex *index, uint64_t hash) {
 
 /* ---- results ---- */
 
-static Text id_of(const Store *store, const IndexedResult *result) {
-  const Message *message = store_message(store, result->id);
-  return message_text(message, message_result(message, result->result).id);
-}
-
 /* Finds the call of a result among those of a message of the window. */
 static void resolve(CallIndex *index, const Store *store, IndexedResult *result, uint32_t first_call) {
   CallLink link = store_answers(store, result->id, result->result);
   uint32_t call;
   assert(result->call == NONE);
-  if (!store_call(store, index->calls[first_call].link.message, link, id_of(store, result), &call)) return;
+  MessageId caller = index->calls[first_call].link.message;
+  if (!store_call(store, caller, link, result->id, result->result, &call)) return;
   assert(first_call + call < index->call_count);
   result->call = first_call + call;
   index->calls[result->call].answers++;
@@ -159,7 +155,7 @@ static Status add_calls(CallIndex *index, const Store *store, MessageId id, int6
       memory_grow(&index->memory, index->calls, &index->call_room, index->call_count, sizeof *grown);
     if (grown == NULL) return STATUS_MEMORY;
     index->calls = grown;
-    grown[index->call_count++] = (IndexedCall){.link = {.message = id, .call = i}, .order = order + i};
+    grown[index->call_count++] = (IndexedCall){.link = {.message = id, .call = i}, .order = order + count - i};
   }
   Status status = map_put(&index->first_call, origin, first);
   for (uint32_t at = newest(&index->answers, origin); at != NONE; at = index->results[at].next) {
@@ -212,10 +208,8 @@ static Status start(CallIndex *index, const Sequence *list, uint32_t position, b
 }
 
 Status call_index_find(CallIndex *index, const Sequence *list, uint32_t position, bool replaces, MessageId id,
-                       uint32_t result, CallLink *link) {
-  const Store *store = sequence_store(list);
-  const Message *message = store_message(store, id);
-  uint64_t hash = hash_text(message_text(message, message_result(message, result).id), store_hash_key(store));
+                       uint32_t result, Text key, CallLink *link) {
+  uint64_t hash = hash_text(key, store_hash_key(sequence_store(list)));
   Status status = index->started ? STATUS_OK : start(index, list, position, replaces, id, result);
   assert(index->end <= position);
   if (status == STATUS_OK) status = look_ahead(index, list, position);

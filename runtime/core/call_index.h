@@ -2,7 +2,8 @@
 ** Call index: finds the calls that results of new messages answer, in a list under edit.
 **
 ** A result answers the nearest call of its id before it that no visible result answers
-** yet. The index holds the calls of a window of the list, one heap of open calls per id:
+** yet, of calls in one message the first. The index holds the calls of a window of the
+** list, one heap of open calls per id:
 **
 **     list     0 1 2 3 4 5 6 7 8 9        results up to here may answer
 **                    |     |   |          calls of the window
@@ -40,11 +41,11 @@ typedef struct CallIndex {
 void   call_index_init(CallIndex *index, Memory memory);
 void   call_index_free(CallIndex *index);
 
-/* Finds the call for result `result` of message `id`, which will stand at `position`;
-   link->message 0: none. `replaces`: it replaces the message there. The earlier results of
-   the message must have their links. STATUS_MEMORY, as all below. */
+/* Finds the call with this key for result `result` of message `id`, which will stand at
+   `position`; link->message 0: none. `replaces`: it replaces the message there. The earlier
+   results of the message must have their links. STATUS_MEMORY, as all below. */
 Status call_index_find(CallIndex *index, const Sequence *list, uint32_t position, bool replaces, MessageId id,
-                       uint32_t result, CallLink *link);
+                       uint32_t result, Text key, CallLink *link);
 
 /* The edits of the list; without effect before the first search. */
 

@@ -10,8 +10,7 @@ CallLinks call_links_of(const Store *store, const Sequence *list) {
 bool call_links_answers(const CallLinks *links, MessageId id, uint32_t result, MessageId caller, uint32_t *call) {
   CallLink link = store_answers(links->store, id, result);
   if (link.message == 0 || store_origin(links->store, link.message) != store_origin(links->store, caller)) return false;
-  const Message *message = store_message(links->store, id);
-  return store_call(links->store, caller, link, message_text(message, message_result(message, result).id), call);
+  return store_call(links->store, caller, link, id, result, call);
 }
 
 uint32_t call_links_caller(const CallLinks *links, uint32_t position) {
@@ -43,6 +42,43 @@ uint32_t call_links_next_result(const CallLinks *links, uint32_t caller, uint32_
     }
   }
   return links->count;
+}
+
+/* Removes from `open`, a bit per call of `caller`, the calls that the first `count` results of a message answer. */
+static uint64_t without_answers(const Store *store, MessageId id, uint32_t count, MessageId caller, uint64_t open) {
+  for (uint32_t i = 0; i < count; i++) {
+    CallLink link = store_answers(store, id, i);
+    uint32_t call;
+    if (link.message == 0 || store_origin(store, link.message) != store_origin(store, caller)) continue;
+    if (store_call(store, caller, link, id, i, &call)) open &= ~((uint64_t)1 << call);
+  }
+  return open;
+}
+
+CallLink call_links_named(const Store *store, const Sequence *list, uint32_t position, MessageId id, uint32_t result) {
+  const CallLink none = {0, 0};
+  const Message *message = store_message(store, id);
+  uint32_t from = position, calls = 0;
+  while (calls == 0) {
+    if (from == 0 || position - from == CALLS_NAMED_MAX) return none;
+    const Message *earlier = store_message(store, sequence_at(list, --from));
+    calls = message_call_count(earlier);
+    uint32_t results = message_result_count(earlier);
+    if (calls > STORE_CALLS_MAX || results > STORE_CALLS_MAX || calls + results == 0) return none;
+  }
+  if (result >= STORE_CALLS_MAX) return none;
+  MessageId caller = sequence_at(list, from);
+  uint64_t open = UINT64_MAX;
+  for (uint32_t at = from + 1; at < position; at++) {
+    MessageId there = sequence_at(list, at);
+    open = without_answers(store, there, message_result_count(store_message(store, there)), caller, open);
+  }
+  open = without_answers(store, id, result, caller, open);
+  for (uint32_t i = 0; i < calls; i++) {
+    bool fits = (open >> i & 1) && message_may_answer(message, result, store_message(store, caller), i);
+    if (fits) return (CallLink){.message = caller, .call = i};
+  }
+  return none;
 }
 
 bool call_links_is_open(const CallLinks *links, uint32_t position) {

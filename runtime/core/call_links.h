@@ -32,6 +32,11 @@ bool     call_links_answers(const CallLinks *links, MessageId id, uint32_t resul
 uint32_t call_links_caller(const CallLinks *links, uint32_t position);
 /* Next position after `from` whose message answers the one at `caller`, or the count. Start with from = caller. */
 uint32_t call_links_next_result(const CallLinks *links, uint32_t caller, uint32_t from);
+/* The open call with the name of result `result` of message `id`, which has no id, before `position`;
+   message 0: none. Only the nearest message with calls counts, and results alone may stand
+   between: at most CALLS_NAMED_MAX messages, of at most STORE_CALLS_MAX calls and results each. */
+CallLink call_links_named(const Store *store, const Sequence *list, uint32_t position, MessageId id, uint32_t result);
+#define CALLS_NAMED_MAX 16
 /* True if a call of the message at `position` has no visible result. At most STORE_CALLS_MAX calls. */
 bool     call_links_is_open(const CallLinks *links, uint32_t position);
 

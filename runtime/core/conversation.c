@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/call_links.h"
 
 /* The heading that the seed's own projects use. */
 #define SEED_HEADING "可用工具:"
@@ -229,18 +230,36 @@ static bool shows_all(const Place *place, MessageId id) {
          sequence_is_ranked(place->list) && sequence_sum(place->list).moved == 0;
 }
 
+/* Finds the nearest open call with this key; link->message 0: none. `all`: shows_all. */
+static Status find_call(const Store *store, const Place *place, bool all, MessageId id, uint32_t result, Text key,
+                        CallLink *link) {
+  *link = all ? store_waiting(store, key, id) : (CallLink){0, 0};
+  if (link->message != 0 || (all && store_indexed(store) == 0)) return STATUS_OK;
+  return call_index_find(place->calls, place->list, place->position, place->replaced != 0, id, result, key, link);
+}
+
+/* Finds the call that a result answers. A result without an id may answer a call with one, and one
+   with an id a call without: of the same name. */
+static Status find_answered(const Store *store, const Place *place, bool all, MessageId id, uint32_t result,
+                            CallLink *link) {
+  const Message *message = store_message(store, id);
+  Result answer = message_result(message, result);
+  *link = (CallLink){0, 0};
+  if (answer.id.at == 0) *link = call_links_named(store, place->list, place->position, id, result);
+  if (link->message != 0) return STATUS_OK;
+  Status status = find_call(store, place, all, id, result, message_result_key(message, result), link);
+  bool missed = status == STATUS_OK && link->message == 0 && answer.id.at != 0 && answer.name.at != 0;
+  return missed ? find_call(store, place, all, id, result, message_text(message, answer.name), link) : status;
+}
+
 static Status link_results(Conversation *conversation, const Place *place, MessageId id) {
   Store *store = conversation->store;
-  const Message *message = conversation_message(conversation, id);
+  uint32_t count = message_result_count(conversation_message(conversation, id));
   bool all = shows_all(place, id);
   Status status = STATUS_OK;
-  for (uint32_t i = 0; i < message_result_count(message) && status == STATUS_OK; i++) {
-    Text key = message_text(message, message_result(message, i).id);
-    CallLink link = all ? store_waiting(store, key, id) : (CallLink){0, 0};
-    bool missed = link.message == 0 && (!all || store_indexed(store) > 0);
-    if (missed) {
-      status = call_index_find(place->calls, place->list, place->position, place->replaced != 0, id, i, &link);
-    }
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+    CallLink link;
+    status = find_answered(store, place, all, id, i, &link);
     if (status != STATUS_OK) return status;
     assert(link.message < id);
     store_link(store, id, i, link);
@@ -252,7 +271,7 @@ static Status link_results(Conversation *conversation, const Place *place, Messa
 static bool have_equal_results(const Message *a, const Message *b) {
   if (message_result_count(a) != message_result_count(b)) return false;
   for (uint32_t i = 0; i < message_result_count(a); i++) {
-    if (!text_equal(message_text(a, message_result(a, i).id), message_text(b, message_result(b, i).id))) return false;
+    if (!text_equal(message_result_key(a, i), message_result_key(b, i))) return false;
   }
   return true;
 }

@@ -92,8 +92,11 @@ static void add_image(Tally *tally, const Message *message, Part part) {
 static void add_part(Tally *tally, const Message *message, Part part) {
   switch ((PartKind)part.kind) {
   case PART_IMAGE: add_image(tally, message, part); return;
-  case PART_TEXT:
   case PART_REASONING:
+    tally->guessed |= part.sealed;
+    add_span(tally, message, part.text);
+    return;
+  case PART_TEXT:
   case PART_TOOL_RESULT: add_span(tally, message, part.text); return;
   case PART_TOOL_USE: return;     /* counted as a call */
   case PART_FILE:
@@ -102,7 +105,7 @@ static void add_part(Tally *tally, const Message *message, Part part) {
   case PART_OTHER: break;
   }
   tally->guessed = true;          /* providers' costs of these do not depend on the bytes alone */
-  add_span(tally, message, part.text.at != 0 ? part.text : part.value);
+  tally_text(tally, message_text(message, part.text.at != 0 ? part.text : part.value));
 }
 
 static void add_field(Tally *tally, const Message *message, MessageField field) {

@@ -238,8 +238,8 @@ static bool same_frame(const Message *a, const Message *b) {
     if (!same_key(a, b, i)) return false;
   }
   for (uint32_t i = 0; i < message_result_count(a); i++) {
-    Text key = message_text(a, message_result(a, i).id);
-    if (!text_equal(key, message_text(b, message_result(b, i).id))) return false;
+    Text key = message_result_key(a, i);
+    if (!text_equal(key, message_result_key(b, i))) return false;
   }
   return true;
 }

@@ -56,6 +56,7 @@ static Search search_start(const Conversation *conversation, const Sequence *lis
 
 bool evict_oldest_can_search(const Conversation *conversation, const Sequence *list) {
   if (!sequence_is_ranked(list) || sequence_sum(list).turns == 0 || sequence_sum(list).windows > 0) return false;
+  if (store_fragments(conversation_store(conversation)) > 0) return false;
   if (marks_size(conversation_marks(conversation), text_of(MARK_PINNED)) > PINNED_MAX) return false;
   uint32_t insertions = store_insertions(conversation_store(conversation));
   if (min_u32(insertions, sequence_sum(list).moved) > INSERTIONS_MAX) return false;

@@ -8,7 +8,7 @@
 **     0 . . . . . . . . . . . . | . . . . cut . . . | . . . . . . . n
 **     all without a hold go      unit by unit         stays
 **
-** Other lists (no user message, thousands of pins) are cut by units and slots, in
+** Other lists (no user message, thousands of pins, replies in fragments) are cut by units and slots, in
 ** draft_edit.c. Both ways choose the same messages.
 */
 #ifndef EBB_CORE_EVICT_OLDEST_H

@@ -108,6 +108,23 @@ Result message_result(const Message *message, uint32_t index) {
   return details_results(message->details)[index].result;
 }
 
+Text message_result_key(const Message *message, uint32_t index) {
+  Result result = message_result(message, index);
+  return message_text(message, result.id.at != 0 ? result.id : result.name);
+}
+
+bool message_may_answer(const Message *message, uint32_t result, const Message *caller, uint32_t call) {
+  Result answer = message_result(message, result);
+  Call question = message_call(caller, call);
+  if (text_equal(message_result_key(message, result), message_call_key(caller, call))) return true;
+  if (answer.name.at == 0 || (answer.id.at != 0 && question.id.at != 0)) return false;
+  return text_equal(message_text(message, answer.name), message_text(caller, question.name));
+}
+
+bool message_is_fragment(const Message *message) {
+  return message_form(message) == FORM_ITEM && message_role(message) == ROLE_ASSISTANT;
+}
+
 bool message_starts_turn(const Message *message) { return message->starts_turn; }
 
 bool message_next_text(const Message *message, uint32_t *at, Text *text) {

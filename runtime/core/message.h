@@ -51,7 +51,7 @@ typedef enum PartKind {
    "reasoning", "other"; static. */
 const char *part_kind_name(PartKind kind);
 
-/* A range of a message's bytes. No value starts at the first byte, so `at` 0 means absent. */
+/* A range of a message's bytes. `at` 0 means absent: only the message itself starts there. */
 typedef struct Span {
   uint32_t at;
   uint32_t size : 31;
@@ -61,11 +61,13 @@ typedef struct Span {
 /* One content part. A tool result whose content is itself a list is followed by
    the parts of that list, marked nested. */
 typedef struct Part {
-  Span value;          /* the whole part, as JSON */
+  Span value;          /* the whole part, as JSON; at 0: the whole message, an item */
   Span text;           /* text, reasoning, refusal, a tool result's string; an image's URL or base64 */
   uint8_t kind;        /* PartKind */
   bool nested;
-  bool low;            /* an image of detail "low" */
+  bool low : 1;        /* an image of detail "low" */
+  bool unknown : 1;    /* the reader does not know its type; PART_OTHER */
+  bool sealed : 1;     /* reasoning that the model reads, but nobody else: its tokens are a guess */
 } Part;
 
 /* A tool call: of `tool_calls`, `function_call` or a tool use part. */
@@ -75,10 +77,11 @@ typedef struct Call {
   Span arguments;      /* the string's inside, or the input object as JSON */
 } Call;
 
-/* A tool result: the id of the call that it answers; for the legacy function role, the
-   function's name. */
+/* A tool result: the id of the call that it answers, or the name of the call's function, or
+   both. */
 typedef struct Result {
-  Span id;
+  Span id;             /* absent if the result has only a name */
+  Span name;           /* absent if calls are found by their ids alone */
 } Result;
 
 /* Fields that most messages lack. */
@@ -129,7 +132,15 @@ Call        message_call(const Message *message, uint32_t index);     /* index <
 Text        message_call_key(const Message *message, uint32_t index);
 uint32_t    message_result_count(const Message *message);
 Result      message_result(const Message *message, uint32_t index);   /* index < count */
+/* The key by which a result names its call: its id, or its name. */
+Text        message_result_key(const Message *message, uint32_t index);
+/* True if a result of `message` may answer a call of `caller`: both have the same key; or the
+   same name, and one of them has no id. */
+bool        message_may_answer(const Message *message, uint32_t result, const Message *caller, uint32_t call);
 
+/* True for an item that is part of a model's reply, such as a call: it belongs with the
+   assistant messages beside it. */
+bool        message_is_fragment(const Message *message);
 /* True for a user message that is more than tool results: it starts a turn. */
 bool        message_starts_turn(const Message *message);
 

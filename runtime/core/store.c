@@ -79,6 +79,7 @@ Status store_fork(Store *store, Store **result) {
   fork->span = store->span;
   fork->rank_count = store->rank_count;
   fork->guesses = store->guesses;
+  fork->fragments = store->fragments;
   fork->moved = store->moved;
   store->forked = store_mark(store);
   *result = fork;
@@ -203,16 +204,16 @@ Status store_reserve(Store *store, bool timed, void **message, void **time) {
   return status == STATUS_OK && timed ? pages_own(&store->times, store->count, time) : status;
 }
 
-/* Makes the calls of the newest message wait. After a failure the details list only the calls
-   that wait, and no results, so that store_rewind undoes the rest. */
+/* Makes the calls of the newest message wait, the first one on top of its stack. After a failure none
+   waits, and the details list no calls and no results, so that store_rewind undoes the rest. */
 Status store_push_calls(Store *store, Details *details) {
   uint32_t count = details == NULL ? 0 : details->call_count;
   if (details != NULL && max_u32(count, details->result_count) > STORE_CALLS_MAX) store->span = UINT32_MAX;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = count; i-- > 0;) {
     Status status = store_push_call(store, (CallLink){.message = store->count, .call = i});
     if (status == STATUS_OK) continue;
-    details->call_count = i;
-    details->result_count = 0;
+    while (++i < count) store_pop_call(store, (CallLink){.message = store->count, .call = i});
+    details->call_count = details->result_count = 0;
     return status;
   }
   return STATUS_OK;
@@ -247,6 +248,7 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
     .content_size = shape->content.size, .content_escaped = shape->content.escaped};
   if (shape->has_timestamp) *(int64_t *)time = shape->timestamp;
   *id = ++store->count;
+  store->fragments += message_is_fragment(message);
   status = store_push_calls(store, details);
   if (status != STATUS_OK) store_rewind(store, mark);
   return status;
@@ -277,12 +279,14 @@ static void remove_message(Store *store, MessageId id) {
   Details *details = store_message(store, id)->details;
   if (details == NULL) return;
   assert(store->guesses >= details->guessed);
+  assert(store->fragments >= message_is_fragment(store_message(store, id)));
   store->guesses -= details->guessed;
+  store->fragments -= message_is_fragment(store_message(store, id));
   for (uint32_t i = details->result_count; i-- > 0;) {
     const ResultData *data = &details_results(details)[i];
     if (data->ended_wait) store_wait_again(store, (CallLink){.message = data->answers, .call = data->call});
   }
-  for (uint32_t i = details->call_count; i-- > 0;) store_pop_call(store, (CallLink){.message = id, .call = i});
+  for (uint32_t i = 0; i < details->call_count; i++) store_pop_call(store, (CallLink){.message = id, .call = i});
 }
 
 void store_rewind(Store *store, StoreMark mark) {

@@ -15,11 +15,12 @@
 ** may have no message. store_has tells; store_message requires one.
 **
 ** Links: each result has a link to the call that it answers: the nearest preceding
-** call with its id that no earlier result answered (real logs reuse ids). Calls wait
-** on one stack per id:
+** call with its id that no earlier result answered (real logs reuse ids); of calls in one
+** message, the first. Calls without an id have their function's name instead. Calls wait on
+** one stack per id:
 **
-**     id "c1"  ->  [ seq 7, call 0 ]  ->  [ seq 2, call 0 ]
-**                    newest waiting          also waiting
+**     id "c1"  ->  [ seq 7, call 0 ]  ->  [ seq 7, call 1 ]  ->  [ seq 2, call 0 ]
+**                    newest waiting          also waiting            also waiting
 **
 ** A replacement takes over the place of a message in links and marks: both have the
 ** same `origin`, the seq of the first version.
@@ -107,6 +108,8 @@ void       store_weigh(Store *store, MessageId id, uint32_t tokens);
 void       store_note_guess(Store *store, MessageId id);
 bool       store_is_guess(const Store *store, MessageId id);
 uint32_t   store_guesses(const Store *store);          /* number of messages so marked */
+/* Number of fragments of replies (message_is_fragment). */
+uint32_t   store_fragments(const Store *store);
 const Memory *store_memory(const Store *store);
 
 /* Data of another module for the messages of a store, which it calls at three events. */
@@ -147,18 +150,19 @@ Status     store_insert(Store *store, MessageId id, Rank before, Rank after);
 /* Gives the newest message exactly this rank, for reading saved state. STATUS_MEMORY. */
 Status     store_place(Store *store, MessageId id, Rank rank);
 
-/* The newest waiting call with this id before message `before`, or message 0. Searches only
-   messages after store_indexed. */
+/* The newest waiting call with this key before message `before`, of calls in one message the
+   first; or message 0. Searches only messages after store_indexed. */
 CallLink       store_waiting(const Store *store, Text id, MessageId before);
 /* Links a result of `id` to a call (message 0: no call), which stops waiting. */
 void       store_link(Store *store, MessageId id, uint32_t result, CallLink link);
 /* The call that a result answers. result < message_result_count */
 CallLink       store_answers(const Store *store, MessageId id, uint32_t result);
 
-/* Finds the call of `caller` for a result with id `key` and the link `link`, which names a
-   version of `caller`. Tries the same index first, because a replacement may have its
-   calls in another order. false if `caller` lacks the call. */
-bool       store_call(const Store *store, MessageId caller, CallLink link, Text key, uint32_t *call);
+/* Finds the call of `caller` for a result of `id` with the link `link`, which names a version
+   of `caller`. Tries the same index first, because a replacement may have its calls in
+   another order. false if `caller` lacks the call. */
+bool       store_call(const Store *store, MessageId caller, CallLink link, MessageId id, uint32_t result,
+                      uint32_t *call);
 
 /* ---- messages of other stores ---- */
 

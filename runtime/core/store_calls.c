@@ -14,6 +14,8 @@ CallData *store_call_at(const Store *store, CallLink link) {
 }
 
 static uint64_t pack(CallLink link) { return (uint64_t)link.message << 32 | link.call; }
+/* Falls along a stack: of two calls the upper one is in the newer message, or before the other. */
+static uint64_t height_of(CallLink link) { return (uint64_t)link.message << 32 | (UINT32_MAX - link.call); }
 static CallLink unpack(uint64_t packed) {
   return (CallLink){.message = (MessageId)(packed >> 32), .call = (uint32_t)packed};
 }
@@ -54,35 +56,57 @@ static uint32_t first_key(const CallKey *keys, uint32_t count, CallKey key) {
   return low;
 }
 
-/* store_call for a message with sorted keys. */
-static bool find_sorted(const Store *store, MessageId caller, uint32_t first, Text id, uint32_t *call) {
+/* Finds the first call with this key from index `first` on, then before it. */
+static bool find_sorted(const Store *store, MessageId caller, uint32_t first, Text key, uint32_t *call) {
   Details *details = store_message(store, caller)->details;
   const CallKey *keys = details_keys(details);
-  uint32_t count = details_key_count(details), hash = (uint32_t)id_hash(store, id);
+  uint32_t count = details_key_count(details), hash = (uint32_t)id_hash(store, key);
   uint32_t start = first_key(keys, count, (CallKey){.hash = hash, .call = first});
   for (int round = 0; round < 2; round++, start = first_key(keys, count, (CallKey){.hash = hash})) {
     for (uint32_t at = start; at < count && keys[at].hash == hash; at++) {
       *call = keys[at].call;
-      if (text_equal(key_of(store, (CallLink){.message = caller, .call = *call}), id)) return true;
+      if (text_equal(key_of(store, (CallLink){.message = caller, .call = *call}), key)) return true;
     }
   }
   return false;
 }
 
-/* store_call for a message with few calls. */
-static bool find_one_by_one(const Store *store, MessageId caller, uint32_t first, Text id, uint32_t *call) {
-  uint32_t count = message_call_count(store_message(store, caller));
+static bool find_one_by_one(const Message *caller, uint32_t first, const Message *message, uint32_t result,
+                            uint32_t *call) {
+  uint32_t count = message_call_count(caller);
   for (uint32_t i = 0; i < count; i++) {
     *call = (uint32_t)(((uint64_t)first + i) % count);
-    if (text_equal(key_of(store, (CallLink){.message = caller, .call = *call}), id)) return true;
+    if (message_may_answer(message, result, caller, *call)) return true;
   }
   return false;
 }
 
-bool store_call(const Store *store, MessageId caller, CallLink link, Text key, uint32_t *call) {
-  uint32_t count = message_call_count(store_message(store, caller));
-  return count > CALLS_FEW ? find_sorted(store, caller, link.call % count, key, call)
-                           : find_one_by_one(store, caller, link.call, key, call);
+bool store_call(const Store *store, MessageId caller, CallLink link, MessageId id, uint32_t result, uint32_t *call) {
+  const Message *message = store_message(store, id), *calling = store_message(store, caller);
+  uint32_t count = message_call_count(calling);
+  *call = link.call;
+  if (link.call < count && message_may_answer(message, result, calling, link.call)) return true;
+  if (count <= CALLS_FEW) return find_one_by_one(calling, link.call, message, result, call);
+  if (find_sorted(store, caller, link.call % count, message_result_key(message, result), call)) return true;
+  Span name = message_result(message, result).name;
+  if (name.at == 0) return false;
+  if (find_sorted(store, caller, link.call % count, message_text(message, name), call)) return true;
+  return count <= STORE_CALLS_MAX && find_one_by_one(calling, link.call, message, result, call);
+}
+
+/* The last call of a message that has the key of its call `call`. */
+static uint32_t last_equal(const Store *store, CallLink link) {
+  const Message *message = store_message(store, link.message);
+  Text key = key_of(store, link);
+  const CallKey *keys = details_keys(message->details);
+  uint32_t count = details_key_count(message->details), hash = (uint32_t)id_hash(store, key);
+  uint32_t at = count == 0 ? message_call_count(message)
+                           : first_key(keys, count, (CallKey){.hash = hash, .call = UINT32_MAX});
+  while (at-- > 0) {
+    uint32_t call = count == 0 ? at : keys[at].call;
+    if (text_equal(message_call_key(message, call), key)) return call;
+  }
+  return link.call;
 }
 
 /* ---- stacks of waiting calls ---- */
@@ -113,7 +137,7 @@ static CallLink first_waiting(const Store *store, CallLink link) {
 Status store_push_call(Store *store, CallLink link) {
   uint64_t hash = id_hash(store, key_of(store, link));
   CallLink top = top_of(store, hash);
-  assert(pack(top) < pack(link));
+  assert(height_of(top) < height_of(link));
   store_call_at(store, link)->below = top.message;
   store_call_at(store, link)->below_call = top.call & 0x7fffffffu;
   return set_top(store, hash, link);
@@ -135,17 +159,16 @@ void store_wait_again(Store *store, CallLink link) {
   assert(store_call_at(store, link)->answered);
   store_call_at(store, link)->answered = false;
   uint64_t hash = id_hash(store, key_of(store, link));
-  if (pack(top_of(store, hash)) < pack(link)) {
+  if (height_of(top_of(store, hash)) < height_of(link)) {
     Status status = set_top(store, hash, link);
     assert(status == STATUS_OK);
     (void)status;
   }
 }
 
-/* The link below all calls of the link's message that have its id. */
-static CallLink below_message(const Store *store, CallLink link, Text id) {
-  uint32_t first;
-  if (store_call(store, link.message, (CallLink){.message = link.message}, id, &first)) link.call = first;
+/* The link below all calls of the link's message that have its key. */
+static CallLink below_message(const Store *store, CallLink link) {
+  link.call = last_equal(store, link);
   return below(store, link);
 }
 
@@ -153,7 +176,7 @@ CallLink store_waiting(const Store *store, Text id, MessageId before) {
   CallLink link = top_of(store, id_hash(store, id));
   while (link.message != 0) {
     if (link.message >= before) {
-      link = below_message(store, link, id);
+      link = below_message(store, link);
       continue;
     }
     if (!store_call_at(store, link)->answered && text_equal(key_of(store, link), id)) break;
@@ -196,7 +219,7 @@ static void check_stacks(const Store *store) {
     assert(id_hash(store, key_of(store, link)) == hash);
     for (; link.message != 0; link = next) {
       next = below(store, link);
-      assert(pack(next) < pack(link));
+      assert(height_of(next) < height_of(link));
     }
   }
 }
@@ -219,14 +242,15 @@ static void check_message(const Store *store, MessageId id) {
 }
 
 void store_check(const Store *store) {
-  uint32_t guesses = 0;
+  uint32_t guesses = 0, fragments = 0;
   assert(store->owners > 0 && store->base <= store->count && store->indexed <= store->count);
   for (MessageId id = 1; id <= store->count; id++) {
     if (!store_has(store, id)) continue;
     check_message(store, id);
     guesses += store_is_guess(store, id);
+    fragments += message_is_fragment(store_message(store, id));
   }
-  assert(guesses == store->guesses);
-  (void)guesses, (void)is_reachable;
+  assert(guesses == store->guesses && fragments == store->fragments);
+  (void)guesses, (void)fragments, (void)is_reachable;
   if (!store->closed) check_stacks(store);
 }

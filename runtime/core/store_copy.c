@@ -39,6 +39,7 @@ static Status add_copy(Store *store, const Store *from, MessageId id) {
   if (timed) *(int64_t *)time = store_time(from, id);
   store->count++;
   store->guesses += copy.details != NULL && copy.details->guessed;
+  store->fragments += message_is_fragment(&copy);
   return store_push_calls(store, copy.details);
 }
 
@@ -109,7 +110,6 @@ static Status note_replacements(Compaction *compaction) {
 /* The new link of a result; message 0 if no kept message has its call. */
 static CallLink kept_link(const Compaction *compaction, MessageId id, uint32_t result) {
   const Store *from = compaction->from;
-  const Message *message = store_message(from, id);
   CallLink link = store_answers(from, id, result);
   if (link.message == 0 || bitset_has(compaction->keep, link.message)) return link;
   MessageId origin = store_origin(from, link.message);
@@ -117,8 +117,7 @@ static CallLink kept_link(const Compaction *compaction, MessageId id, uint32_t r
   MessageId kept_origin = bitset_has(compaction->keep, origin) ? origin : 0;
   MessageId remaining = replacement != NULL ? (MessageId)*replacement : kept_origin;
   CallLink moved = {.message = remaining};
-  Text key = message_text(message, message_result(message, result).id);
-  bool has = remaining != 0 && remaining < id && store_call(from, remaining, link, key, &moved.call);
+  bool has = remaining != 0 && remaining < id && store_call(from, remaining, link, id, result, &moved.call);
   return has ? moved : (CallLink){0, 0};
 }
 
@@ -175,7 +174,7 @@ void store_succeed(Store *store, Store *from) {
       CallLink link = store_answers(store, id, i);
       if (link.message != 0 && link.message <= base) store_pop_call(store, link);
     }
-    for (uint32_t i = 0; i < message_call_count(message); i++) {
+    for (uint32_t i = message_call_count(message); i-- > 0;) {
       CallLink link = {.message = id, .call = i};
       if (store_call_at(store, link)->answered || store_push_call(store, link) == STATUS_OK) continue;
       map_free(&store->waiting);               /* now all calls are found by searching lists */

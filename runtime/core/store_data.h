@@ -13,7 +13,7 @@
 **   1. A call of a message after `indexed` whose `answered` is false can be reached from
 **      the head of its stack in `waiting`.
 **   2. A head is never answered.
-**   3. Ids fall along a stack.
+**   3. Ids fall along a stack; in one message, indexes of calls rise.
 **   4. `answered`, `below` and `ended_wait` of a message are read and written only by the
 **      store with its calls in `waiting`.
 **   5. Links, origins and ranks are in range.
@@ -39,6 +39,7 @@ struct Store {
   uint32_t span;             /* see store_span */
   uint32_t rank_count;
   uint32_t guesses;          /* see store_guesses */
+  uint32_t fragments;        /* see store_fragments */
   uint32_t moved;            /* see store_moved */
   Pages messages, times, ranks;
   Arena *arena;              /* NULL until the first addition */
@@ -73,8 +74,9 @@ void     *store_allocate(Store *store, size_t size);
 bool      store_can_add(const Store *store, size_t bytes);
 /* Reserves the elements of the next message and, if `timed`, of its timestamp. STATUS_MEMORY. */
 Status    store_reserve(Store *store, bool timed, void **message, void **time);
-/* Makes the calls of the newest message wait. After a failure the details list only the calls
-   that wait, and no results, so that store_rewind undoes the rest. STATUS_MEMORY. */
+/* Makes the calls of the newest message wait, the first one on top of its stack. After a failure none
+   waits, and the details list no calls and no results, so that store_rewind undoes the rest.
+   STATUS_MEMORY. */
 Status    store_push_calls(Store *store, Details *details);
 /* Copies the attachment for a fork. STATUS_MEMORY. */
 Status    store_fork_attachment(const StoreAttachment *attachment, StoreAttachment *fork);

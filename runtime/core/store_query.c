@@ -49,6 +49,7 @@ bool store_is_guess(const Store *store, MessageId id) {
 }
 
 uint32_t store_guesses(const Store *store) { return store->guesses; }
+uint32_t store_fragments(const Store *store) { return store->fragments; }
 StoreAttachment *store_attachment(Store *store) { return &store->attachment; }
 
 MessageId store_origin(const Store *store, MessageId id) {

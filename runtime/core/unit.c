@@ -1,6 +1,7 @@
 /*
 ** Two passes: the first records the position of each message with calls, the second
-** joins the position of each result with that of its call. Joined positions form trees
+** joins the position of each result with that of its call; between them fragments of
+** replies are joined, if there are any. Joined positions form trees
 ** with the unit's first position as root; during the passes `unit_of` holds the parents.
 **
 ** Messages without calls and results are skipped by the marks of the leaves. Calls and
@@ -62,15 +63,29 @@ static Status note_answer(Builder *builder, uint32_t position, uint32_t call, ui
   return STATUS_OK;
 }
 
+/* Joins the fragments of each reply: assistant messages that stand side by side, one of them a fragment. */
+static void join_replies(Builder *builder) {
+  uint32_t *unit_of = builder->units->unit_of;
+  bool assistant = false, fragment = false;    /* the message before */
+  SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->message_count);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      bool beside = assistant, last = fragment;
+      assistant = mark_role(walk.marks[i]) == ROLE_ASSISTANT;
+      fragment = assistant && message_is_fragment(store_message(builder->store, walk.ids[i]));
+      if (assistant && beside && (fragment || last)) join(unit_of, walk.index + i - 1, walk.index + i);
+    }
+  }
+}
+
 static Status join_results(Builder *builder, uint32_t position, MessageId id) {
   const Message *message = store_message(builder->store, id);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     CallLink link = store_answers(builder->store, id, i);
     uint32_t place = link.message == 0 ? 0 : builder->places[store_origin(builder->store, link.message)], call;
     if (place == 0) continue;
-    Text text = message_text(message, message_result(message, i).id);
     MessageId caller = sequence_at(builder->sequence, place - 1);
-    if (!store_call(builder->store, caller, link, text, &call)) continue;
+    if (!store_call(builder->store, caller, link, id, i, &call)) continue;
     join(builder->units->unit_of, place - 1, position);
     Status status = note_answer(builder, place - 1, call, message_call_count(store_message(builder->store, caller)));
     if (status != STATUS_OK) return status;
@@ -154,7 +169,9 @@ static Status join_units(Builder *builder) {
   if (builder->places == NULL) return STATUS_MEMORY;
   memset(builder->places, 0, count * sizeof *builder->places);
   memset(builder->units->next, 0, builder->units->message_count * sizeof *builder->units->next);
-  Status status = note_callers(builder) ? join_all_results(builder) : STATUS_OK;
+  bool any = note_callers(builder);
+  if (store_fragments(builder->store) > 0) join_replies(builder);
+  Status status = any ? join_all_results(builder) : STATUS_OK;
   memory_free(memory, builder->places, count * sizeof *builder->places);
   return status;
 }

@@ -3,7 +3,9 @@
 **
 ** An assistant message with calls and the results that answer them are one unit; any
 ** other message is a unit by itself. A message that answers calls of two others forms
-** one unit with both. Only messages of the sequence count, and which call a result
+** one unit with both. A reply that came in fragments (message_is_fragment: reasoning, two
+** calls) is one unit with the results of its calls: assistant messages that stand side by
+** side belong together if one of them is a fragment. Only messages of the sequence count, and which call a result
 ** answers is what the store recorded when the result was added (its links, core/store.h):
 **
 **     position   0       1      2            3         4         5

@@ -167,6 +167,22 @@ static void one_message_may_answer_several_calls(void **state) {
   store_gone(store);
 }
 
+/* As k-th responses answer k-th calls of a name that have no ids. */
+static void of_equal_calls_in_a_message_the_first_is_answered_first(void **state) {
+  (void)state;
+  Store *store = store_made();
+  add_linked(store, "a(xyx)");
+  StoreMark mark = store_mark(store);
+  MessageId first = add_linked(store, "t(x)"), second = add_linked(store, "U(xy)");
+  assert_int_equal(store_answers(store, first, 0).call, 0);
+  assert_int_equal(store_answers(store, second, 0).call, 2);
+  assert_int_equal(store_answers(store, second, 1).call, 1);
+  store_rewind(store, mark);
+  assert_waiting(store, 'x', 1, 0);
+  store_check(store);
+  store_gone(store);
+}
+
 static void a_legacy_call_is_found_by_its_name(void **state) {
   (void)state;
   Store *store = store_made();
@@ -295,7 +311,7 @@ static bool is_answered(const PlainStore *plain, MessageId caller, uint32_t call
 static CallLink plain_waiting(const PlainStore *plain, char key, MessageId before) {
   for (MessageId id = plain->count; id > 0; id--) {
     const char *calls = plain_calls(&plain->messages[id]);
-    for (uint32_t call = (uint32_t)strlen(calls); call-- > 0;) {
+    for (uint32_t call = 0; calls[call] != '\0'; call++) {
       if (id < before && calls[call] == key && !is_answered(plain, id, call)) return (CallLink){id, call};
     }
   }
@@ -414,6 +430,7 @@ int main(void) {
     cmocka_unit_test(the_limits_of_one_message_are_refused),
     cmocka_unit_test(the_nearest_waiting_call_of_an_id_is_found),
     cmocka_unit_test(one_message_may_answer_several_calls),
+    cmocka_unit_test(of_equal_calls_in_a_message_the_first_is_answered_first),
     cmocka_unit_test(a_legacy_call_is_found_by_its_name),
     cmocka_unit_test(a_replacement_has_the_origin_of_the_first),
     cmocka_unit_test(inserted_messages_rank_between_their_neighbours),
