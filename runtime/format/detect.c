@@ -2,30 +2,43 @@
 
 #include <assert.h>
 
-static FileFormat format_of_key(Text key, JsonKind kind) {
-  if (text_is(key, "messages")) return FORMAT_BODY;
-  if (kind == JSON_ARRAY && text_is(key, "contents")) return FORMAT_GEMINI;
-  if ((kind == JSON_ARRAY || kind == JSON_STRING) && text_is(key, "input")) return FORMAT_RESPONSES;
-  return FORMAT_LINES;
+#include "format/dialect.h"
+
+/* How sure a member makes it that an object is a body: other data may have an "input", too. */
+typedef enum Sureness { SURE_NOT, SURE_UNLESS_TYPED, SURE } Sureness;
+
+static Sureness sureness_of(Text key, JsonKind kind) {
+  unsigned dialects = dialects_of_member(key), traits = dialects_traits(dialects);
+  if (dialects == 0) return SURE_NOT;
+  if (traits == 0) return SURE;
+  bool fits = kind == JSON_ARRAY || (kind == JSON_STRING && (traits & TRAIT_STRING)) ||
+              (kind == JSON_OBJECT && (traits & TRAIT_OBJECT));
+  return fits ? SURE_UNLESS_TYPED : SURE_NOT;
 }
 
 static FileFormat detect_object(Json *json, Text *evidence) {
   Text key;
   JsonKind kind;
   JsonValue value;
-  FileFormat format = FORMAT_LINES;
+  Sureness most = SURE_NOT;
+  bool typed = false;      /* items have a type, and no role */
   json_enter(json);
   while (json_next_member(json, &key) && json_peek(json, &kind)) {
-    bool role = text_is(key, "role");
-    FileFormat of_key = format_of_key(key, kind);
-    if (role || (of_key != FORMAT_LINES && format != FORMAT_BODY)) {
-      format = of_key;
+    if (text_is(key, "role")) {
+      *evidence = key;
+      return FORMAT_LINES;
+    }
+    typed |= text_is(key, "type") && kind == JSON_STRING;
+    Sureness here = sureness_of(key, kind);
+    if (here > most) {
+      most = here;
       *evidence = key;
     }
-    if (role || !json_value(json, &value)) break;
+    if (!json_value(json, &value)) break;
   }
-  assert((evidence->bytes != NULL) || format == FORMAT_LINES);
-  return format;
+  if (most == SURE || (most == SURE_UNLESS_TYPED && !typed)) return FORMAT_BODY;
+  *evidence = (Text){0};
+  return FORMAT_LINES;
 }
 
 FileFormat detect_format(Json json, Text *evidence) {
@@ -33,5 +46,7 @@ FileFormat detect_format(Json json, Text *evidence) {
   json_skip_blank(&json);
   if (json.at == json.end) return FORMAT_LINES;
   if (*json.at == '[') return FORMAT_ARRAY;
-  return *json.at == '{' ? detect_object(&json, evidence) : FORMAT_LINES;
+  FileFormat format = *json.at == '{' ? detect_object(&json, evidence) : FORMAT_LINES;
+  assert(format != FORMAT_BODY || evidence->bytes != NULL);
+  return format;
 }

@@ -6,12 +6,12 @@
 
 #include "json/json.h"
 
-/* Bodies of Gemini and of OpenAI's Responses are detected only to be refused by name. */
-typedef enum FileFormat { FORMAT_LINES, FORMAT_ARRAY, FORMAT_BODY, FORMAT_GEMINI, FORMAT_RESPONSES } FileFormat;
+typedef enum FileFormat { FORMAT_LINES, FORMAT_ARRAY, FORMAT_BODY } FileFormat;
 
 /* Detects the format of the file from the cursor on. An object with a role is a
    message, whatever precedes the role, so its file is FORMAT_LINES; a truncated body
-   is a body. *evidence: the key that decided; its bytes are NULL if no key did. */
+   is a body. *evidence: the key that decided, of a body the member that has the messages
+   (format/dialect.h); its bytes are NULL if no key did. */
 FileFormat detect_format(Json json, Text *evidence);
 
 #endif

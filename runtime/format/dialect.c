@@ -36,6 +36,15 @@ unsigned dialects_of_member(Text key) {
   return dialects;
 }
 
+unsigned dialects_traits(unsigned dialects) {
+  unsigned traits = 0;
+  assert(dialects <= DIALECTS_ALL);
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if (dialects >> i & 1) traits |= FORMS[i]->traits;
+  }
+  return traits;
+}
+
 /* ---- forms of messages ---- */
 
 static bool ends_in(Text type, const char *ending) {

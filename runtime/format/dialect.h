@@ -17,6 +17,13 @@ typedef enum Dialect { DIALECT_OPENAI, DIALECT_RESPONSES, DIALECT_ANTHROPIC, DIA
 /* Sets of dialects are bits, 1 << Dialect. */
 #define DIALECTS_ALL ((1u << DIALECT_COUNT) - 1)
 
+/* What the member of a body with the messages may be besides a list of messages. */
+typedef enum DialectTrait {
+  TRAIT_STRING = 1,          /* the text of the one message, a user's */
+  TRAIT_OBJECT = 2,          /* the one message */
+  TRAIT_ITEMS = 4            /* a list of items (FORM_ITEM), also of unknown types */
+} DialectTrait;
+
 struct Checker;              /* check_rules.h */
 struct Plan;                 /* repair_plan.h */
 struct DialectWriter;        /* convert.h */
@@ -27,8 +34,7 @@ typedef struct DialectForm {
   const char *title;         /* of the provider's interface, for people */
   const char *messages;      /* the member of a request body that has the messages */
   const char *system;        /* the member of a body that has the system text; NULL: it is a message */
-  bool takes_string;         /* that member may be a string, the one user message */
-  bool takes_object;         /* it may be one message instead of a list */
+  unsigned traits;           /* of its bodies: bits of DialectTrait */
   const char *part_types[16];/* the types of its content parts; NULL behind the last */
   const char *type_endings[3];/* types with these endings are its, too; NULL behind the last */
   bool (*fits)(const Message *message);            /* true if a message has its form */
@@ -44,6 +50,9 @@ const char *dialect_name(Dialect dialect);      /* its form's; static */
 bool        dialect_parse(Text name, Dialect *dialect);
 /* The dialects whose bodies have their messages in the member `key`, as bits; 0 for other keys. */
 unsigned    dialects_of_member(Text key);
+
+/* The traits that any of these dialects has. */
+unsigned    dialects_traits(unsigned dialects);
 
 /* The dialects whose form a message has, as bits; 0 if it mixes forms, DIALECTS_ALL for an item of a
    window. Members that no dialect has do not count. O(parts). */

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/minmax.h"
 #include "format/detect.h"
+#include "format/dialect.h"
 #include "format/salvage.h"
 #include "json/json_fields.h"
 
@@ -35,18 +37,24 @@ typedef struct DocumentLoader {
   DocumentComing coming;     /* wait not NULL: bytes are still being read, and the cursor ends where they do */
   bool lenient;
   Salvage salvage;                 /* of a lenient reading, else empty */
-  const char *file_end;      /* of a lenient reading */
+  bool copied;               /* `bytes` are a copy of the file's, owned by the store */
+  const char *file_end;      /* of the file itself, once all of it is read */
   SourceWalk walk;            /* over the file itself, at the last warning */
   const char *value;         /* start of the line's value (JSONL) or of the file; paths start here */
   Json json;
   const char *last_end;      /* behind the last message read; NULL before the first */
   bool started;              /* the cursor is before a message */
+  Text member;               /* of a body: the key of its messages */
+  JsonValue single;          /* of a body: what it has instead of a list; bytes NULL: a list */
+  size_t spread_at, spread;  /* such a value was made a list: bytes inserted at an offset */
 } DocumentLoader;
 
 /* The position in the file itself. */
 static const char *origin_of(const DocumentLoader *loader, const char *at) {
   assert(at >= loader->bytes && at <= loader->end);
-  return loader->walk.start + salvage_origin(&loader->salvage, (size_t)(at - loader->bytes));
+  size_t offset = (size_t)(at - loader->bytes);
+  if (offset > loader->spread_at) offset -= min_size(offset - loader->spread_at, loader->spread);
+  return loader->walk.start + salvage_origin(&loader->salvage, offset);
 }
 
 static bool warn(DocumentLoader *loader, DocumentOddity what, Text kind, const char *at) {
@@ -77,9 +85,18 @@ static bool check_id(DocumentLoader *loader, Text raw, const MessageShape *shape
   return true;
 }
 
-static bool warn_of_part(DocumentLoader *loader, Text part) {
+/* What tells the kind of a part: its type; its first member if parts have no types. */
+static Text kind_of_part(Text part, MessageForm form) {
+  Json json;
+  Text key;
   JsonValue type;
-  Text kind = json_find(part, "type", JSON_STRING, &type) ? json_text(&type) : text_of("no type");
+  json_open(&json, part.bytes, part.size);
+  if (form == FORM_PARTS && json_enter(&json) && json_next_member(&json, &key)) return key;
+  return json_find(part, "type", JSON_STRING, &type) ? json_text(&type) : text_of("no type");
+}
+
+static bool warn_of_part(DocumentLoader *loader, Text part, MessageForm form) {
+  Text kind = kind_of_part(part, form);
   uint64_t hash = hash_text(kind, hash_key_of(loader));
   if (map_find(&loader->kinds, hash) != NULL) return true;
   if (map_put(&loader->kinds, hash, 1) != STATUS_OK) {
@@ -92,7 +109,7 @@ static bool warn_of_part(DocumentLoader *loader, Text part) {
 static bool warn_of_unknown(DocumentLoader *loader, Text raw, const MessageShape *shape) {
   for (uint32_t i = 0; i < shape->part_count; i++) {
     Span part = shape->parts[i].value;
-    if (shape->parts[i].kind == PART_OTHER && !warn_of_part(loader, text_plain(raw.bytes + part.at, part.size)))
+    if (shape->parts[i].unknown && !warn_of_part(loader, text_plain(raw.bytes + part.at, part.size), shape->form))
       return false;
   }
   return true;
@@ -217,18 +234,26 @@ static Status load_lines(DocumentLoader *loader) {
   return STATUS_OK;
 }
 
+/* Reads the messages of a body: a list, or one value instead, which is only noted. */
+static Status load_messages(DocumentLoader *loader, Text key) {
+  Json *json = &loader->json;
+  JsonKind kind;
+  unsigned traits = dialects_traits(loader->document->dialects);
+  if (loader->last_end != NULL || loader->single.bytes != NULL) {
+    json_fail(json, STATUS_DUPLICATE, key.bytes - 1, "the messages once");
+    return json->status;
+  }
+  if (!json_peek(json, &kind)) return json->status;
+  if (kind == JSON_ARRAY) return load_array(loader);
+  bool takes = (kind == JSON_STRING && (traits & TRAIT_STRING)) || (kind == JSON_OBJECT && (traits & TRAIT_OBJECT));
+  if (takes) json_value(json, &loader->single);
+  else json_fail(json, STATUS_SHAPE, json->at, "a list of messages");
+  return json->status;
+}
+
 static Status load_member(DocumentLoader *loader, Text key) {
   JsonValue value;
-  JsonKind kind;
-  if (text_is(key, "messages")) {
-    if (loader->last_end != NULL) {
-      json_fail(&loader->json, STATUS_DUPLICATE, key.bytes - 1, "messages once");
-      return loader->json.status;
-    }
-    if (!json_peek(&loader->json, &kind)) return loader->json.status;
-    if (kind != JSON_ARRAY) json_fail(&loader->json, STATUS_SHAPE, loader->json.at, "a list of messages");
-    return kind == JSON_ARRAY ? load_array(loader) : loader->json.status;
-  }
+  if (text_equal(key, loader->member)) return load_messages(loader, key);
   if (!json_value(&loader->json, &value)) return loader->json.status;
   if (text_is(key, "model") && value.kind == JSON_STRING) loader->document->model = json_text(&value);
   RequestMember member;
@@ -254,24 +279,84 @@ static Status add_overhead(DocumentLoader *loader) {
   return status;
 }
 
-static Status load_body(DocumentLoader *loader) {
+/* Reads the body at the cursor, and white space behind it. */
+static Status load_members(DocumentLoader *loader) {
+  Json *json = &loader->json;
   Text key;
-  loader->document->shape = DOCUMENT_BODY;
-  if (!json_enter(&loader->json)) return loader->json.status;
-  while (json_next_member(&loader->json, &key)) {
+  if (!json_enter(json)) return json->status;
+  while (json_next_member(json, &key)) {
     Status status = load_member(loader, key);
     if (status != STATUS_OK) return status;
   }
-  if (loader->json.status == STATUS_OK) {
-    Status status = add_overhead(loader);
-    if (status != STATUS_OK) return status;
-    json_skip_blank(&loader->json);
-    if (loader->json.at < loader->json.end) {
-      json_fail(&loader->json, STATUS_SHAPE, loader->json.at,
-                "one request body (a file of many conversations is not one conversation)");
-    }
+  if (json->status != STATUS_OK) return json->status;
+  json_skip_blank(json);
+  if (json->at < json->end) {
+    json_fail(json, STATUS_SHAPE, json->at, "one request body (a file of many conversations is not one conversation)");
   }
-  return loader->json.status;
+  return json->status;
+}
+
+/* Replaces the file's bytes by a copy, owned by the store, of `size` bytes that are not yet written. */
+static Status take_copy(DocumentLoader *loader, size_t size) {
+  const Memory *memory = conversation_memory(loader->conversation);
+  char *copy = memory_new(memory, size > 0 ? size : 1);
+  if (copy == NULL) return STATUS_MEMORY;
+  Status status = store_adopt(conversation_store(loader->conversation), copy, size, size > 0 ? size : 1);
+  if (status != STATUS_OK) {
+    memory_free(memory, copy, size > 0 ? size : 1);
+    return status;
+  }
+  loader->bytes = loader->value = copy;
+  loader->end = copy + size;
+  loader->copied = true;
+  return STATUS_OK;
+}
+
+static char *put_bytes(char *at, const char *bytes, size_t size) {
+  if (size > 0) memcpy(at, bytes, size);
+  return at + size;
+}
+
+/* Makes the single value a list, in a copy of the body: a string is the content of a user's message. */
+static Status spread_single(DocumentLoader *loader) {
+  bool string = loader->single.kind == JSON_STRING;
+  Text open = text_of(string ? "[{\"role\":\"user\",\"content\":" : "["), close = text_of(string ? "}]" : "]");
+  Text body = text_plain(loader->bytes, (size_t)(loader->end - loader->bytes));
+  size_t value_size = loader->single.size, before = (size_t)(loader->single.bytes - body.bytes);
+  if (!loader->copied) loader->file_end = loader->end;
+  Status status = take_copy(loader, body.size + open.size + close.size);
+  if (status != STATUS_OK) {
+    json_fail(&loader->json, status, loader->single.bytes, "memory");
+    return status;
+  }
+  char *at = put_bytes((char *)(uintptr_t)loader->bytes, body.bytes, before);
+  at = put_bytes(at, open.bytes, open.size);
+  at = put_bytes(at, body.bytes + before, value_size);
+  at = put_bytes(at, close.bytes, close.size);
+  at = put_bytes(at, body.bytes + before + value_size, body.size - before - value_size);
+  assert(at == loader->end);
+  loader->document->single = string ? SINGLE_STRING : SINGLE_OBJECT;
+  loader->spread_at = before;
+  loader->spread = open.size;
+  bool tolerant = loader->json.tolerant;
+  json_open(&loader->json, loader->bytes, (size_t)(loader->end - loader->bytes));
+  loader->json.tolerant = tolerant;
+  json_skip_mark(&loader->json);
+  loader->single = (JsonValue){0};
+  return STATUS_OK;
+}
+
+static Status load_body(DocumentLoader *loader, Text member) {
+  loader->document->shape = DOCUMENT_BODY;
+  loader->document->dialects = dialects_of_member(member);
+  loader->member = member;
+  loader->reader.all_items = (dialects_traits(loader->document->dialects) & TRAIT_ITEMS) != 0;
+  Status status = load_members(loader);
+  if (status == STATUS_OK && loader->single.bytes != NULL) {
+    status = spread_single(loader);
+    if (status == STATUS_OK) status = load_members(loader);
+  }
+  return status == STATUS_OK ? add_overhead(loader) : status;
 }
 
 static const char *const OVER_FILE_CAP = "a file within the cap (256 MiB unless set)";
@@ -281,7 +366,7 @@ static bool within_file_cap(DocumentLoader *loader, const DocumentLimits *limits
   return json_fail(&loader->json, STATUS_LIMIT, loader->bytes, OVER_FILE_CAP);
 }
 
-/* Reads the messages in whichever shape the first bytes have; refuses forms that are detected but not supported. */
+/* Reads the messages in whichever shape the first bytes have. */
 static Status load_any(DocumentLoader *loader, const DocumentLimits *limits) {
   Json *json = &loader->json;
   Text evidence;
@@ -290,13 +375,8 @@ static Status load_any(DocumentLoader *loader, const DocumentLimits *limits) {
   FileFormat first = detect_format(*json, &evidence);
   if (first == FORMAT_LINES) return load_lines(loader);
   if (wait_for_all(loader) != STATUS_OK) return json->status;
-  if (first == FORMAT_GEMINI) {
-    json_fail(json, STATUS_SHAPE, evidence.bytes - 1, "messages (contents are of Gemini's form, which is not read)");
-  } else if (first == FORMAT_RESPONSES) {
-    json_fail(json, STATUS_SHAPE, evidence.bytes - 1,
-              "messages (input is of the Responses API's form, which is not read)");
-  } else if (within_file_cap(loader, limits)) {
-    Status status = first == FORMAT_BODY ? load_body(loader) : load_array(loader);
+  if (within_file_cap(loader, limits)) {
+    Status status = first == FORMAT_BODY ? load_body(loader, evidence) : load_array(loader);
     if (status != STATUS_OK) return status;
     if (first == FORMAT_ARRAY) json_end(json);
   }
@@ -353,29 +433,18 @@ static void describe_error(const DocumentLoader *loader, Status status, Document
       source_position(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
   if (at < loader->value) return;
   const char *value = origin_of(loader, loader->value);   /* in the file: indexes in a salvaged copy differ */
-  if (loader->salvage.changed) end = loader->file_end;
+  if (loader->copied) end = loader->file_end;
   source_path(value, (size_t)(end - value), (size_t)(origin - value), loader->lenient, error->path, sizeof error->path);
 }
 
-/* Replaces the file's bytes by a salvaged copy, owned by the store, if they need it. */
+/* Replaces the file's bytes by a salvaged copy if they need it. */
 static Status salvage(DocumentLoader *loader, size_t size) {
-  Store *store = conversation_store(loader->conversation);
-  const Memory *memory = conversation_memory(loader->conversation);
   loader->file_end = loader->end;
   Status status = salvage_scan(&loader->salvage, &loader->reader, loader->bytes, size, loader->warnings);
   if (status != STATUS_OK || !loader->salvage.changed) return status;
-  size_t room = loader->salvage.size > 0 ? loader->salvage.size : 1;
-  char *copy = memory_new(memory, room);
-  if (copy == NULL) return STATUS_MEMORY;
-  salvage_copy(&loader->salvage, copy);
-  status = store_adopt(store, copy, loader->salvage.size, room);
-  if (status != STATUS_OK) {
-    memory_free(memory, copy, room);
-    return status;
-  }
-  loader->bytes = loader->value = copy;
-  loader->end = copy + loader->salvage.size;
-  return STATUS_OK;
+  status = take_copy(loader, loader->salvage.size);
+  if (status == STATUS_OK) salvage_copy(&loader->salvage, (char *)(uintptr_t)loader->bytes);
+  return status;
 }
 
 static void loader_init(DocumentLoader *loader, const DocumentLimits *limits) {
@@ -423,7 +492,7 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
   if (loader.coming.wait == NULL) json_open(&loader.json, loader.bytes, (size_t)(loader.end - loader.bytes));
   if (status == STATUS_OK) status = load_any(&loader, limits);
   else json_fail(&loader.json, status, loader.bytes, "memory");
-  if (status == STATUS_OK && loader.salvage.changed) memory_free(memory, bytes, capacity);
+  if (status == STATUS_OK && loader.copied) memory_free(memory, bytes, capacity);
   else if (status == STATUS_OK && bytes != NULL)
     status = store_adopt(conversation_store(conversation), bytes, size, capacity);
   const char *rest = loader.last_end == NULL ? loader.bytes : loader.last_end;
@@ -432,78 +501,4 @@ Status document_load(Conversation *conversation, const DocumentLimits *limits, c
   if (status != STATUS_OK) describe_error(&loader, status, error);
   loader_free(&loader);
   return status;
-}
-
-/* ---- bytes of its own ---- */
-
-/* Larger envelopes share the store's bytes: a file may be nearly all white space. */
-#define ENVELOPE_COPY_MAX ((size_t)1 << 20)
-
-/* Copies of the text before the first message, the gap, the text behind the last message
-   and the texts of warnings. */
-struct Envelope {
-  Memory memory;
-  uint32_t owners;
-  Arena *shared;             /* long texts stay in the bytes of a store; NULL: all are in `bytes` */
-  size_t size;
-  char bytes[];
-};
-
-/* The copy in the envelope of a text of the document. */
-static const char *copy_of(const Document *document, const Envelope *envelope, const char *text) {
-  size_t before = document->before.size, into = (size_t)(text - document->before.bytes);
-  if (text >= document->before.bytes && into < before) return envelope->bytes + into;
-  assert(text >= document->after.bytes && text < document->after.bytes + document->after.size);
-  return envelope->bytes + before + document->gap.size + (size_t)(text - document->after.bytes);
-}
-
-static char *put_text(char *at, Text *text) {
-  if (text->size > 0) memcpy(at, text->bytes, text->size);
-  text->bytes = at;
-  return at + text->size;
-}
-
-static size_t size_of_texts(const Document *document, const DocumentWarnings *warnings) {
-  size_t size = document->before.size + document->gap.size + document->after.size;
-  for (uint32_t i = 0; i < warnings->count; i++) size += warnings->list[i].kind.size;
-  return size;
-}
-
-Status document_keep(Document *document, DocumentWarnings *warnings, const Memory *memory, Store *store,
-                     Envelope **result) {
-  size_t size = size_of_texts(document, warnings);
-  bool shares = store != NULL && size > ENVELOPE_COPY_MAX;
-  if (shares) size = 0;
-  Envelope *envelope = memory_new(memory, sizeof *envelope + size);
-  if (envelope == NULL) return STATUS_MEMORY;
-  *envelope = (Envelope){.memory = *memory, .owners = 1, .size = size};
-  *result = envelope;
-  if (shares) {
-    envelope->shared = store_share_bytes(store);
-    return STATUS_OK;
-  }
-  for (unsigned member = 0; member < REQUEST_MEMBERS; member++) {
-    JsonValue *value = &document->members[member];
-    if (value->bytes != NULL) value->bytes = copy_of(document, envelope, value->bytes);
-  }
-  if (document->model.size > 0) document->model.bytes = copy_of(document, envelope, document->model.bytes);
-  char *at = put_text(envelope->bytes, &document->before);
-  at = put_text(at, &document->gap);
-  at = put_text(at, &document->after);
-  for (uint32_t i = 0; i < warnings->count; i++) at = put_text(at, &warnings->list[i].kind);
-  assert(at == envelope->bytes + size);
-  return STATUS_OK;
-}
-
-Envelope *envelope_share(Envelope *envelope) {
-  assert(envelope == NULL || envelope->owners > 0);
-  if (envelope != NULL) envelope->owners++;
-  return envelope;
-}
-
-void envelope_release(Envelope *envelope) {
-  if (envelope == NULL || --envelope->owners > 0) return;
-  Memory memory = envelope->memory;
-  arena_release(envelope->shared);
-  memory_free(&memory, envelope, sizeof *envelope + envelope->size);
 }

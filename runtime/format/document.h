@@ -7,6 +7,7 @@
 **     jsonl    {message} newline {message} newline
 **     body     {"model": .., "messages": [ {message}, .. ], "tools": .. }
 **
+** The member of a body that has the messages is that of a dialect (format/dialect.h).
 ** A document keeps the text before the first message and behind the last one, and messages
 ** stay where they were read. So everything that was not edited is written back byte for
 ** byte, white space between messages included:
@@ -34,11 +35,16 @@
 
 typedef enum DocumentShape { DOCUMENT_ARRAY, DOCUMENT_JSONL, DOCUMENT_BODY } DocumentShape;
 
+/* A body may have, instead of a list, the text of the only message, a user's, or that message. */
+typedef enum DocumentSingle { SINGLE_NONE, SINGLE_STRING, SINGLE_OBJECT } DocumentSingle;
+
 const char *document_shape_name(DocumentShape shape);     /* "array", "jsonl", "body"; static */
 
 typedef struct Document {
   DocumentShape shape;
   bool loaded;               /* read from a file; false for document_new */
+  DocumentSingle single;     /* of a body: `before` ends in a bracket and `after` starts with one that the file lacks */
+  unsigned dialects;         /* of a body: those whose bodies have the messages in this member, as bits */
   Text before, after, gap;   /* plain */
   MessageId first;           /* the messages read have the ids first, first + 1, ... */
   uint32_t count;

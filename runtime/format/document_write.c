@@ -111,6 +111,25 @@ static Status put_sent(DocumentWriter *writer, const Sequence *list) {
   return status;
 }
 
+/* True if the list is still one message that the body had without a list around it. */
+static bool is_single(const Document *document, const Sequence *list) {
+  if (document->single == SINGLE_NONE || sequence_count(list) != 1 || sequence_sum(list).windows > 0) return false;
+  return document->single == SINGLE_OBJECT || sequence_at(list, 0) == document->first;
+}
+
+/* Writes the message without the brackets, or its content alone. */
+static Status put_single(DocumentWriter *writer, const Sequence *list) {
+  const Document *document = writer->document;
+  const Message *message = conversation_message(writer->conversation, sequence_at(list, 0));
+  Text value = message_raw(message), content = message_content(message);
+  if (document->single == SINGLE_STRING) value = text_plain(content.bytes - 1, content.size + 2);
+  assert(document->before.size > 0 && document->after.size > 0);
+  Status status = put(writer, document->before.bytes, document->before.size - 1);
+  if (status == STATUS_OK) status = put(writer, value.bytes, value.size);
+  if (status == STATUS_OK) status = put(writer, document->after.bytes + 1, document->after.size - 1);
+  return status == STATUS_OK ? flush(writer) : status;
+}
+
 Status document_write(const Document *document, const Conversation *conversation, const Sequence *list, Sink sink) {
   return document_write_windows(document, conversation, list, NULL, sink);
 }
@@ -119,6 +138,7 @@ Status document_write_windows(const Document *document, const Conversation *conv
                               const WindowTexts *windows, Sink sink) {
   DocumentWriter writer = {.document = document, .conversation = conversation, .windows = windows, .sink = sink};
   if (!all_fit(document, conversation, list)) return STATUS_LIMIT;
+  if (is_single(document, list)) return put_single(&writer, list);
   Status status = put(&writer, document->before.bytes, document->before.size);
   if (status == STATUS_OK) status = windows == NULL ? put_list(&writer, list) : put_sent(&writer, list);
   /* JSONL without messages has no line to end. */

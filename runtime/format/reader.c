@@ -24,7 +24,7 @@ void reader_free(Reader *reader) {
 enum {
   SEEN_ROLE = 1, SEEN_CONTENT = 2, SEEN_ID = 4, SEEN_NAME = 8, SEEN_TIMESTAMP = 16, SEEN_METADATA = 32,
   SEEN_TOOL_CALLS = 64, SEEN_FUNCTION_CALL = 128, SEEN_TOOL_CALL_ID = 256, SEEN_REASONING = 512,
-  SEEN_REFUSAL = 1024, SEEN_AUDIO = 2048, SEEN_WINDOW = 4096
+  SEEN_REFUSAL = 1024, SEEN_AUDIO = 2048, SEEN_WINDOW = 4096, SEEN_PARTS = 8192, SEEN_TYPE = 16384
 };
 
 static const struct {
@@ -37,7 +37,8 @@ static const struct {
   {WORD("timestamp"), SEEN_TIMESTAMP},            {WORD("metadata"), SEEN_METADATA},
   {WORD("reasoning_content"), SEEN_REASONING},    {WORD("function_call"), SEEN_FUNCTION_CALL},
   {WORD("refusal"), SEEN_REFUSAL},                {WORD("audio"), SEEN_AUDIO},
-  {WORD("window"), SEEN_WINDOW},
+  {WORD("window"), SEEN_WINDOW},                  {WORD("parts"), SEEN_PARTS},
+  {WORD("type"), SEEN_TYPE},
 };
 
 typedef struct MessageProgress {
@@ -47,6 +48,9 @@ typedef struct MessageProgress {
   bool has_audio;
   Span tool_call_id;
   Span window;               /* the value of "window" if it is a string; messages with a role may have that too */
+  JsonValue type;            /* bytes NULL: no type that is a string */
+  const char *model;         /* the value of the role "model", which only messages with parts may have; or NULL */
+  Json parts_error;          /* of parts that cannot be read, which a message with content may have */
 } MessageProgress;
 
 bool reader_key(Text key, uint32_t *number, Text *name) {
@@ -75,6 +79,10 @@ static bool find_alias(const Reader *reader, Text spelling, Role *role) {
   return false;
 }
 
+static bool fail_role(Json *json, const char *where) {
+  return json_fail(json, STATUS_ROLE, where, "a role: system, developer, user, assistant, tool or function");
+}
+
 static bool read_role(MessageProgress *progress) {
   JsonValue value;
   Json *json = progress->context.json;
@@ -82,7 +90,9 @@ static bool read_role(MessageProgress *progress) {
   MessageShape *shape = progress->shape;
   bool mapped = value.kind == JSON_STRING && find_alias(progress->context.reader, json_text(&value), &shape->role);
   if (value.kind != JSON_STRING || (!mapped && !role_parse(json_text(&value), &shape->role))) {
-    return json_fail(json, STATUS_ROLE, value.bytes, "a role: system, developer, user, assistant, tool or function");
+    if (value.kind != JSON_STRING || !text_is(json_text(&value), "model")) return fail_role(json, value.bytes);
+    progress->model = value.bytes;
+    shape->role = ROLE_ASSISTANT;
   }
   shape->role_text = contents_span(&progress->context, &value);
   Role usual;
@@ -129,6 +139,46 @@ static bool read_window(MessageProgress *progress) {
   return true;
 }
 
+static void forget_parts(MessageProgress *progress) {
+  Reader *reader = progress->context.reader;
+  MessageShape *shape = progress->shape;
+  if (shape->form != FORM_PARTS) return;
+  reader->part_count = reader->call_count = reader->result_count = 0;
+  shape->form = FORM_CONTENT;
+  shape->content_kind = CONTENT_NONE;
+}
+
+/* Reads content or calls. They make "parts" an unknown member, as some programs write both. */
+static bool read_instead(MessageProgress *progress, unsigned key) {
+  JsonKind kind;
+  ReaderContext *context = &progress->context;
+  if (!json_peek(context->json, &kind)) return false;
+  if (kind != JSON_NULL) forget_parts(progress);
+  if (key == SEEN_CONTENT) return reader_content(context, progress->shape);
+  return key == SEEN_TOOL_CALLS ? reader_tool_calls(context) : reader_function_call(context);
+}
+
+static bool read_parts(MessageProgress *progress) {
+  JsonValue value;
+  Json *json = progress->context.json, before = *json;
+  bool instead = progress->shape->content_kind != CONTENT_NONE || progress->context.reader->call_count > 0;
+  if (instead) return json_value(json, &value);
+  if (reader_untyped_parts(&progress->context, progress->shape)) return true;
+  if (json->status != STATUS_SHAPE) return false;
+  progress->parts_error = *json;
+  *json = before;
+  progress->shape->form = FORM_PARTS;
+  forget_parts(progress);
+  return json_value(json, &value);
+}
+
+static bool read_type(MessageProgress *progress) {
+  JsonValue value;
+  if (!json_value(progress->context.json, &value)) return false;
+  if (value.kind == JSON_STRING) progress->type = value;
+  return true;
+}
+
 /* Reads the value of a member of a message by its key; members of unknown keys are passed. */
 static bool read_member(MessageProgress *progress, unsigned key) {
   ReaderContext *context = &progress->context;
@@ -136,9 +186,9 @@ static bool read_member(MessageProgress *progress, unsigned key) {
   JsonValue value;
   switch (key) {
   case SEEN_ROLE: return read_role(progress);
-  case SEEN_CONTENT: return reader_content(context, progress->shape);
-  case SEEN_TOOL_CALLS: return reader_tool_calls(context);
-  case SEEN_FUNCTION_CALL: return reader_function_call(context);
+  case SEEN_CONTENT:
+  case SEEN_TOOL_CALLS:
+  case SEEN_FUNCTION_CALL: return read_instead(progress, key);
   case SEEN_TOOL_CALL_ID: return reader_string(context, &progress->tool_call_id, "tool_call_id, a string");
   case SEEN_ID: return reader_string(context, &fields[FIELD_ID], "an id, a string");
   case SEEN_NAME: return reader_string(context, &fields[FIELD_NAME], "a name, a string");
@@ -148,6 +198,8 @@ static bool read_member(MessageProgress *progress, unsigned key) {
   case SEEN_METADATA: return read_metadata(progress);
   case SEEN_AUDIO: return read_audio(progress);
   case SEEN_WINDOW: return read_window(progress);
+  case SEEN_PARTS: return read_parts(progress);
+  case SEEN_TYPE: return read_type(progress);
   default: return json_value(context->json, &value);
   }
 }
@@ -226,14 +278,36 @@ static bool check_content(MessageProgress *progress, const char *start) {
   Json *json = progress->context.json;
   const MessageShape *shape = progress->shape;
   if (shape->content_kind == CONTENT_WINDOW) return true;
+  if (shape->form == FORM_PARTS) return true;
   if (!(progress->seen & SEEN_ROLE)) return json_fail(json, STATUS_SHAPE, start, "a role in the message");
   bool excused =
     progress->context.reader->call_count > 0 || shape->fields[FIELD_REFUSAL].at != 0 || progress->has_audio;
+  const Json *parts = &progress->parts_error;
+  if (shape->content_kind == CONTENT_NONE && !excused && parts->status != STATUS_OK) {
+    return json_fail(json, parts->status, parts->error, parts->expected);
+  }
+  if (progress->model != NULL) return json_fail(json, STATUS_ROLE, progress->model, "parts beside the role model");
   if (shape->content_kind == CONTENT_NONE && !excused) {
     return json_fail(json, STATUS_SHAPE, start,
                      "content (it may be missing only beside tool calls, a refusal or audio)");
   }
   return true;
+}
+
+/* True if the message is an item. */
+static bool is_item(const MessageProgress *progress) {
+  bool has_role;
+  if (progress->type.bytes == NULL || progress->shape->content_kind == CONTENT_WINDOW) return false;
+  bool known = reader_is_item(json_text(&progress->type), &has_role);
+  if (progress->seen & SEEN_ROLE) return known && has_role;
+  return (known || progress->context.reader->all_items) && progress->shape->form != FORM_PARTS;
+}
+
+static bool finish(MessageProgress *progress, const char *start, size_t size) {
+  if (!finish_window(progress, start)) return false;
+  if (is_item(progress)) return reader_item(&progress->context, size, progress->shape);
+  if (!(progress->seen & SEEN_ROLE) && progress->shape->form == FORM_PARTS) progress->shape->role = ROLE_USER;
+  return finish_links(progress) && check_content(progress, start);
 }
 
 bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape) {
@@ -249,8 +323,7 @@ bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape) 
   if (size > reader->message_bytes_max || size >= (size_t)1 << 31) {
     return json_fail(json, STATUS_LIMIT, start, OVER_CAP);
   }
-  bool finished = finish_window(&progress, start) && finish_links(&progress) && check_content(&progress, start);
-  if (!finished) return false;
+  if (!finish(&progress, start, size)) return false;
   shape->parts = reader->parts;
   shape->part_count = reader->part_count;
   shape->calls = reader->calls;

@@ -1,6 +1,6 @@
 /*
-** Reader: reads a message in OpenAI's form, with parts in Anthropic's and others' forms,
-** from JSON into a MessageShape. The spans of the shape refer to the message's bytes;
+** Reader: reads a message in the form of any dialect (format/dialect.h) from JSON into a
+** MessageShape. The spans of the shape refer to the message's bytes;
 ** the lists of parts, calls and results belong to the reader and are valid until it
 ** reads again.
 */
@@ -24,6 +24,7 @@ typedef struct RoleAlias {
 typedef struct Reader {
   Memory memory;
   size_t message_bytes_max;
+  bool all_items;            /* an object with a type and no role is an item, also if its type is unknown */
   const RoleAlias *aliases;  /* the caller's; they take precedence over standard roles */
   uint32_t alias_count;
   Part *parts;     uint32_t part_count, part_room;
@@ -36,7 +37,7 @@ void reader_free(Reader *reader);
 
 /* The number of a known key, from 0, and its static name; false for other keys. A message
    may have each known key once. */
-#define READER_KEYS 13
+#define READER_KEYS 15
 bool reader_key(Text key, uint32_t *number, Text *name);
 
 /* Reads the next value as a message. False on failure; the cursor has the error: SYNTAX,

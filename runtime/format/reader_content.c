@@ -5,15 +5,6 @@
 */
 #include "format/reader_parts.h"
 
-static bool add_part(const ReaderContext *context, Part part) {
-  Reader *reader = context->reader;
-  Part *grown = reader_grow(context, reader->parts, &reader->part_room, reader->part_count, sizeof *grown);
-  if (grown == NULL) return false;
-  reader->parts = grown;
-  grown[reader->part_count++] = part;
-  return true;
-}
-
 /* ---- a part's fields ---- */
 
 /* The members of a part that any type uses. */
@@ -35,6 +26,8 @@ static const struct {
   {WORD("asset"), PART_ASSET},              {WORD("tool_use"), PART_TOOL_USE},
   {WORD("tool_result"), PART_TOOL_RESULT},  {WORD("thinking"), PART_REASONING},
   {WORD("reasoning"), PART_REASONING},      {WORD("redacted_thinking"), PART_REASONING},
+  {WORD("reasoning_text"), PART_REASONING}, {WORD("summary_text"), PART_REASONING},
+  {WORD("computer_screenshot"), PART_IMAGE},
 };
 
 static PartKind kind_of(const PartFields *fields) {
@@ -90,11 +83,6 @@ static bool unnest(ReaderContext *context, const JsonValue *nested, PartFields *
   return read_fields(&inner, fields) || json_fail(context->json, inner.status, inner.error, inner.expected);
 }
 
-static Span string_span(const ReaderContext *context, const JsonValue *value) {
-  bool is_string = value->bytes != NULL && value->kind == JSON_STRING;
-  return is_string ? contents_span(context, value) : (Span){0};
-}
-
 static bool add_use(ReaderContext *context, const JsonValue *part, PartFields *fields) {
   if (!unnest(context, &fields->tool_use, fields)) return false;
   Call call = {.id = string_span(context, &fields->id), .name = string_span(context, &fields->name)};
@@ -133,17 +121,13 @@ static bool find_image(ReaderContext *context, PartFields *fields, Part *part) {
 
 static bool read_part(ReaderContext *context, Json *json, bool nested);
 
-/* Adds the parts of a tool result's own list behind it, as nested. */
-static bool add_nested(ReaderContext *context, const JsonValue *content) {
-  if (content->bytes == NULL || content->kind != JSON_ARRAY) return true;
+bool reader_parts_of(ReaderContext *context, const JsonValue *value, bool nested) {
   Json inner;
-  json_open(&inner, content->bytes, content->size);
+  json_open_value(&inner, value);
   inner.tolerant = context->json->tolerant;
-  if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
-  while (json_next_element(&inner)) {
-    if (!read_part(context, &inner, true)) return json_fail(context->json, inner.status, inner.error, inner.expected);
-  }
-  return true;
+  bool list = value->kind == JSON_ARRAY, good = list ? json_enter(&inner) : read_part(context, &inner, nested);
+  while (good && list && json_next_element(&inner)) good = read_part(context, &inner, nested);
+  return good || json_fail(context->json, inner.status, inner.error, inner.expected);
 }
 
 static bool add_tool_result(ReaderContext *context, Part part, const JsonValue *value, PartFields *fields) {
@@ -153,8 +137,8 @@ static bool add_tool_result(ReaderContext *context, Part part, const JsonValue *
     return json_fail(context->json, STATUS_SHAPE, value->bytes, "a tool_use_id in the tool result");
   }
   part.text = string_span(context, &fields->content);
-  return reader_add_result(context, result) && add_part(context, part) &&
-         add_nested(context, &fields->content);
+  return reader_add_result(context, result) && reader_add_part(context, part) &&
+         (!json_is_list(&fields->content) || reader_parts_of(context, &fields->content, true));
 }
 
 /* Reads a part: an object with a type, or a bare string. */
@@ -170,7 +154,7 @@ static bool read_part(ReaderContext *context, Json *json, bool nested) {
     if (!json_value(json, &value)) return false;
     Part text = {.kind = PART_TEXT, .value = value_span(&here, &value), .text = contents_span(&here, &value),
                  .nested = nested};
-    return add_part(&here, text);
+    return reader_add_part(&here, text);
   }
   PartFields fields = {0};
   value.bytes = json->at;
@@ -181,7 +165,8 @@ static bool read_part(ReaderContext *context, Json *json, bool nested) {
   if (part.kind == PART_TOOL_USE && !nested && !add_use(&here, &value, &fields)) return false;
   if (part.kind == PART_IMAGE && !find_image(&here, &fields, &part)) return false;
   if (part.kind == PART_TEXT || part.kind == PART_REASONING) part.text = string_span(&here, &fields.text);
-  return add_part(&here, part);
+  part.unknown = part.kind == PART_OTHER;
+  return reader_add_part(&here, part);
 }
 
 /* ---- all of it ---- */

@@ -10,6 +10,15 @@ void *reader_grow(const ReaderContext *context, void *list, uint32_t *room, uint
   return grown;
 }
 
+bool reader_add_part(const ReaderContext *context, Part part) {
+  Reader *reader = context->reader;
+  Part *grown = reader_grow(context, reader->parts, &reader->part_room, reader->part_count, sizeof *grown);
+  if (grown == NULL) return false;
+  reader->parts = grown;
+  grown[reader->part_count++] = part;
+  return true;
+}
+
 bool reader_add_result(const ReaderContext *context, Result result) {
   Reader *reader = context->reader;
   Result *grown = reader_grow(context, reader->results, &reader->result_room, reader->result_count, sizeof *grown);

@@ -88,6 +88,7 @@ static Status commit(Conversation *conversation, const Plan *plan, Ledger **ledg
   StoreMark mark = store_mark(conversation_store(conversation));
   Repairer repairer = {.conversation = conversation};
   reader_init(&repairer.reader, plan->memory);
+  repairer.reader.all_items = true;
   call_index_init(&repairer.calls, plan->memory);
   snprintf(description, sizeof description, "repair for %s", dialect_name(plan->options->dialect));
   Status status = carry_out_all(&repairer, plan);
@@ -118,7 +119,7 @@ static Status take_ids(Plan *plan) {
     }
     for (uint32_t k = 0; k < message_result_count(message) && status == STATUS_OK; k++) {
       status =
-        map_put(&plan->taken, hash_text(message_text(message, message_result(message, k).id), &plan->calls.key), 1);
+        map_put(&plan->taken, hash_text(message_result_key(message, k), &plan->calls.key), 1);
     }
   }
   return status;

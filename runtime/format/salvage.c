@@ -7,6 +7,7 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 #include "format/detect.h"
+#include "format/dialect.h"
 
 /* ---- texts ---- */
 
@@ -317,13 +318,14 @@ static bool scan_array(Salvager *salvager, Json *json) {
   return json->status == STATUS_OK;
 }
 
-static void scan_body(Salvager *salvager, Json *json) {
+/* `member`: the key of the messages. */
+static void scan_body(Salvager *salvager, Json *json, Text member) {
   Text key;
   JsonKind kind;
   JsonValue value;
   json_enter(json);
   while (json_next_member(json, &key) && json_peek(json, &kind)) {
-    bool messages = kind == JSON_ARRAY && text_is(key, "messages");
+    bool messages = kind == JSON_ARRAY && text_equal(key, member);
     if (!(messages ? scan_array(salvager, json) : json_value(json, &value)) || messages) return;
   }
 }
@@ -350,11 +352,12 @@ Status salvage_scan(Salvage *salvage, Reader *reader, const char *bytes, size_t 
   json.tolerant = true;
   json_skip_mark(&json);
   cut_marks(&salvager, &json);
-  switch (detect_format(json, &evidence)) {
+  FileFormat format = detect_format(json, &evidence);
+  reader->all_items = format == FORMAT_BODY && (dialects_traits(dialects_of_member(evidence)) & TRAIT_ITEMS) != 0;
+  switch (format) {
   case FORMAT_LINES: scan_lines(&salvager, &json); break;
   case FORMAT_ARRAY: scan_array(&salvager, &json); break;
-  case FORMAT_BODY: scan_body(&salvager, &json); break;
-  default: break;   /* will be refused */
+  case FORMAT_BODY: scan_body(&salvager, &json, evidence); break;
   }
   keep_until(&salvager, salvager.end);
   assert(salvager.status != STATUS_OK || salvager.done == salvager.end);

@@ -113,9 +113,7 @@ static bool read_link(StateLoader *l, Json *json, MessageId id, uint32_t result)
   }
   if (caller != 0) {
     const Message *other = store_message(l->store, (MessageId)caller);
-    bool named =
-        call < message_call_count(other) &&
-        text_equal(message_call_key(other, (uint32_t)call), message_text(message, message_result(message, result).id));
+    bool named = call < message_call_count(other) && message_may_answer(message, result, other, (uint32_t)call);
     if (!named) return state_fail_json(l, json, "a call of the result's id");
   }
   store_link(l->store, id, result, (CallLink){.message = (MessageId)caller, .call = (uint32_t)call});
@@ -165,6 +163,7 @@ bool state_read_messages(StateLoader *l) {
   reader.aliases = l->aliases;
   reader.alias_count = l->alias_count;
   reader.message_bytes_max = SIZE_MAX;       /* the cap held when the message was first read */
+  reader.all_items = true;
   bool good = true;
   while (good && json_next_element(&json)) good = read_message(l, &json, &reader, &lists);
   reader_free(&reader);

@@ -211,7 +211,7 @@ static void what_is_no_conversation_is_refused_with_its_place(void **state) {
     {"[{\"role\":\"user\",\"content\":\"\xff\"}]", NULL, EBB_ENCODING, "1:28"},
     {"{\"model\":\"x\"}", NULL, EBB_SHAPE, "1:"},
     {"7", NULL, EBB_SHAPE, "1:1"},
-    {"{\"contents\":[]}", NULL, EBB_SHAPE, "Gemini"},
+    {"{\"contents\":[{}]}", NULL, EBB_SHAPE, "contents[0]"},
     {"[{\"role\":\"user\",\"content\":\"a\",\"id\":\"i\"},{\"role\":\"user\",\"content\":\"b\",\"id\":\"i\"}]", NULL,
      EBB_DUPLICATE, "[1].id"},
     {"[{\"role\":\"user\",\"content\":\"0123456789\"}]", "{\"maxMessage\":20}", EBB_LIMIT, "cap"},

@@ -109,7 +109,9 @@ static void caps_and_other_forms_are_refused_also_leniently(void **unused) {
   } cases[] = {
     {"[5," U ",{'role':'user','content':'more than the cap allows'}]", STATUS_LIMIT, "[2]"},
     {"{'messages':[5," U ",{'role':'user','content':'more than the cap allows'}]}", STATUS_LIMIT, "messages[2]"},
-    {"{'model':'m','contents':[{'role':'user','parts':[]}],'a':'\xff'}", STATUS_SHAPE, "contents"},
+    {"{'model':'m','contents':[{'role':'user','parts':[{'text':'longer than the cap'}]}],'a':'\xff'}", STATUS_LIMIT,
+     "contents[0]"},
+    {"{'model':'m','input':'a text that is longer than the cap, alone','a':'\xff'}", STATUS_LIMIT, "input"},
   };
   DocumentLimits limits = LENIENT;
   limits.message_bytes_max = 40;
