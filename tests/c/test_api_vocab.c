@@ -431,6 +431,12 @@ static void damage_in_a_shared_one_never_crashes(void **state) {
 
 /* ---- memory ---- */
 
+/* Allocation number k from now on fails, and all after it unless `once`. */
+static void fail_from(Library *library, size_t k, bool once) {
+  Fail *heap = &library->host.heap;
+  heap->calls = heap->failed = 0, heap->once = once, heap->fail_at = k;
+}
+
 static bool share_step(size_t k, bool once) {
   Shared shared;
   Library library;
@@ -440,7 +446,7 @@ static bool share_step(size_t k, bool once) {
   shared_open(&shared);
   library_open(&library, &runtime);
   load_lua(runtime);                         /* test_api_memory.c has what loading does */
-  library.host.heap.once = shared.host.heap.once = once;
+  shared.host.heap.once = once;
   shared.host.heap.fail_at = k == 1;
   ebb_status status = shared_vocab(&shared, &vocab);
   shared.host.heap.fail_at = 0;
@@ -450,7 +456,7 @@ static bool share_step(size_t k, bool once) {
     status = shared_vocab(&shared, &vocab);
   }
   assert_int_equal(status, EBB_OK);
-  library.host.heap.fail_at = k;
+  fail_from(&library, k, once);
   status = ebb_runtime_add_vocab(runtime, NULL, vocab);
   if (status == EBB_MEMORY && once) status = ebb_runtime_add_vocab(runtime, NULL, vocab);
   if (status == EBB_OK) status = new_tiny(runtime, &chat);
@@ -477,8 +483,7 @@ static bool sweep_step(size_t k, bool once) {
   ebb_chat *chat;
   library_open(&library, &runtime);
   load_lua(runtime);
-  library.host.heap.once = once;
-  library.host.heap.fail_at = k;
+  fail_from(&library, k, once);
   ebb_status status = new_tiny(runtime, &chat);
   if (status == EBB_OK) status = append(chat, "{\"role\":\"user\",\"content\":\"hello hello zz\"}");
   library.host.heap.fail_at = 0;
@@ -490,16 +495,20 @@ static bool sweep_step(size_t k, bool once) {
   return hit;
 }
 
+/* SAMPLE=n makes every n-th allocation fail. */
+static void sweep(bool (*step)(size_t k, bool once), const char *name) {
+  for (int once = 0; once <= 1; once++) {
+    size_t count = 0;
+    for (size_t k = test_sample_start(); step(k, once); k += test_sample()) count++;
+    print_message("swept: %s, %zu allocations %s\n", name, count, once ? "once" : "for good");
+    assert_true(count >= 100 / test_sample());
+  }
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
-  for (int once = 0; once <= 1; once++) {
-    size_t k = 1;
-    while (sweep_step(k, once)) k++;
-    print_message("swept: a vocabulary, %zu allocations %s\n", k - 1, once ? "once" : "for good");
-    k = 1;
-    while (share_step(k, once)) k++;
-    print_message("swept: a shared vocabulary, %zu allocations %s\n", k - 1, once ? "once" : "for good");
-  }
+  sweep(sweep_step, "a vocabulary");
+  sweep(share_step, "a shared vocabulary");
 }
 
 int main(void) {
