@@ -154,6 +154,14 @@ static void a_full_runtime_can_be_saved(void **state) {
   host_close(&host, runtime);
 }
 
+/* How often a text with quotes in front stands in a long one: strstr under ASan reads all of the rest each time. */
+static uint32_t count_members(ebb_text json, const char *member) {
+  uint32_t count = 0;
+  for (const char *at = json.bytes; (at = strchr(at, '"')) != NULL; at++)
+    count += strncmp(at, member, strlen(member)) == 0;
+  return count;
+}
+
 /* Its report alone is longer than a block of the sandbox. */
 static void long_chats_are_trimmed(void **state) {
   (void)state;
@@ -186,9 +194,7 @@ static void long_chats_are_trimmed(void **state) {
   assert_int_equal(report.size, event.json.size);
   assert_memory_equal(report.bytes, event.json.bytes, report.size);
   assert_int_equal(ebb_chat_count(chat), ebb_chat_count(fork));
-  uint32_t entries = 0;
-  for (const char *at = report.bytes; (at = strstr(at, "\"seq\":")) != NULL; at++) entries++;
-  assert_int_equal(entries, messages - ebb_chat_count(chat));
+  assert_int_equal(count_members(report, "\"seq\":"), messages - ebb_chat_count(chat));
   host_close(&host, runtime);
 }
 
