@@ -51,27 +51,26 @@ local function recorded(chat)
   return messages
 end
 
---- Plays a file and writes what recall.py reads, each policy as a replay of its own; returns the figures.
-local function play(path, chat, part, output)
-  local system, file, figures = system_message(path), assert(io.open(output, "wb")), {}
+--- Plays a recording in a part of its tokens and writes what recall.py reads, each policy as a replay of its own; adds
+--- its figures by the name of the replay.
+local function play(chat, system, part, file, figures)
+  local function name_of(policy) return ("%s in 1/%d"):format(policy, part) end
   local last
   local results = assert(ebb.replay(chat, {
     policies = policies(), budget = math.max(1, chat:tokens() // part), requests = function(request)
       if request.policy ~= last then
         last = request.policy
-        file:write(line_of({ recording = last }, recorded(chat), system), "\n")
+        file:write(line_of({ recording = name_of(last) }, recorded(chat), system), "\n")
       end
       local reply = request.reply - (system and 0 or 1)
       file:write(line_of({ reply = reply, over = request.over }, request.messages, system), "\n")
     end,
   }))
-  file:close()
   for _, result in ipairs(results) do
     local arguments, values = result.arguments, result.values
-    figures[result.policy] = { arguments.total, arguments.present, values.total, values.present,
+    figures[name_of(result.policy)] = { arguments.total, arguments.present, values.total, values.present,
       arguments.labelled + values.labelled }
   end
-  return figures
 end
 
 local function by_script(path)
@@ -98,13 +97,14 @@ describe("recall", function()
 
   for _, path in ipairs(helper.sample(recordings())) do
     it("of " .. path:match "[^/]+$", function()
-      local chat = ebb.load(path)
-      for _, part in ipairs(chat and { 2, 3 } or {}) do
-        local figures = play(path, chat, part, output)
-        local expected = by_script(output)
-        for policy, counts in pairs(figures) do
-          assert.same(expected[policy] or { 0, 0, 0, 0, 0 }, counts, policy)   -- the script knows no empty replays
-        end
+      local chat, figures = ebb.load(path), {}
+      if not chat then return end
+      local system, file = system_message(path), assert(io.open(output, "wb"))
+      for part = 2, 3 do play(chat, system, part, file, figures) end
+      file:close()
+      local expected = by_script(output)
+      for replay, counts in pairs(figures) do
+        assert.same(expected[replay] or { 0, 0, 0, 0, 0 }, counts, replay)   -- the script knows no empty replays
       end
     end)
   end
