@@ -87,18 +87,23 @@ static inline uint32_t test_steps(uint32_t otherwise) { return (uint32_t)test_se
 
 /* SAMPLE=n: a long sweep takes every n-th of its steps; 1, all of them, without it. */
 static inline size_t test_sample(void) {
-  const char *text = getenv("SAMPLE");
-  size_t sample = text != NULL ? strtoull(text, NULL, 10) : 1;
+  size_t sample = test_setting("SAMPLE", 1);
   return sample > 0 ? sample : 1;
 }
 
-/* The first step of such a sweep, 1 to SAMPLE, which SEED decides. */
-static inline size_t test_sample_start(void) {
+/* From one step of a long sweep to the next, `stride` or less: DENSER divides it, SAMPLE multiplies it. */
+static inline size_t test_stride(size_t stride) {
+  size_t denser = test_setting("DENSER", 1);
+  if (denser > 1) stride /= denser;
+  return (stride > 0 ? stride : 1) * test_sample();
+}
+
+/* The first step of such a sweep, 1 to `stride`, which SEED decides. */
+static inline size_t test_start(size_t stride) {
   static uint64_t state;
-  size_t sample = test_sample();
-  if (sample == 1) return 1;
+  if (stride == 1) return 1;
   if (state == 0) state = test_seed();
-  return 1 + (size_t)(test_random(&state) % sample);
+  return 1 + (size_t)(test_random(&state) % stride);
 }
 
 #endif

@@ -498,10 +498,10 @@ static bool sweep_step(size_t k, bool once) {
 /* SAMPLE=n makes every n-th allocation fail. */
 static void sweep(bool (*step)(size_t k, bool once), const char *name) {
   for (int once = 0; once <= 1; once++) {
-    size_t count = 0;
-    for (size_t k = test_sample_start(); step(k, once); k += test_sample()) count++;
+    size_t count = 0, stride = test_stride(1);
+    for (size_t k = test_start(stride); step(k, once); k += stride) count++;
     print_message("swept: %s, %zu allocations %s\n", name, count, once ? "once" : "for good");
-    assert_true(count >= 100 / test_sample());
+    assert_true(count >= 100 / stride);
   }
 }
 
