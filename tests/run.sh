@@ -3,7 +3,7 @@
 # what they counted; the last line is "N passed, N failed", and the exit status says
 # the same.
 #
-#     tests/run.sh                 all tests; long sweeps are sampled by SEED
+#     tests/run.sh                 all tests; long sweeps are sampled by SEED, one step in SAMPLE
 #     WHOLE=1 tests/run.sh         all tests, sweeps in full (make check-hard)
 #     tests/run.sh --quick         Lua specs (goldens among them) and C units, without long sweeps and #time
 #     tests/run.sh --quick WORD    those with WORD in their name, #time too
@@ -31,8 +31,12 @@ LONG='test_bind_memory test_sandbox_threats test_api_memory test_vocab'
 # All tests of these have #time.
 TIMED='complexity_spec cli_complexity_spec'
 
+# Growth is measured without sanitizers, too.
+grown() { echo "c build/tests/test_api_growth"; }
+
 # quick [all]: without what takes long, and without TIMED unless `all` is said
 quick() {
+  grown
   c_tests | grep -vwF "$(printf '%s\n' $LONG)"
   if [ -n "${1:-}" ]; then specs; else specs | grep -vwF "$(printf '%s\n' $TIMED)"; fi
 }
@@ -48,22 +52,27 @@ full() {
   if tests/fuzz/can.sh; then script tests/fuzz/run.sh 1; fi
   specs
   c_tests | grep -vwF "$(printf '%s\n' $LONG)"
+  grown
   # Trees once more, with nodes as large as they are installed.
   for name in test_sequence test_model; do echo "c build/sanitize/tests/$name"; done
   for name in test_api_threads test_sandbox_threads test_api_host; do echo "c build/threads/tests/$name"; done
 }
 
+if [ -z "${WHOLE:-}" ]; then export SAMPLE=${SAMPLE:-8}; fi
 if [ "${1:-}" = --quick ]; then
   if [ -z "${2:-}" ]; then export BUSTED="--exclude-tags=time" HISTORIES=${HISTORIES:-100}; fi
   runners=$(quick "${2:-}" | grep -F -e "${2:-}")
   if [ -z "$runners" ]; then echo "run.sh: no test has '$2' in its name" >&2; fi
 else
-  if [ -z "${WHOLE:-}" ]; then export SAMPLE=${SAMPLE:-6}; fi
   runners=$(full)
 fi
 printf '%s\n' "$runners" | xargs -P "${JOBS:-$(nproc)}" -L 1 tests/run_one.sh
 
 # A runner that left no result, because it could not be run, is one failure.
 awk -v expected="$(printf '%s\n' "$runners" | wc -l)" '
-  { passed += $1; failed += $2 }
-  END { failed += expected - NR; printf "%d passed, %d failed\n", passed, failed; exit failed > 0 }' "$results"
+  { passed += $1; failed += $2; seconds += $3 }
+  END {
+    failed += expected - NR
+    printf "%d s of processor time\n%d passed, %d failed\n", seconds, passed, failed
+    exit failed > 0
+  }' "$results"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run_one.sh KIND NAME...: runs one runner of tests for run.sh, shows what it said and
-# adds "PASSED FAILED" to the file RESULTS.
+# adds "PASSED FAILED SECONDS" to the file RESULTS. Seconds are of processor time: by
+# the wall they would say how busy the machine is.
 #
 # A runner is quiet unless it fails, but for what it swept or skipped; where STEPS is
 # set, it says what it did. One that ends badly without having counted a failure (a
@@ -8,8 +9,7 @@
 set -u
 
 output=$(mktemp)
-trap 'rm -f "$output"' EXIT
-SECONDS=0
+trap 'rm -f "$output" "$output.times"' EXIT
 
 # The sum of the numbers that a pattern finds in the output.
 sum() { sed -nE "s/$1/\1/p" "$output" | awk '{ n += $1 } END { print n + 0 }'; }
@@ -18,23 +18,25 @@ show() {
   local name=$1 status=$2 good=$3 bad=$4
   if [ "$bad" -gt 0 ]; then
     cat "$output"
-    echo "== $name: $good passed, $bad failed (exit status $status, $SECONDS s)"
+    echo "== $name: $good passed, $bad failed (exit status $status, $seconds s)"
   else
     if [ -n "${STEPS:-}" ]; then grep -E '^(SEED=|model:)' "$output"; fi
     grep -E '^(swept|skipped|fuzzed): ' "$output"
     grep -A1 '^Pending' "$output"
-    echo "== $name: $good passed ($SECONDS s)"
+    echo "== $name: $good passed ($seconds s)"
   fi
 }
 
 # report NAME STATUS PASSED FAILED [PENDING]: adds the runner up
 report() {
-  local name=$1 status=$2 good=$3 bad=$4 pending=${5:-0}
+  local name=$1 status=$2 good=$3 bad=$4 pending=${5:-0} seconds
+  times >"$output.times"       # of the children: the second line, such as 0m12.345s 0m1.234s
+  seconds=$(awk 'NR == 2 { split($0, t, /[ms ]+/); printf "%.1f", 60 * (t[1] + t[3]) + t[2] + t[4] }' "$output.times")
   if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ $((good + pending)) -eq 0 ]; }; then bad=1; fi
   {
     flock 9
     show "$name" "$status" "$good" "$bad"
-    echo "$good $bad" >&9
+    echo "$good $bad $seconds" >&9
   } 9>>"$RESULTS"
 }
 

@@ -4,9 +4,13 @@
 #
 # What holds for every run: it ends in time; its status is 0 and its output is
 # right, or 7 and it says why; a file under the output's name is the old one or
-# the new one, whole; no temporary is left. EBB names another build.
+# the new one, whole; no temporary is left. EBB names another build. SAMPLE=n strikes
+# one call in n, of four at most, which SEED decides.
 set -u
 cd "$(dirname "$0")/../.."
+
+stride=$((${SAMPLE:-1} > 4 ? 4 : ${SAMPLE:-1}))
+RANDOM=$((${SEED:-$(date +%s)} % 32768))
 
 EBB=${EBB:-build/ebb}
 SHIM=$PWD/build/faults/io_shim.so
@@ -99,10 +103,11 @@ fault_of() {
   esac
 }
 
-# sweep COMMAND TARGET CALL FAULT [NAME=VALUE]: every k until nothing is struck; counts into $struck, $absorbed
+# sweep COMMAND TARGET CALL FAULT [NAME=VALUE]: every stride-th k until nothing is struck; counts into $struck,
+# $absorbed
 sweep() {
   local command=$1 target=$2 call=$3 fault=$4 k wrong
-  for ((k = 1; k < 200; k++)); do
+  for ((k = 1 + RANDOM % stride; k < 200; k += stride)); do
     strike "$call" "$fault" "$k" "$target" "${@:5}"
     wrong=$(fault_of "$call" "$fault" "$target" "$folder/$command.expected")
     if [ -n "$wrong" ]; then bad "$command to $target, $call $k $fault ${*:5}: $wrong"; else good; fi
