@@ -61,6 +61,11 @@ describe("a task of Roo Code or Cline", function()
     assert.is_nil(kit.import.recognise '[{"role":"system","content":"q","ts":1}]')
   end)
 
+  it("is a list, or an object with version and messages", function()
+    assert.matches("^f:1:1: expected a list of messages", (kit.refusal("{}", { from = "roo", path = "f" })))
+    assert.matches("^f:1:1: expected an export", (kit.refusal("{}", { from = "opencode", path = "f" })))
+  end)
+
   it("of the second form has the AI SDK's parts", function()
     local function output(id, value, kind)
       return { type = "tool-result", toolCallId = id, toolName = "read", output = { type = kind or "text",

@@ -141,6 +141,7 @@ local function run(importer, from, problem, options)
   if importer.kind == "json" and from.value == nil then
     return nil, core.error(problem.code, ("%s:%s"):format(from.path, problem.message)), importer.name
   end
+  if importer.kind == "text" then source.mend(from) end
   local ok, result = pcall(importer.read, from, options)
   if ok then return finish(result, importer, from) end
   if not core.is_error(result) then error(result, 0) end

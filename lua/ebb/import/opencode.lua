@@ -7,6 +7,7 @@
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local neutral = require "ebb.import.neutral"
+local refuse = require "ebb.support.refuse"
 
 local opencode = { name = "opencode", title = "opencode export", kind = "json" }
 
@@ -142,12 +143,13 @@ end
 local function add_message(state, element, number, first_hidden)
   local info = fields.object(element.value, "info")
   local role = fields.text(info, "role")
-  if role == "assistant" and has_failed(info) then
+  if role ~= "user" and role ~= "assistant" then
+    return state.report:add("other entry", "without the role of user or assistant", number)
+  elseif has_failed(info) then
     return state.report:add("failed reply", "the model does not get it", number)
   end
   local parts = parts_of(element.raw, state.report, first_hidden)
   if role == "assistant" then return add_reply(state, parts, number) end
-  if role ~= "user" then return state.report:add("other entry", "role " .. (role or "is missing"), number) end
   local message = { role = "user", line = number }
   for _, part in ipairs(parts) do message[#message + 1] = part.built end
   state.out:add(message)
@@ -195,8 +197,11 @@ end
 
 function opencode.read(source)
   local report = source.report
+  if not fields.list(source.value, "messages") then
+    refuse("shape", "1:1: expected an export with info and messages")
+  end
   local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
-  local elements, hidden = before_revert(fields.elements(raw), source.value.info, report)
+  local elements, hidden = before_revert(fields.elements(raw), fields.object(source.value, "info"), report)
   local model = model_of(elements)
   local state = { report = report, out = neutral.new(neutral.dialect(model), report) }
   local first = first_of(elements)

@@ -7,12 +7,13 @@ local Report = {}
 
 local indices = setmetatable({}, { __mode = "k" })   -- report -> entries by kind and message
 
---- Counts one, or `count`.
+--- Counts one, or `count`, which may be 0.
 ---@param kind string         a noun in the singular, for a line such as "34 other lines"
 ---@param message string      which, or why
 ---@param line? integer
 ---@param count? integer
 function Report:add(kind, message, line, count)
+  if count == 0 then return end
   local index, key = indices[self], kind .. "\0" .. message
   if not index[key] then
     index[key] = { kind = kind, message = message, count = 0, line = line }

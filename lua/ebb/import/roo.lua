@@ -7,6 +7,7 @@
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local neutral = require "ebb.import.neutral"
+local refuse = require "ebb.support.refuse"
 
 local roo = { name = "roo", title = "Roo Code or Cline task", kind = "json" }
 
@@ -228,6 +229,7 @@ function roo.read(source)
     local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
     return read_version_2(fields.elements(raw), source.report)
   end
+  if not fields.is_list(source.value) then refuse("shape", "1:1: expected a list of messages") end
   return read_legacy(fields.elements(source.text), source.report)
 end
 

@@ -16,6 +16,7 @@ local source = {}
 source.RECORDS_MAX = 50            -- records that recognition looks at
 source.TEXT_BYTES_MAX = 64 * 1024   -- and bytes
 
+local MENDED = "invalid text became U+FFFD"
 local BOM = "\xEF\xBB\xBF"
 
 ---@class ebb.import.Source
@@ -108,7 +109,7 @@ function source.records(from)
       elseif not fields.is_object(value) then
         report:add("other line", "not an object", number)
       else
-        if mended then report:add("mended text", "invalid text became U+FFFD", number) end
+        if mended then report:add("mended text", MENDED, number) end
         return number, value, text
       end
     end
@@ -121,7 +122,7 @@ end
 local function decode_whole(from)
   local value, text, mended = decode(from.text)
   if value == nil then return nil, text end
-  if mended then from.report:add("mended text", "invalid text became U+FFFD") end
+  if mended then from.report:add("mended text", MENDED) end
   from.value, from.text = value, text
 end
 
@@ -140,6 +141,14 @@ function source.new(text, options)
   if not text:find "^%s*[%[{]" then return from, core.error("syntax", "1:1: expected JSON") end
   local _, problem = decode_whole(from)
   return from, problem
+end
+
+--- Mends a text that is read as it stands.
+---@param from ebb.import.Source
+function source.mend(from)
+  local text = core.utf8(from.text)
+  if text ~= from.text then from.report:add("mended text", MENDED) end
+  from.text = text
 end
 
 --- The first records, where the text may be JSONL: its first line is JSON, or it is no value as a whole.
