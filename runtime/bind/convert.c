@@ -66,7 +66,8 @@ static void push_json(lua_State *L, const Buffer *json) {
   else lua_pushlstring(L, json->bytes, json->size);
 }
 
-/* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses */
+/* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses,
+   true if some message is not written byte for byte */
 static int l_convert(lua_State *L) {
   lua_settop(L, 3);
   View view = bind_view(L, 1);
@@ -77,14 +78,16 @@ static int l_convert(lua_State *L) {
   ConvertReport *report = bind_own(L, sizeof *report, end_report);
   convert_report_init(report, bind_memory(L));
   Buffer *messages = bind_buffer(L), *apart = bind_buffer(L), *text = bind_buffer(L);
+  bool changed = true;
   ConvertSinks sinks = {.system = sink_to_buffer(apart), .messages = sink_to_buffer(messages)};
   Status status = convert_list(view.conversation, view.list, texts.has ? &texts.windows : NULL, system, &options,
-                               sinks, report);
+                               sinks, report, &changed);
   if (status != STATUS_OK) return bind_raise_status(L, status, "convert");
   push_json(L, messages);
   push_json(L, apart);
   push_losses(L, report, text);
-  return 3;
+  lua_pushboolean(L, changed);
+  return 4;
 }
 
 void bind_open_convert(lua_State *L) {

@@ -29,6 +29,7 @@ bool convert_system(Convert *convert, Text raw) {
   if (convert->writer->system == NULL || convert->status != STATUS_OK) return false;
   convert_fail(convert, pieces_read(&convert->pieces, raw));
   if (convert->status != STATUS_OK || convert->pieces.role != ROLE_SYSTEM) return false;
+  convert->changed = true;
   convert_lose_name(convert, &convert->pieces);
   convert->writer->system(convert, &convert->pieces);
   return true;
@@ -38,8 +39,12 @@ void convert_message(Convert *convert, Text raw) {
   if (convert->status != STATUS_OK || raw.size == 0) return;
   convert_fail(convert, pieces_read(&convert->pieces, raw));
   if (convert->status != STATUS_OK) return;
-  if (is_native(convert)) convert_native(convert, raw);
-  else convert->writer->message(convert, &convert->pieces);
+  if (is_native(convert)) {
+    convert_native(convert, raw);
+    return;
+  }
+  convert->changed = true;
+  convert->writer->message(convert, &convert->pieces);
 }
 
 Status convert_end(Convert *convert) {

@@ -91,6 +91,7 @@ typedef struct Convert {
   Pieces pieces;
   uint32_t index;            /* of the current message, for reports and unbound_from; set by the caller */
   uint32_t written;          /* messages or items in `out` */
+  bool changed;              /* some message was not written as it is */
   /* The message that is open in `out`; ROLE_NONE: none. For the dialect's file. */
   Role open;
   bool has_others;           /* the open message has more than results */

@@ -95,12 +95,16 @@ static Status read_parts(Pieces *pieces, const JsonValue *list, bool nested) {
   return status;
 }
 
-static bool has_parts(const PieceFields *fields) { return piece_is(fields, KEY_PARTS, JSON_ARRAY); }
+/* One part need not stand in a list. */
+static bool has_parts(const PieceFields *fields) {
+  return piece_is(fields, KEY_PARTS, JSON_ARRAY) || piece_is(fields, KEY_PARTS, JSON_OBJECT);
+}
 
 static Status read_message(Pieces *pieces, const PieceFields *fields, Text raw) {
   (void)raw;
   if (text_is(pieces->role_text, "model")) pieces->role = ROLE_ASSISTANT;
   else if (pieces->role != ROLE_SYSTEM) pieces->role = ROLE_USER;
+  if (piece_is(fields, KEY_PARTS, JSON_OBJECT)) return read_part(pieces, &fields->of[KEY_PARTS], false);
   return read_parts(pieces, &fields->of[KEY_PARTS], false);
 }
 

@@ -63,7 +63,7 @@ static void write_messages(ListConversion *work, Text system, JsonOut *out) {
 }
 
 Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
-                    const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report) {
+                    const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report, bool *changed) {
   ListConversion work = {.conversation = conversation, .windows = windows};
   const Memory *memory = conversation_memory(conversation);
   Status status = request_order_of(memory, conversation_windows(conversation), conversation_store(conversation), list,
@@ -76,6 +76,7 @@ Status convert_list(const Conversation *conversation, const Sequence *list, cons
   if (apart) status = write_system(&work, system, sinks.system);
   if (status == STATUS_OK) write_messages(&work, apart ? text_plain("", 0) : system, &out);
   convert_fail(&work.convert, work.convert.status == STATUS_OK ? json_out_end(&out) : STATUS_OK);
+  *changed = work.convert.changed;
   status = convert_end(&work.convert);
   request_order_free(&work.order);
   return status;

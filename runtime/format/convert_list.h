@@ -15,8 +15,9 @@ typedef struct ConvertSinks {
 
 /* Writes the messages. `system`, a system message as JSON, stands before them (size 0: none): the text that another
    dialect's body has beside its messages. `windows` as for document_write_windows. Indices in the report count the
-   list's own messages from 0; what is lost of `system` has CONVERT_NEVER. STATUS_MEMORY, or the sinks' status. */
+   list's own messages from 0; what is lost of `system` has CONVERT_NEVER. *changed: some message was not written
+   byte for byte. STATUS_MEMORY, or the sinks' status. */
 Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
-                    const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report);
+                    const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report, bool *changed);
 
 #endif

@@ -159,6 +159,7 @@ void convert_native(Convert *convert, Text raw) {
     bool item = pieces->count > 0 && is_unbound(convert, &pieces->list[0]) && pieces->list[0].json.bytes == raw.bytes;
     if (item) convert_lose(convert, LOSS_BOUND_REASONING, text_plain("", 0));
     left = !item && put_members(&edits, raw);
+    convert->changed = convert->changed || edits.changed || !left;
     convert_fail(convert, edits.status);
     if (edits.changed) raw = text_plain(convert->scratch.bytes, convert->scratch.size);
   }

@@ -67,7 +67,7 @@ static Status read_reasoning(Pieces *pieces, const PieceFields *fields, Text raw
 }
 
 static bool is_item(const PieceFields *fields) {
-  return !piece_is(fields, KEY_ROLE, JSON_STRING) && !piece_is(fields, KEY_PARTS, JSON_ARRAY);
+  return !piece_is(fields, KEY_ROLE, JSON_STRING) && fields->of[KEY_PARTS].bytes == NULL;
 }
 
 static Status read_item(Pieces *pieces, const PieceFields *fields, Text raw) {

@@ -3,6 +3,7 @@
 local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
+local request = require "ebb.request"
 local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -27,11 +28,18 @@ function convert.declare(parser)
   })
 end
 
+--- The text in the dialect, and what is lost. In its own dialect and shape a conversation keeps its bytes.
+local function write(chat, dialect, args)
+  local is_own = dialect == request.dialect_of(chat) and (args.shape or chat.shape) == chat.shape
+  if is_own and not args.model then return chat:json(), {} end
+  return failure.typed(chat.write, chat, dialect,
+    { shape = args.shape, keep_extra = args.keep_extra or is_own, model = args.model })
+end
+
 function convert.run(args)
   local chat = options.load(args.file, args)
   local wanted = failure.typed(target.of_list, chat, { dialect = args.to, model = args.model })
-  local written, lost = failure.typed(chat.write, chat, wanted.dialect,
-    { shape = args.shape, keep_extra = args.keep_extra, model = args.model })
+  local written, lost = write(chat, wanted.dialect, args)
   losses.tell(lost)
   if args.strict then losses.refuse(lost, wanted.dialect) end
   terminal.result(written, args.output)

@@ -108,10 +108,9 @@ local function convert(chat, dialect, options, system, lines)
 end
 
 local function write_list(chat, dialect, options, shape)
-  local losses = {}
-  local messages, system, lost = convert(chat, dialect, options, nil, shape == "jsonl")
-  table.move(lost, 1, #lost, 1, losses)
-  return messages or "", system, losses
+  local messages, system, losses, changed = convert(chat, dialect, options, nil, shape == "jsonl")
+  if not changed and shape == chat.shape then return chat:json(), nil, losses end
+  return shape == "array" and messages .. "\n" or messages or "", system, losses
 end
 
 local function write_foreign(chat, dialect, source, options)
@@ -130,7 +129,8 @@ local function write_own(chat, dialect, options)
   local form = FORMS[dialect]
   local body = envelope_of(chat)
   local before = form.system and settings.members(body)[form.system]
-  local messages, system, losses = convert(chat, dialect, options, nil, false)
+  local messages, system, losses, changed = convert(chat, dialect, options, nil, false)
+  if not changed and not options.model then return chat:json(), losses end
   local values = { [form.messages] = messages }
   if options.model then values.model = core.json.encode(options.model) end
   if system then
@@ -178,7 +178,7 @@ function request.write(chat, to, options)
     losses[#losses + 1] = { code = "lost_system", subject = "system", changed = false,
       text = "system texts have no place in a list of messages: left out" }
   end
-  return shape == "array" and text .. "\n" or text, losses
+  return text, losses
 end
 
 return request

@@ -76,12 +76,12 @@ end
 
 --- True for the JSON text of an object.
 function settings.is_object(text)
-  return text ~= nil and text:find "^%s*{" ~= nil
+  return text and text:find "^%s*{" ~= nil or false
 end
 
 --- True for the JSON text of a list.
 function settings.is_list(text)
-  return text ~= nil and text:find "^%s*%[" ~= nil
+  return text and text:find "^%s*%[" ~= nil or false
 end
 
 --- Writes an object from pairs of a name and a JSON text; pairs without a text are left out.
