@@ -366,8 +366,6 @@ ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_sta
 
 /* Restores the document of a chat from its options, before its state is read. */
 ebb_status document_restore(ebb_chat *chat);
-/* The end of the part of the options that has the texts around the messages; 0 without one. */
-size_t     document_find(Text options);
 /* write_document(list, texts, shape) for lua/ebb/libebb, upvalue 1 is the runtime: writes the list to
    runtime->out; shape nil: as it was read. */
 int        api_write_document(lua_State *L);

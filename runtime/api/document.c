@@ -1,57 +1,24 @@
 /*
 ** Documents: request bodies, arrays and JSONL in memory, read into chats and written
-** back. What stands around the messages (format/document.h) is saved with the chat, as
-** the first of its options, which the host never sees:
-**
-**     {"document":{"before":"{\"messages\":[","gap":",","after":"]}"},   <- options_document
-**      "model":"gpt-4o"}                                                 <- the host's
+** back. What stands around the messages is saved with the chat, as the first of its options
+** (format/state_options.h), which the host never sees: chat->options_document is its size.
 */
 #include <assert.h>
 #include <string.h>
 
 #include "api/api.h"
-
-#include "os/entropy.h"
+#include "format/state_options.h"
 
 /* ---- what is saved ---- */
-
-enum { BEFORE, GAP, AFTER, TEXTS };
-
-static const char *const NAMES[TEXTS] = {"before", "gap", "after"};
-
-static Status add_texts(const Document *document, Buffer *out) {
-  const Text texts[TEXTS] = {document->before, document->gap, document->after};
-  Status status = buffer_add_string(out, "{\"document\":");
-  for (int i = 0; i < TEXTS && status == STATUS_OK; i++) {
-    status = buffer_add_string(out, i == 0 ? "{\"" : "\",\"");
-    if (status == STATUS_OK) status = buffer_add_string(out, NAMES[i]);
-    if (status == STATUS_OK) status = buffer_add_string(out, "\":\"");
-    if (status == STATUS_OK) status = text_escape(texts[i], out);
-  }
-  return status == STATUS_OK ? buffer_add_string(out, "\"}") : status;
-}
-
-/* The members of the host's options, without the bracket before them. */
-static Text members_of(const ebb_chat *chat) {
-  Json json;
-  Text key;
-  json_open(&json, chat->options, chat->options_size);
-  if (chat->options_size == 0 || !json_enter(&json)) return text_plain("}", 1);
-  const char *first = json.at;
-  bool any = json_next_member(&json, &key);
-  return any ? text_plain(first, (size_t)(json.end - first)) : text_plain("}", 1);
-}
 
 /* Puts the texts of the chat's document before its options. */
 static Status describe(ebb_chat *chat) {
   const Memory *memory = &chat->runtime->memory;
-  Text members = members_of(chat);
   Buffer out;
+  size_t described;
   buffer_init(&out, *memory);
-  Status status = add_texts(&chat->handle->document, &out);
-  if (status == STATUS_OK && members.size > 1) status = buffer_add_byte(&out, ',');
-  size_t described = out.size;
-  if (status == STATUS_OK) status = buffer_add(&out, members.bytes, members.size);
+  Status status = state_add_document(&chat->handle->document, text_plain(chat->options, chat->options_size), &out,
+                                     &described);
   char *options = status == STATUS_OK ? memory_new(memory, out.size) : NULL;
   if (options != NULL) {
     memcpy(options, out.bytes, out.size);
@@ -64,113 +31,7 @@ static Status describe(ebb_chat *chat) {
   return options != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
-size_t document_find(Text options) {
-  Json json;
-  Text key;
-  JsonValue value;
-  json_open(&json, options.bytes, options.size);
-  bool first = json_enter(&json) && json_next_member(&json, &key) && text_equal(key, text_of("document"));
-  if (!first || !json_value(&json, &value)) return 0;
-  const char *end = value.bytes + value.size, *last = options.bytes + options.size;
-  while (end < last && strchr(" \t\r\n", *end) != NULL) end++;
-  return (size_t)(end - options.bytes) + (end < last && *end == ',');
-}
-
 /* ---- and read again ---- */
-
-typedef struct Restoring {
-  ebb_chat *chat;
-  Memory memory;             /* the quota's */
-  Buffer texts;              /* one behind the other */
-  size_t sizes[TEXTS];
-  Conversation *scratch;     /* reads the texts around no message */
-  Document document;
-  DocumentWarnings warnings;
-} Restoring;
-
-/* The strings of the first option, decoded. STATUS_SHAPE. */
-static Status read_texts(Restoring *restoring) {
-  const ebb_chat *chat = restoring->chat;
-  Json json;
-  Text key;
-  JsonValue value;
-  json_open(&json, chat->options, chat->options_size);
-  if (!json_enter(&json) || !json_next_member(&json, &key) || !json_enter(&json)) return STATUS_SHAPE;
-  for (int i = 0; i < TEXTS; i++) {
-    bool good = json_next_member(&json, &key) && text_equal(key, text_of(NAMES[i])) && json_value(&json, &value) &&
-                value.kind == JSON_STRING;
-    if (!good) return STATUS_SHAPE;
-    size_t before = restoring->texts.size;
-    if (text_decode(json_text(&value), &restoring->texts) != STATUS_OK) return STATUS_MEMORY;
-    restoring->sizes[i] = restoring->texts.size - before;
-  }
-  return json_next_member(&json, &key) || json.status != STATUS_OK ? STATUS_SHAPE : STATUS_OK;
-}
-
-static bool is_blank(const char *bytes, size_t size) {
-  for (size_t i = 0; i < size; i++) {
-    if (strchr(" \t\r\n", bytes[i]) == NULL || bytes[i] == '\0') return false;
-  }
-  return true;
-}
-
-/* A comma between blanks; between lines, blanks with a newline. */
-static bool is_gap(DocumentShape shape, const char *bytes, size_t size) {
-  if (shape == DOCUMENT_JSONL) return is_blank(bytes, size) && memchr(bytes, '\n', size) != NULL;
-  const char *comma = memchr(bytes, ',', size);
-  if (comma == NULL) return false;
-  size_t before = (size_t)(comma - bytes);
-  return is_blank(bytes, before) && is_blank(comma + 1, size - before - 1);
-}
-
-/* Reads before and after as one text, in which no message stands. */
-static Status load_texts(Restoring *restoring) {
-  static const DocumentLimits limits = {.message_bytes_max = SIZE_MAX, .file_bytes_max = SIZE_MAX};
-  size_t before = restoring->sizes[BEFORE], after = restoring->sizes[AFTER], size = before + after;
-  ConversationConfig config = {.memory = restoring->memory, .clock = clock_system(),
-                               .counter = counter_of(ESTIMATE_CJK), .hash_key = entropy_hash_key()};
-  DocumentError error;
-  if (conversation_new(&config, &restoring->scratch) != STATUS_OK) return STATUS_MEMORY;
-  char *bytes = memory_new(&restoring->memory, size > 0 ? size : 1);
-  if (bytes == NULL) return STATUS_MEMORY;
-  const char *texts = restoring->texts.bytes;
-  if (before > 0) memcpy(bytes, texts, before);
-  if (after > 0) memcpy(bytes + before, texts + before + restoring->sizes[GAP], after);
-  Status status = document_load(restoring->scratch, &limits, bytes, size, size > 0 ? size : 1, &restoring->document,
-                                &restoring->warnings, &error);
-  if (status != STATUS_OK) memory_free(&restoring->memory, bytes, size > 0 ? size : 1);
-  return status == STATUS_OK || status == STATUS_MEMORY ? status : STATUS_SHAPE;
-}
-
-/* Messages go where the first text ends: only blanks stand between there and where the list begins. */
-static Status split_texts(Restoring *restoring) {
-  Document *document = &restoring->document;
-  size_t begin = document->before.size, before = restoring->sizes[BEFORE];
-  const char *bytes = document->block.bytes, *gap = restoring->texts.bytes + before;
-  bool good = document->count == 0 && begin <= before && is_blank(bytes + begin, before - begin) &&
-              is_gap(document->shape, gap, restoring->sizes[GAP]);
-  if (!good) return STATUS_SHAPE;
-  document->before = text_plain(bytes, before);
-  document->after = text_plain(bytes + before, restoring->sizes[AFTER]);
-  document->gap = text_plain(gap, restoring->sizes[GAP]);
-  document->block = text_plain("", 0);
-  return STATUS_OK;
-}
-
-/* Gives the chat's handle the document; what the request carries besides its messages counts. */
-static Status install(Restoring *restoring) {
-  ConversationHandle *handle = restoring->chat->handle;
-  Conversation *conversation = handle->conversation;
-  Cost cost;
-  const Counter *counter = conversation_counter(conversation);
-  Status status = document_overhead(&restoring->document, counter, &restoring->memory, &cost);
-  if (status == STATUS_OK)
-    status = document_keep(&restoring->document, &restoring->warnings, &restoring->memory, NULL, &handle->envelope);
-  if (status != STATUS_OK) return status;
-  handle->document = restoring->document;
-  conversation_add_overhead(conversation, cost);
-  return STATUS_OK;
-}
 
 static int l_adopt(lua_State *L) {
   const ebb_chat *chat = lua_touserdata(L, 1);
@@ -181,19 +42,24 @@ static int l_adopt(lua_State *L) {
   return 0;
 }
 
+/* Gives the chat's handle the document; what the request carries besides its messages counts. */
+static Status restore(ebb_chat *chat) {
+  ConversationHandle *handle = chat->handle;
+  Conversation *conversation = handle->conversation;
+  Memory memory = quota_memory(chat->quota);
+  Cost cost;
+  Text options = text_plain(chat->options, chat->options_size);
+  Status status = state_read_document(options, &memory, &handle->document, &handle->envelope);
+  if (status == STATUS_OK)
+    status = document_overhead(&handle->document, conversation_counter(conversation), &memory, &cost);
+  if (status == STATUS_OK) conversation_add_overhead(conversation, cost);
+  return status;
+}
+
 ebb_status document_restore(ebb_chat *chat) {
   ebb_runtime *runtime = chat->runtime;
   if (chat->options_document == 0) return EBB_OK;
-  Restoring restoring = {.chat = chat, .memory = quota_memory(chat->quota)};
-  restoring.warnings.memory = restoring.memory;
-  buffer_init(&restoring.texts, restoring.memory);
-  Status status = read_texts(&restoring);
-  if (status == STATUS_OK) status = load_texts(&restoring);
-  if (status == STATUS_OK) status = split_texts(&restoring);
-  if (status == STATUS_OK) status = install(&restoring);
-  memory_free(&restoring.memory, restoring.warnings.list, restoring.warnings.room * sizeof *restoring.warnings.list);
-  conversation_free(restoring.scratch);
-  buffer_free(&restoring.texts);
+  Status status = restore(chat);
   if (status == STATUS_SHAPE)
     return api_fail(runtime, EBB_DAMAGED, NULL, "load: options.document: expected what stands around messages");
   if (status != STATUS_OK) return api_fail_status(runtime, status, "load");

@@ -7,6 +7,7 @@
 #include "base/hex.h"
 #include "codec/sha256.h"
 #include "format/state.h"
+#include "format/state_options.h"
 
 /* ---- out ---- */
 
@@ -147,7 +148,7 @@ static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, Sta
   Text options = state_options(&state);
   ebb_status status = chat_new(runtime, NULL, options.bytes, options.size, &chat);
   if (status != EBB_OK) return status;
-  chat->options_document = document_find(options);
+  chat->options_document = state_document_size(options);
   status = read_state(chat, &state);
   if (status != EBB_OK) {
     chat_discard(chat);

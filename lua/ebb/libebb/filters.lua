@@ -2,7 +2,7 @@
 
 local hints = require "ebb.support.hints"
 local filter = require "ebb.trim.filter"
-local json_arguments = require "ebb.libebb.json_arguments"
+local json_arguments = require "ebb.support.json_arguments"
 local refuse = require "ebb.support.refuse"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"

@@ -10,7 +10,7 @@
 
 local core = require "ebb.support.core"
 local emit = require "ebb.libebb.emit"
-local json_arguments = require "ebb.libebb.json_arguments"
+local json_arguments = require "ebb.support.json_arguments"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local state = require "ebb.conversation.state"

@@ -2,7 +2,7 @@
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
-local json_arguments = require "ebb.libebb.json_arguments"
+local json_arguments = require "ebb.support.json_arguments"
 local trim_options = require "ebb.trim.options"
 
 local replays = {}

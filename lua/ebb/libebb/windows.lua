@@ -7,7 +7,7 @@
 
 local core = require "ebb.support.core"
 local functions = require "ebb.libebb.functions"
-local json_arguments = require "ebb.libebb.json_arguments"
+local json_arguments = require "ebb.support.json_arguments"
 local refuse = require "ebb.support.refuse"
 local render = require "ebb.windows.render"
 local tables = require "ebb.support.tables"

@@ -1,0 +1,23 @@
+/*
+** State options: what a saved conversation's options say about the text it was read from.
+** What stands around the messages (format/document.h) is their first member:
+**
+**     {"document":{"before":"{\"messages\":[","gap":",","after":"]}"},   <- the library's
+**      "model":"gpt-4o"}                                                <- the caller's
+*/
+#ifndef EBB_FORMAT_STATE_OPTIONS_H
+#define EBB_FORMAT_STATE_OPTIONS_H
+
+#include "base/buffer.h"
+#include "format/document.h"
+
+/* Writes the caller's options, an object or nothing, with the texts of the document before its
+   members. *size (NULL: not needed): the size of that part, with the comma behind it. STATUS_MEMORY. */
+Status state_add_document(const Document *document, Text options, Buffer *out, size_t *size);
+/* The size of that part of saved options, with the bracket before it; 0 if they have none. */
+size_t state_document_size(Text options);
+/* Restores the document of options that have one: its texts go into an envelope, which is the
+   caller's. On failure nothing has changed: STATUS_SHAPE (no texts around messages), STATUS_MEMORY. */
+Status state_read_document(Text options, const Memory *memory, Document *document, Envelope **envelope);
+
+#endif
