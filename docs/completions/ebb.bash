@@ -11,22 +11,22 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output --repair --dialect --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output -i --in-place --repair --dialect --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --explain --dry-run --repair --dialect -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --state --json --explain --dry-run --repair --dialect -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input -o --output -q --quiet --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --input -o --output -i --in-place -q --quiet --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             pipeline)
@@ -51,7 +51,7 @@ _ebb() {
                 ;;
             inspect)
                 cmd="inspect"
-                opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --batch -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             recall)
@@ -647,6 +647,10 @@ _ebb() {
             ;;
         'inspect')
             case "$prev" in
+                --batch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0

@@ -52,14 +52,45 @@ function ebb.conversation(options)
   local core_options, model = models.resolve(rest)
   local chat = core.conversation(core_options)
   models.assign(chat, model, rest and rest.model)
+  models.keep_options(chat, rest)
   if messages and (messages.role or next(messages) ~= nil) then chat:append(messages) end
   return chat
 end
 
-local function with_model(options, chat, model, problem, text)
-  if not chat then return nil, problem, text end
+--- Refuses a saved conversation with windows that no call could have created.
+local function check_saved_windows(chat)
+  if core.window.count(chat) == 0 then return true end
+  local ok, problem = pcall(require("ebb.windows").check_saved, chat)
+  if not ok and not core.is_error(problem) then error(problem, 0) end
+  return ok, problem
+end
+
+--- What the options of a saved conversation come to; raises.
+local function resolve_saved(text, body_model, caller)
+  local options, unchanged = require("ebb.conversation.saved_options").read(text, caller)
+  local core_options, model = models.resolve(options)
+  models.count_body(core_options, options, body_model)
+  return { core_options = core_options, options = options, model = model, text = unchanged }
+end
+
+--- Reads a conversation by `read`, core.load or core.parse.
+local function read_chat(read, source, options)
+  local core_options, model = models.resolve(options)
+  local saved
+  local chat, problem, bytes = read(source, core_options, function(text, body_model)
+    local ok, result = pcall(resolve_saved, text, body_model, options)
+    saved = ok and result
+    if saved then return saved.core_options end
+    if not core.is_error(result) or result.code == "memory" then error(result, 0) end
+    return nil, core.error(result.code, "the options of the saved conversation: " .. result.message, result.hint)
+  end)
+  if not chat then return nil, problem, bytes end
+  if saved then options, model = saved.options, saved.model end
   models.assign(chat, model, options and options.model)
-  models.adopt(chat, options)
+  models.keep_options(chat, options, saved and saved.text)
+  if not saved then models.adopt(chat, options) return chat end
+  local ok, why = check_saved_windows(chat)
+  if not ok then return nil, why end
   return chat
 end
 
@@ -70,9 +101,7 @@ end
 ---@return ebb.Error? problem
 ---@return string? text       of standard input, where it is no conversation
 function ebb.load(path, options)
-  local core_options, model = models.resolve(options)
-  local chat, problem, text = core.load(path, core_options)
-  return with_model(options, chat, model, problem, text)
+  return read_chat(core.load, path, options)
 end
 
 --- Which file a name leads to, and in which state.
@@ -87,9 +116,7 @@ ebb.file_identity = core.file_identity
 ---@return ebb.Conversation? chat
 ---@return ebb.Error? problem
 function ebb.parse(text, options)
-  local core_options, model = models.resolve(options)
-  local chat, problem = core.parse(text, core_options)
-  return with_model(options, chat, model, problem)
+  return read_chat(core.parse, text, options)
 end
 
 --- Plays a recorded conversation turn by turn, once for each policy.
@@ -146,6 +173,8 @@ setmetatable(ebb, { __index = function(_, name)
 end })
 
 ---- Methods in Lua ----
+
+local JSON = { dialect = { type = "choice", choices = { "ebb" } } }
 
 local function trim() return require "ebb.trim" end
 local function windows() return require "ebb.windows" end
@@ -213,6 +242,11 @@ function Conversation.recount(chat, options)
   local counter, model = models.counter(options, "recount")
   core.counter.recount(chat, counter)
   if model then models.assign(chat, model, options.model) end
+  local kept = core.state(chat).options or {}
+  models.keep_options(chat, {
+    model = options.model or kept.model, encoding = options.encoding, limit = kept.limit, tools = kept.tools,
+    tools_heading = kept.tools_heading, role_map = kept.role_map,
+  })
   return core_tokens(chat)
 end
 
@@ -348,13 +382,36 @@ local function written(chat)
   return core.window.count(chat) > 0 and render().written(chat) or nil
 end
 
---- In other dialects than ours the markup of windows replaces their items.
-function Conversation.save(chat, path, options)
-  return core_save(chat, path, options, written(chat))
+--- The options that are saved with a conversation, if it is to be written as a whole: in our own dialect, or,
+--- where nothing else is asked for, because it came so.
+---@param chat ebb.Conversation
+---@param options any
+---@param came_so boolean
+---@return string?
+local function saved_options(chat, options, came_so)
+  local dialect, shape
+  if type(options) == "table" then dialect, shape = options.dialect, options.shape end
+  if dialect == "ebb" and shape then
+    refuse("argument", "shape: a whole conversation has one shape", "leave out dialect for the messages alone")
+  end
+  local is_whole = dialect == "ebb" or came_so and not dialect and not shape
+  return is_whole and require("ebb.conversation.saved_options").text(chat) or nil
 end
 
-function Conversation.json(chat)
-  return core_json(chat, written(chat))
+--- In other dialects than ours the markup of windows replaces their items.
+function Conversation.save(chat, path, options)
+  check_chat(chat, "save")
+  local saved = saved_options(chat, options, chat.saved)
+  return core_save(chat, path, options, not saved and written(chat) or nil, saved)
+end
+
+function Conversation.json(chat, options)
+  check_chat(chat, "json")
+  if options ~= nil then
+    require("ebb.support.schema").options(JSON, options, "json", 'chat:json { dialect = "ebb" }')
+  end
+  local saved = saved_options(chat, options, false)
+  return core_json(chat, not saved and written(chat) or nil, saved)
 end
 
 return ebb

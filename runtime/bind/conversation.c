@@ -215,12 +215,16 @@ static int l_body_model(lua_State *L) {
   return 1;
 }
 
-static const char *const FIELDS[] = {"limit", "shape", "windows", NULL};
+static const char *const FIELDS[] = {"limit", "shape", "windows", "saved", NULL};
 
 /* What is set when a conversation is made, and its windows. */
 static int push_field(lua_State *L, int field) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   if (field == 2) return bind_push_windows(L);
+  if (field == 3) {
+    lua_pushboolean(L, handle->saved);
+    return 1;
+  }
   if (field == 0 && handle->has_limit) lua_pushinteger(L, (lua_Integer)handle->limit);
   else if (field == 1 && handle->document.loaded) lua_pushstring(L, document_shape_name(handle->document.shape));
   else lua_pushnil(L);

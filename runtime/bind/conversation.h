@@ -20,6 +20,9 @@ ConversationHandle *bind_new_conversation(lua_State *L);
    table, nil or none. Raises for invalid options and for want of memory; the handle stays empty then.
    (options.c) */
 void  bind_configure(lua_State *L, int conversation_index, int options_index);
+/* Reads role_map = { spelling = role } of the options into the limits; the list lies in a block left on the stack.
+   Raises. (options.c) */
+void  bind_read_aliases(lua_State *L, int options, DocumentLimits *limits);
 /* Pushes a fork of the conversation at stack index 1. Raises during callbacks and for want of memory. */
 ConversationHandle *bind_push_fork(lua_State *L);
 /* transaction(conversation, run) for Lua: calls run(branch), and answers what it returns. If run raises,

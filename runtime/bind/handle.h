@@ -44,6 +44,7 @@ struct ConversationHandle {
   Callbacks *callbacks;      /* user value 2; functions in user value 1 */
   uint64_t limit;
   bool has_limit;
+  bool saved;                /* read as a saved conversation (bind/state.h), and written so */
   bool limit_reported;       /* on_limit was called, and the conversation is still over the limit */
 };
 

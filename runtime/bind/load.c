@@ -11,8 +11,11 @@
 #include "bind/handle.h"
 #include "bind/load.h"
 #include "bind/open.h"
+#include "bind/state.h"
 #include "bind/type.h"
 #include "bind/view.h"
+#include "format/state.h"
+#include "format/state_options.h"
 #include "os/file_ahead.h"
 
 /* Bytes on their way from a file to the store. A large file is still being read
@@ -61,33 +64,11 @@ static int refuse_document(lua_State *L, const char *name, const DocumentError *
   return bind_refuse(L, status_code(error->status), lua_tostring(L, -1));
 }
 
-/* role_map = { spelling = role }; the list lies in a block left on the stack. */
-static void read_aliases(lua_State *L, int options, DocumentLimits *limits) {
-  if (lua_isnoneornil(L, options) || !bind_field(L, options, "role_map")) return;
-  if (!lua_istable(L, -1)) bind_raise_argument(L, "argument", NULL, "role_map: a table of {old = \"new\"} is expected");
-  int map = lua_gettop(L);
-  uint32_t count = 0;
-  for (lua_pushnil(L); lua_next(L, map) != 0; lua_pop(L, 1)) count++;
-  RoleAlias *list = lua_newuserdatauv(L, (count + 1) * sizeof *list, 0);
-  for (lua_pushnil(L); lua_next(L, map) != 0; lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING) {
-      bind_raise_argument(L, "argument", NULL, "role_map: names of roles are expected on both sides");
-    }
-    RoleAlias *alias = &list[limits->alias_count++];
-    alias->spelling = bind_text(L, -2);
-    if (!role_parse(bind_text(L, -1), &alias->role)) {
-      bind_raise_argument(L, "unknown_name", "roles are system, user, assistant and tool",
-                          "role_map: unknown role '%s'", lua_tostring(L, -1));
-    }
-  }
-  limits->aliases = list;
-}
-
 static DocumentLimits read_limits(lua_State *L, int options) {
   DocumentLimits limits = {.message_bytes_max = size_field(L, options, "max_message", MESSAGE_BYTES_MAX),
                            .file_bytes_max = size_field(L, options, "max_file", FILE_BYTES_MAX)};
   if (!lua_isnoneornil(L, options)) limits.lenient = bind_flag_field(L, options, "lenient", false);
-  read_aliases(L, options, &limits);
+  bind_read_aliases(L, options, &limits);
   return limits;
 }
 
@@ -110,13 +91,46 @@ static int refuse_standard_input(lua_State *L, const Loaded *from, const Documen
   return results + 1;
 }
 
-/* What is loaded stands at `loaded`, the options at 2; `name` is NULL for standard input. Pushes the conversation,
-   or nil, error, and the text of standard input. */
-static int load(lua_State *L, const char *name, int loaded, const DocumentLimits *limits) {
-  Loaded *from = bind_test_owned(L, loaded, end_loaded);
+static int refuse_misplaced(lua_State *L, const char *name, const char *expected) {
+  DocumentError error = {.status = STATUS_SHAPE, .place = {1, 1}, .expected = expected};
+  return refuse_document(L, name, &error);
+}
+
+enum { OPTIONS = 2, RESOLVE, LOADED };   /* stack indices */
+
+/* The bytes are those of a saved conversation. */
+static int load_state(lua_State *L, const char *name, const Loaded *from, const DocumentLimits *limits) {
+  if (from->size > limits->file_bytes_max) {
+    DocumentError error = document_over_cap();
+    return refuse_document(L, name, &error);
+  }
+  if (lua_isnil(L, RESOLVE)) return refuse_misplaced(L, name, "messages; ebb_chat_load reads a saved chat");
+  return bind_load_state(L, name, text_plain(from->bytes, from->size), limits->lenient, RESOLVE);
+}
+
+/* Ends the loading of messages into the conversation at that stack index. */
+static int end_load(lua_State *L, const char *name, int conversation) {
+  ConversationHandle *handle = bind_check_conversation(L, conversation);
+  const Memory *memory = conversation_memory(handle->conversation);
+  bool is_state = false;
+  Status status = state_is_reordered(&handle->document, memory, &is_state);
+  if (is_state) return refuse_misplaced(L, name, "\"ebb\" as the first member of a saved conversation");
+  if (status == STATUS_OK)
+    status = document_keep(&handle->document, &handle->warnings, memory, conversation_store(handle->conversation),
+                           &handle->envelope);
+  if (status == STATUS_OK) status = conversation_describe_tools(handle->conversation);
+  if (status != STATUS_OK) return bind_raise_edit(L, conversation, status, "load");
+  lua_settop(L, conversation);
+  return 1;
+}
+
+/* Pushes the conversation of what is loaded, or nil, error, and the text of standard input, whose name is NULL. */
+static int load(lua_State *L, const char *name, const DocumentLimits *limits) {
+  Loaded *from = bind_test_owned(L, LOADED, end_loaded);
+  if (state_begins(from->bytes, from->size)) return load_state(L, name == NULL ? "stdin" : name, from, limits);
   ConversationHandle *handle = bind_new_conversation(L);
   int conversation = lua_gettop(L);
-  bind_configure(L, conversation, 2);
+  bind_configure(L, conversation, OPTIONS);
   handle->callbacks->self = conversation;
   DocumentError error;
   Status status = document_load(handle->conversation, limits, from->bytes, from->size, from->capacity,
@@ -126,14 +140,7 @@ static int load(lua_State *L, const char *name, int loaded, const DocumentLimits
   end_reading(from);
   if (status == STATUS_OK) {
     from->bytes = NULL;      /* the store's now */
-    status = document_keep(&handle->document, &handle->warnings, conversation_memory(handle->conversation),
-                           conversation_store(handle->conversation), &handle->envelope);
-    if (status == STATUS_OK) status = conversation_describe_tools(handle->conversation);
-    if (status == STATUS_OK) {
-      lua_settop(L, conversation);
-      return 1;
-    }
-    return bind_raise_edit(L, conversation, status, "load");
+    return end_load(L, name == NULL ? "stdin" : name, conversation);
   }
   if (status == STATUS_HOST) return bind_raise_edit(L, conversation, status, "load");
   /* Its messages point into bytes that are freed: it must not be used again. */
@@ -148,8 +155,15 @@ enum { PEEK_FIRST = 64 * 1024 };   /* bytes that mostly tell what a file is */
 
 static Status wait_ahead(void *user, size_t *have, size_t *size) { return file_ahead_wait(user, have, size); }
 
-/* JSONL has no cap; arrays and bodies are held against theirs, and a first message
-   against its own, before more than what tells them is read. */
+/* As document_cap, for what may also be a saved conversation. */
+static bool cap_of(const DocumentLimits *limits, const FileReader *reader, size_t *cap, size_t *needed) {
+  if (!state_begins(reader->bytes, reader->size)) return document_cap(limits, reader->bytes, reader->size, cap, needed);
+  *cap = limits->file_bytes_max + (limits->file_bytes_max < SIZE_MAX / 2);      /* one byte more is refused */
+  return true;
+}
+
+/* JSONL has no cap; arrays, bodies and saved conversations are held against theirs, and a first
+   message against its own, before more than what tells them is read. */
 static Status read_within(Loaded *loaded, DocumentLimits *limits, bool *over_cap) {
   FileReader *reader = &loaded->reader;
   size_t cap = SIZE_MAX, peek_size = PEEK_FIRST, size;
@@ -157,7 +171,7 @@ static Status read_within(Loaded *loaded, DocumentLimits *limits, bool *over_cap
     size = peek_size;
     Status status = file_peek(reader, size);
     if (status != STATUS_OK) return status;
-  } while (reader->size >= size && !document_cap(limits, reader->bytes, reader->size, &cap, &peek_size));
+  } while (reader->size >= size && !cap_of(limits, reader, &cap, &peek_size));
   if (cap <= reader->size) return STATUS_OK;   /* these bytes are refused */
   if (cap == SIZE_MAX) loaded->ahead = file_ahead_start(reader);
   if (loaded->ahead != NULL) {
@@ -185,37 +199,37 @@ static Status read_file(const char *path, DocumentLimits *limits, Loaded *loaded
   return status;
 }
 
-/* load(path, options) -> Conversation | nil, error | nil, error, text of standard input */
+/* load(path, options, resolve) -> Conversation | nil, error | nil, error, text of standard input */
 static int l_load(lua_State *L) {
   const char *path = bind_string(L, 1, NULL);
   bool is_standard = strcmp(path, "-") == 0;
   bool over_cap;
-  lua_settop(L, 2);
+  lua_settop(L, RESOLVE);
   Loaded *loaded = push_loaded(L);
-  DocumentLimits limits = read_limits(L, 2);
+  DocumentLimits limits = read_limits(L, OPTIONS);
   Status status = read_file(path, &limits, loaded, &over_cap);
   if (over_cap) {
     DocumentError error = document_over_cap();
     return refuse_document(L, is_standard ? "stdin" : path, &error);
   }
   if (status != STATUS_OK) return bind_refuse_file(L, status, path, SIZE_MAX);
-  return load(L, is_standard ? NULL : path, 3, &limits);
+  return load(L, is_standard ? NULL : path, &limits);
 }
 
 int bind_parse(lua_State *L, Text text) {
-  lua_settop(L, 2);
+  lua_settop(L, RESOLVE);
   Loaded *loaded = push_loaded(L);
-  DocumentLimits limits = read_limits(L, 2);
+  DocumentLimits limits = read_limits(L, OPTIONS);
   if (text.size > 0) {
     loaded->bytes = memory_new(&loaded->memory, text.size);
     if (loaded->bytes == NULL) return bind_raise_status(L, STATUS_MEMORY, "parse");
     memcpy(loaded->bytes, text.bytes, text.size);
     loaded->size = loaded->capacity = text.size;
   }
-  return load(L, "text", 3, &limits);
+  return load(L, "text", &limits);
 }
 
-/* parse(text, options) -> Conversation | nil, error */
+/* parse(text, options, resolve) -> Conversation | nil, error */
 static int l_parse(lua_State *L) { return bind_parse(L, bind_text(L, 1)); }
 
 /* Pushes what a warning says, and its code. What was mended or left out says so. */
@@ -239,6 +253,10 @@ static const char *push_warning(lua_State *L, const DocumentWarning *warning) {
   case ODD_MARK:
     code = status_code(STATUS_SYNTAX);
     lua_pushfstring(L, "mended (%s): more than one byte order mark; the first is kept", code);
+    break;
+  case ODD_DIGEST:
+    code = "damaged";
+    lua_pushliteral(L, "kept (damaged): the digest differs, so this may not be what was saved");
     break;
   case ODD_ID:
     code = status_code(STATUS_DUPLICATE);
@@ -325,12 +343,21 @@ Status bind_write_list(lua_State *L, const Document *document, Sink sink) {
   return write_view(&writer, document, sink);
 }
 
-/* conversation:json(texts) -> text */
+/* What is written: the visible messages, or, with the options at `saved`, the whole conversation. */
+static Status write_as(lua_State *L, const ViewWriter *writer, const Document *document, int saved, Sink sink) {
+  if (lua_isnil(L, saved)) return write_view(writer, document, sink);
+  Memory memory = bind_memory(L);
+  return bind_write_state(writer->view->handle, &memory, bind_text(L, saved), sink);
+}
+
+/* conversation:json(texts, saved) -> text */
 static int l_json(lua_State *L) {
   View view = bind_view(L, 1);
-  lua_settop(L, 2);
+  ViewWriter writer;
+  lua_settop(L, 3);
   Buffer *out = bind_buffer(L);
-  Status status = bind_write_list(L, &view.handle->document, (Sink){.write = add_to_buffer, .user = out});
+  prepare_writer(L, &writer, &view, 2);
+  Status status = write_as(L, &writer, &view.handle->document, 3, (Sink){.write = add_to_buffer, .user = out});
   if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "json: %s", BIND_TOO_DEEP);
   if (status != STATUS_OK) return bind_raise_status(L, status, "json");
   lua_pushlstring(L, out->size == 0 ? "" : out->bytes, out->size);
@@ -342,16 +369,21 @@ static Status add_to_file(void *user, const char *bytes, size_t size) { return f
 /* The document to write by: its own, or a new one of the shape asked for. */
 static Document document_of(lua_State *L, const ConversationHandle *handle) {
   static const char *const names[] = {"dialect", "shape", "unchanged", NULL};
-  static const char *const shapes[] = {"array", "jsonl", NULL};
+  static const char *const shapes[] = {"array", "jsonl", "body", NULL};
   if (lua_isnil(L, 3)) return handle->document;
   bind_check_names(L, 3, NULL, names);
-  if (bind_field(L, 3, "dialect") && strcmp(bind_string(L, -1, "dialect"), "openai") != 0) {
-    bind_raise_argument(L, "unknown_name", "this version writes openai", "dialect '%s' cannot be written",
+  if (bind_field(L, 3, "dialect") && strcmp(bind_string(L, -1, "dialect"), "openai") != 0 &&
+      strcmp(lua_tostring(L, -1), "ebb") != 0) {
+    bind_raise_argument(L, "unknown_name", "this version writes openai and ebb", "dialect '%s' cannot be written",
                lua_tostring(L, -1));
   }
   if (!bind_field(L, 3, "shape")) return handle->document;
-  DocumentShape shape = bind_choice(L, -1, "shape", -1, shapes) == 1 ? DOCUMENT_JSONL : DOCUMENT_ARRAY;
+  static const DocumentShape values[] = {DOCUMENT_ARRAY, DOCUMENT_JSONL, DOCUMENT_BODY};
+  DocumentShape shape = values[bind_choice(L, -1, "shape", -1, shapes)];
   bool same = handle->document.loaded && handle->document.shape == shape;
+  if (!same && shape == DOCUMENT_BODY) {
+    bind_raise_argument(L, "argument", "array and jsonl need no body", "shape: the conversation was read from no body");
+  }
   return same ? handle->document : document_new(shape);
 }
 
@@ -362,11 +394,11 @@ static bool read_unchanged(lua_State *L, FileIdentity *unchanged) {
   return true;
 }
 
-/* conversation:save(path, options, texts) -> true, what is lost of the old file | nil, error */
+/* conversation:save(path, options, texts, saved) -> true, what is lost of the old file | nil, error */
 static int l_save(lua_State *L) {
   View view = bind_view(L, 1);
   const char *path = bind_string(L, 2, NULL);
-  lua_settop(L, 4);
+  lua_settop(L, 5);
   Document document = document_of(L, view.handle);
   FileIdentity unchanged;
   bool guarded = read_unchanged(L, &unchanged);
@@ -377,7 +409,7 @@ static int l_save(lua_State *L) {
   Status status = file_create(&file, &memory, path);
   if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
   Sink sink = {.write = add_to_file, .user = &file};
-  status = write_view(&writer, &document, sink);
+  status = write_as(L, &writer, &document, 5, sink);
   if (status == STATUS_LIMIT) {
     file_abandon(&file);
     return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, BIND_TOO_DEEP));
@@ -387,14 +419,14 @@ static int l_save(lua_State *L) {
 
 void bind_open_load(lua_State *L) {
   static const BindMethod methods[] = {
-    {"json", l_json, "texts", CHARGE_LIST},
-    {"save", l_save, "path options texts", CHARGE_NEVER},
+    {"json", l_json, "texts saved", CHARGE_LIST},
+    {"save", l_save, "path options texts saved", CHARGE_NEVER},
     {"warnings", l_warnings, "", CHARGE_LIST},
     BIND_END,
   };
   static const BindMethod functions[] = {
-    {"load", l_load, "path options", CHARGE_NEVER},
-    {"parse", l_parse, "text options", CHARGE_TEXT},
+    {"load", l_load, "path options resolve", CHARGE_NEVER},
+    {"parse", l_parse, "text options resolve", CHARGE_TEXT},
     BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, methods);

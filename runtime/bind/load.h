@@ -9,7 +9,8 @@
 #include "bind/view.h"
 
 /* Pushes the conversation of a text, as core.parse for Lua, or nil and an error; returns the number of results. The
-   options stand at stack index 2. The text need not be a Lua string; it is copied. */
+   options stand at stack index 2, the function that resolves those of a saved conversation at 3 (bind/state.h), or
+   none: then such a text is refused. The text need not be a Lua string; it is copied. */
 int   bind_parse(lua_State *L, Text text);
 /* Writes the list at index 1 as `document` says (document_write). Items become messages with the texts of the
    table at index 2, by window; nil: items are skipped. Leaves blocks on the stack. STATUS_LIMIT if a message would be

@@ -123,3 +123,24 @@ void bind_configure(lua_State *L, int conversation_index, int options_index) {
   read_tools(L, options, handle);
   lua_settop(L, top);
 }
+
+void bind_read_aliases(lua_State *L, int options, DocumentLimits *limits) {
+  if (lua_isnoneornil(L, options) || !bind_field(L, options, "role_map")) return;
+  if (!lua_istable(L, -1)) bind_raise_argument(L, "argument", NULL, "role_map: a table of {old = \"new\"} is expected");
+  int map = lua_gettop(L);
+  uint32_t count = 0;
+  for (lua_pushnil(L); lua_next(L, map) != 0; lua_pop(L, 1)) count++;
+  RoleAlias *list = lua_newuserdatauv(L, (count + 1) * sizeof *list, 0);
+  for (lua_pushnil(L); lua_next(L, map) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING) {
+      bind_raise_argument(L, "argument", NULL, "role_map: names of roles are expected on both sides");
+    }
+    RoleAlias *alias = &list[limits->alias_count++];
+    alias->spelling = bind_text(L, -2);
+    if (!role_parse(bind_text(L, -1), &alias->role)) {
+      bind_raise_argument(L, "unknown_name", "roles are system, user, assistant and tool",
+                          "role_map: unknown role '%s'", lua_tostring(L, -1));
+    }
+  }
+  limits->aliases = list;
+}

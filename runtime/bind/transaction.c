@@ -18,6 +18,7 @@ ConversationHandle *bind_push_fork(lua_State *L) {
   fork->envelope = envelope_share(handle->envelope);
   fork->limit = handle->limit;
   fork->has_limit = handle->has_limit;
+  fork->saved = handle->saved;
   fork->limit_reported = handle->limit_reported;
   fork->warnings.memory = handle->warnings.memory;
   fork->callbacks = handle->callbacks;

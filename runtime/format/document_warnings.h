@@ -15,7 +15,8 @@ typedef enum DocumentOddity {
   ODD_TEXT,                  /* invalid UTF-8 or a lone surrogate: replaced by U+FFFD */
   ODD_KEY,                   /* a duplicate key: the last one is kept */
   ODD_ID,                    /* a duplicate id: kept */
-  ODD_MARK                   /* byte order marks behind the first: left out */
+  ODD_MARK,                  /* byte order marks behind the first: left out */
+  ODD_DIGEST                 /* the digest of a saved conversation differs: read without it */
 } DocumentOddity;
 
 typedef struct DocumentWarning {

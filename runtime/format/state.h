@@ -72,6 +72,8 @@ typedef enum StateTrust {
   STATE_SALVAGED             /* ignores the digest: for what can be read of a damaged state */
 } StateTrust;
 
+/* True if the first bytes of a text are those of a state, whatever its version. */
+bool state_begins(const char *bytes, size_t size);
 /* Opens a state: finds its members, checks version and digest. On failure *error has the status,
    one of those above, and its place. The bytes must stay as long as the state is used. */
 Status state_open(State *state, const char *bytes, size_t size, StateTrust trust, StateError *error);

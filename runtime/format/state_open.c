@@ -8,6 +8,17 @@
 #include "codec/xxh64.h"
 #include "format/state_parts.h"
 
+bool state_begins(const char *bytes, size_t size) {
+  Json json;
+  Text key;
+  JsonKind kind;
+  if (size == 0) return false;
+  json_open(&json, bytes, size);
+  json_skip_mark(&json);
+  return json_enter(&json) && json_next_member(&json, &key) && text_equal(key, text_of(STATE_NAMES[STATE_EBB])) &&
+         json_peek(&json, &kind) && kind == JSON_NUMBER;
+}
+
 static bool find_fields(StateLoader *l, State *state, size_t size) {
   Json json;
   JsonFields fields;

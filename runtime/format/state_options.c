@@ -42,6 +42,26 @@ Status state_add_document(const Document *document, Text options, Buffer *out, s
   return status == STATUS_OK ? buffer_add(out, members.bytes, members.size) : status;
 }
 
+Status state_is_reordered(const Document *document, const Memory *memory, bool *state) {
+  Buffer texts;
+  Json json;
+  Text key;
+  JsonValue value;
+  *state = false;
+  if (document->shape != DOCUMENT_BODY) return STATUS_OK;
+  buffer_init(&texts, *memory);
+  Status status = buffer_add(&texts, document->before.bytes, document->before.size);
+  if (status == STATUS_OK) status = buffer_add(&texts, document->after.bytes, document->after.size);
+  json_open(&json, texts.bytes, texts.size);
+  if (status == STATUS_OK && json_enter(&json)) {
+    while (!*state && json_next_member(&json, &key) && json_value(&json, &value)) {
+      *state = value.kind == JSON_NUMBER && text_equal(key, text_of("ebb"));
+    }
+  }
+  buffer_free(&texts);
+  return status;
+}
+
 size_t state_document_size(Text options) {
   Json json;
   Text key;

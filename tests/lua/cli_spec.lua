@@ -203,7 +203,7 @@ describe("the command", function()
     it("gives the state, messages in their own bytes", function()
       file("ops.json", '{"operation":"truncate","keepLast":1}')
 
-      local out = does(("apply --state %s %s"):format(path_of "ops.json", path_of "small.json"))
+      local out = does(("apply --json %s %s"):format(path_of "ops.json", path_of "small.json"))
 
       contains('{"role":"user","content":"Bye"}', out)
       contains('"currentBatch": 1', out)

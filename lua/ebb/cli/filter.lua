@@ -18,7 +18,7 @@ function filter.declare(parser)
   options.input_option(parser)
   outgoing.declare_trial(parser)
   outgoing.declare(parser)
-  options.output(parser)
+  options.edited(parser)
   options.quiet(parser)
   options.reading(parser)
   parser:epilog(options.examples {
@@ -47,6 +47,7 @@ local function refuse_conversation(word)
 end
 
 function filter.run(args)
+  options.use_in_place(args)
   local list, loading = {}, options.loading(args)
   options.use_filter_path(args)
   for i, word in ipairs(args.filters) do

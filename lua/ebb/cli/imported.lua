@@ -168,6 +168,7 @@ end
 ---@param path string
 ---@return string? text
 function imported.suspect(chat, path)
+  if chat.saved then return nil end
   local first = chat[1]
   if not first and path ~= "-" and #chat:warnings() > 0 then return core.read_file(path, imported.BYTES_MAX) end
   if not first or not first.json:find('"ts"', 1, true) then return nil end

@@ -1,6 +1,8 @@
 --- ebb inspect: a row per message of a conversation, figures, and warnings.
 
+local conversation_state = require "ebb.conversation.state"
 local core = require "ebb.support.core"
+local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local imported = require "ebb.cli.imported"
 local json_text = require "ebb.cli.json_text"
@@ -16,10 +18,12 @@ local ROLES = require "ebb.conversation.roles"
 
 function inspect.declare(parser)
   options.input(parser)
+  parser:option("--batch", "Show this batch: its number, or the name of a checkpoint."):argname("<batch>")
   options.output(parser)
   options.json(parser)
   options.reading(parser)
-  parser:epilog(options.examples { "ebb inspect chat.json", "ebb inspect chat.json --json | jq '.messages[3]'" })
+  parser:epilog(options.examples { "ebb inspect chat.json", "ebb inspect chat.json --json | jq '.messages[3]'",
+    "ebb inspect saved.json --batch 0" })
 end
 
 ---- As data ----
@@ -105,10 +109,11 @@ local function data_of(chat)
   local tokens, level = chat:tokens(), chat:trust()
   local counts = structure(chat)
   return {
-    shape = chat.shape, warnings = warnings,
+    shape = chat.shape, saved = chat.saved, warnings = warnings,
     tokens = tokens, trust = level, guardedTokens = counts.guarded, framingTokens = counts.overhead,
     roles = by_role(chat), windows = windows_of(chat),
     units = counts.units, openUnits = counts.open, turns = counts.turns,
+    batches = conversation_state.batches(chat), currentBatch = chat:stats().current_batch_index,
   }
 end
 
@@ -163,6 +168,16 @@ local function add_import(lines, import)
   end
 end
 
+--- A line for each batch, where there are several.
+local function add_batches(lines, data)
+  for _, batch in ipairs(#data.batches > 1 and data.batches or {}) do
+    local line = ("  batch %d: %s, %d messages"):format(batch.index, batch.operation, batch.messageCount)
+    if batch.index > 0 then line = ("%s, from batch %d at %d"):format(line, batch.parent, batch.parentLength) end
+    if batch.name then line = ("%s, checkpoint '%s' at %d"):format(line, batch.name, batch.nameLength) end
+    lines[#lines + 1] = batch.index == data.currentBatch and line .. " <- current" or line
+  end
+end
+
 local function figures(chat, data, obsolete)
   local lines = {
     ("%d messages, %d tokens (%s), of these %d guarded"):format(#chat, data.tokens, data.trust,
@@ -176,8 +191,9 @@ local function figures(chat, data, obsolete)
   end
   add_windows(lines, data, obsolete)
   lines[#lines + 1] = ("  %-17s          %8d tokens"):format("tools and framing", data.framingTokens)
-  lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s"):format(data.units, data.openUnits, data.turns,
-    data.shape or "none")
+  lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s%s"):format(data.units, data.openUnits, data.turns,
+    data.shape or "none", data.saved and ", saved whole" or "")
+  add_batches(lines, data)
   if data.imported then add_import(lines, data.imported) end
   local reason = trust.reason(chat)
   if reason then lines[#lines + 1] = "estimated: " .. reason end
@@ -195,6 +211,7 @@ end
 
 function inspect.run(args)
   local chat, path, result = options.load(args.file, args, true)
+  if args.batch then failure.typed(chat.rollback, chat, math.tointeger(tonumber(args.batch)) or args.batch) end
   local data, obsolete = data_of(chat), obsolete_items(chat)
   data.imported = imported.data(result)
   if args.json then

@@ -19,7 +19,7 @@ lua_completion.fields = {
   },
   Unit = { "messages", "first", "count", "tokens", "role", "open", "pending", "guarded", "age" },
   Turn = { "messages", "first", "count", "tokens", "age" },
-  Draft = { "memory" }, Conversation = { "limit", "shape", "windows" }, Windows = { "seq" },
+  Draft = { "memory" }, Conversation = { "limit", "shape", "saved", "windows" }, Windows = { "seq" },
 }
 
 local KEYWORDS = {

@@ -124,6 +124,21 @@ function options.output(parser)
     :target("output")
 end
 
+--- The output of commands that edit a conversation.
+function options.edited(parser)
+  options.output(parser)
+  parser:flag("-i --in-place", "Write the result to the input file, unless another program changed it meanwhile.")
+end
+
+--- Makes the input file the output, under --in-place; call it before the input is read.
+---@param args table
+function options.use_in_place(args)
+  if not args.in_place then return end
+  if args.output then failure.usage("-i and -o do not go together", "-i writes to the input file") end
+  if (args.file or "-") == "-" then failure.usage("-i needs a file, and the input is standard input") end
+  args.output = args.file
+end
+
 function options.quiet(parser)
   parser:flag("-q --quiet", "Do not report success or progress.")
 end
@@ -278,6 +293,7 @@ end
 local WAYS_OUT = {
   role = "--role-map old=new reads messages of one role as of another",
   limit = "--max-message and --max-file raise the caps",
+  damaged = "--lenient reads what is left of a conversation whose digest differs",
 }
 
 --- Reads a conversation, or a file of another program.
@@ -316,7 +332,7 @@ function options.load(file, args, quiet)
   local chat, result = read(path, args)
   terminal.progress(nil)
   if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
-  local is_empty = #chat == 0 and chat.shape == "jsonl"   -- so empty input is read
+  local is_empty = #chat == 0 and chat.shape == "jsonl" and not chat.saved   -- so empty input is read
   if is_empty then terminal.say(("%s: warning: no messages, the input is empty"):format(options.place(path, {}))) end
   return chat, path, result
 end
@@ -334,12 +350,15 @@ function options.tell_stand_in(chat, args)
   terminal.say(("ebb: %s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
 end
 
---- Writes the conversation in the shape in which it came, and tells a person.
+--- Writes the conversation in the shape in which it came, or in a dialect, and tells a person.
 ---@param chat ebb.Conversation
 ---@param args table
 ---@param before? ebb.Conversation     as it was read
-function options.save(chat, args, before)
-  terminal.conclude(args.output, function(path, unchanged) return chat:save(path, { unchanged = unchanged }) end)
+---@param dialect? "ebb"
+function options.save(chat, args, before, dialect)
+  terminal.conclude(args.output, function(path, unchanged)
+    return chat:save(path, { unchanged = unchanged, dialect = dialect })
+  end)
   if not before then return end
   local figures = "%d -> %s, %d -> %d tokens%s"
   terminal.inform(figures:format(#before, text.count(#chat, "message"), before:tokens(), chat:tokens(),

@@ -54,6 +54,15 @@ function outgoing.rules(chat, args)
   return { dialect = args.dialect or chat:dialect(), original = chat:fork() }
 end
 
+--- Refuses a repair of what is not sent.
+---@param chat ebb.Conversation
+---@param args table
+function outgoing.check_repair(chat, args)
+  if not args.repair or not chat.saved then return end
+  failure.usage("--repair changes only what is sent, and a saved conversation is written as a whole",
+    "leave it out; what is sent later is repaired then")
+end
+
 --- Repairs the conversation before it is trimmed, so that inserted messages count against the budget.
 ---@param chat ebb.Conversation
 ---@param args table
@@ -61,6 +70,7 @@ end
 ---@return ebb.cli.Rules rules
 ---@return ebb.RepairReport? report     if --repair was given
 function outgoing.prepare(chat, args)
+  outgoing.check_repair(chat, args)
   if not args.repair then return chat, outgoing.rules(chat, args) end
   local copy, report = failure.typed(chat.repaired, chat, { dialect = args.dialect, calls = args.repair })
   return copy, outgoing.rules(copy, { dialect = report.dialect }), report
@@ -114,6 +124,7 @@ end
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
 function outgoing.mend(chat, rules, calls)
+  if chat.saved then return chat, { dialect = rules.dialect, left = {} } end   -- it is not sent
   local violations = failure.typed(chat.check, chat, rules.dialect)
   if #violations == 0 then return chat, { dialect = rules.dialect, left = violations } end
   return chat:repaired { dialect = rules.dialect, calls = calls, codes = not calls and fresh_codes(rules) or nil }
@@ -129,6 +140,7 @@ end
 
 --- Repairs, reports, and writes in the shape of the input.
 function outgoing.save(chat, args, rules)
+  outgoing.check_repair(chat, args)
   local copy, report = outgoing.mend(chat, rules, args.repair)
   outgoing.tell(report, args)
   if args.explain or args.dry_run then

@@ -22,7 +22,7 @@ function run.declare(parser)
   parser:argument("arguments", "For the script; put -- before those that begin with a dash."):args("*")
     :argname("<argument>")
   options.input_option(parser)
-  options.output(parser)
+  options.edited(parser)
   options.quiet(parser)
   isolate.declare(parser)
   options.reading(parser)
@@ -75,7 +75,7 @@ local function load_input(args)
     failure.usage(("%s returned nodes, but standard input has no messages for them"):format(args.script),
       ("--input %s reads that file; behind the script it is an argument of the script"):format(path))
   end
-  if chat.shape == "jsonl" then   -- nothing was read: an empty list is input
+  if chat.shape == "jsonl" and not chat.saved then   -- nothing was read: an empty list is input
     failure.usage(("%s returned nodes, but standard input is empty"):format(args.script), "--input chat.json")
   end
   return chat
@@ -104,6 +104,7 @@ local function run_script(args, save)
 end
 
 function run.run(args)
+  options.use_in_place(args)
   if args.isolate then return isolate.run(args, run_script) end
   isolate.check_unused(args)
   run_script(args, function(chat, before) options.save(chat, args, before) end)

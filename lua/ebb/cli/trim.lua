@@ -46,7 +46,7 @@ function trim.declare(parser)
     options.quiet(parser)
   end)
   options.group(parser, "What to write", function()
-    options.output(parser)
+    options.edited(parser)
     outgoing.declare(parser)
   end)
   model_command.declare(parser)
@@ -72,7 +72,7 @@ end
 
 --- Options that only a replay has, and those that concern the trimmed messages: a replay writes none.
 local OF_A_REPLAY = { requests = "--requests", html = "--html", csv = "--csv" }
-local OF_A_LIST = { dry_run = "--dry-run", ledger = "--ledger", repair = "--repair" }
+local OF_A_LIST = { dry_run = "--dry-run", ledger = "--ledger", repair = "--repair", in_place = "--in-place" }
 
 local function check_replay(args)
   local mode = args.replay and "--replay" or args.suggest and "--suggest"
@@ -241,6 +241,8 @@ local function write(args, trimmed)
 end
 
 function trim.run(args)
+  args.file = args.files[1]
+  options.use_in_place(args)
   check_ledger(args)
   prices.check(args)
   options.use_policy_path(args)

@@ -98,6 +98,7 @@ function List:dialect() end
 ---@class ebb.Conversation: ebb.List
 ---@field limit? integer       tokens; set by the options, or the model's window
 ---@field shape? "array"|"jsonl"|"body"   of what was loaded
+---@field saved boolean        read as a saved conversation, in Ebb's own form
 ---@field windows ebb.Windows
 local Conversation = {}
 --- Extends the current batch; several: all or none.
@@ -231,7 +232,8 @@ function Conversation:apply(operations) end
 ---@return integer batch
 ---@return { local: table, global: table } variables   as the macros left them
 function Conversation:input(text, options) end
---- All messages, batches and statistics as one table (camelCase, positions from 0).
+--- Visible messages, batches and statistics as one table (camelCase, positions from 0). What can be read again is
+--- `chat:json { dialect = "ebb" }`.
 ---@return table
 function Conversation:state() end
 --- What a batch did to which message, and why; nil for operations, which say it themselves.
@@ -336,15 +338,21 @@ function Conversation:recall(name, options) end
 ---@return string text
 ---@return ebb.Loss[] losses   what is left out or changed, message by message
 function Conversation:write(dialect, options) end
---- The list in the shape and bytes of what was loaded; an array for a new conversation.
+--- The visible list in the shape and bytes of what was loaded; an array for a new conversation. In the dialect
+--- "ebb" the whole conversation: messages, batches, checkpoints, marks, windows, ledgers, what policies remember,
+--- options and the rest of a request body. `ebb.parse` and `ebb_chat_load` of the C library read it; equal
+--- conversations have equal texts. Functions (counter, clock, a window's actions) are not in it.
+---@param options? { dialect?: "ebb" }
 ---@return string
-function Conversation:json() end
+function Conversation:json(options) end
 --- Writes the list, whole or not at all; "-" is standard output. A file that is replaced keeps its mode, and
---- its owner, group and extended attributes where the system allows it.
+--- its owner, group and extended attributes where the system allows it. A conversation that was read from a
+--- saved one is saved as a whole again, unless options name a dialect or shape.
 ---@param path string
----@param options? { dialect?: "openai", shape?: "array"|"jsonl", unchanged?: string }   unchanged: the
----                           ebb.file_identity of the file when it was read. A file that has changed since then
----                           is not replaced: code "conflict"
+---@param options? { dialect?: "ebb"|"openai", shape?: "array"|"jsonl"|"body", unchanged?: string }
+---                           dialect: "ebb" saves the whole conversation, as `json` does. shape: "body" is for one
+---                           that was read from a request body. unchanged: the ebb.file_identity of the file when it
+---                           was read. A file that has changed since then is not replaced: code "conflict"
 ---@return true? done
 ---@return ebb.Error|string? problem   of a file that was replaced: a text, what the new one does not keep of it
 function Conversation:save(path, options) end

@@ -78,11 +78,13 @@ local ebb = {}
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation
 function ebb.conversation(options) end
---- Loads a JSON array, JSONL, or a request body from a file ("-": standard input).
+--- Loads a JSON array, JSONL, a request body, or a saved conversation (`chat:save(path, { dialect = "ebb" })`) from a
+--- file ("-": standard input). The options of a saved one are those it was saved with, but for the caller's.
 ---@param path string
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat
----@return ebb.Error? problem file:line:byte and what was expected
+---@return ebb.Error? problem file:line:byte and what was expected. Of a saved conversation, code: "damaged" (its
+---                           digest differs: `lenient` reads it with a warning), "unknown_version"
 ---@return string? text       of standard input, which cannot be read again, where it is no conversation
 function ebb.load(path, options) end
 --- Which file a name leads to, and in which state: for chat:save { unchanged = ... }. Ask before you load.

@@ -238,14 +238,28 @@ function models.resolve(options)
   return translated, model
 end
 
+--- The model that a body names, if it is known and options do not choose another counter.
+local function body_model(options, name)
+  local chosen = options and (options.model or options.encoding or options.counter)
+  return not chosen and name and find(name) or nil
+end
+
 --- Counts a loaded body for the model that it names, unless options say otherwise.
 ---@param chat ebb.Conversation
 ---@param options? ebb.ConversationOptions
 function models.adopt(chat, options)
-  local chosen = options and (options.model or options.encoding or options.counter)
-  local name = not chosen and core.body_model(chat)
-  local model = name and find(name)
+  local model = body_model(options, core.body_model(chat))
   if model then core.counter.recount(chat, counting(nil, model)) end
+end
+
+--- The same for options of the core, before there is a conversation.
+---@param core_options table
+---@param options ebb.ConversationOptions
+---@param name? string          the body's model
+function models.count_body(core_options, options, name)
+  local model = body_model(options, name)
+  for field, value in pairs(model and counting(nil, model) or {}) do core_options[field] = value end
+  if core_options.tokenizer then core_options.encoding = nil end
 end
 
 --- Does an estimator stand in for the vocabulary of the conversation's model? Its name then.
@@ -266,11 +280,26 @@ function models.assign(chat, model, name)
   state.model, state.model_name = model or false, name or false
 end
 
---- Gives a fork or a copy the model of the original.
+--- Keeps the options of a conversation, which are saved with it.
+---@param chat ebb.Conversation
+---@param options? ebb.ConversationOptions
+---@param text? string          as they were saved
+function models.keep_options(chat, options, text)
+  local state = core.state(chat)
+  state.options = options and {
+    model = options.model, encoding = options.encoding, limit = options.limit, tools = tables.copy(options.tools),
+    tools_heading = options.tools_heading, role_map = tables.copy(options.role_map),
+  } or false
+  state.options_text = text or false
+end
+
+--- Gives a fork or a copy the model of the original, and its options.
 ---@param copy ebb.Conversation
 ---@param original ebb.Conversation
 function models.inherit(copy, original)
   models.assign(copy, models.of_chat(original), models.name(original))
+  local from, to = core.state(original), core.state(copy)
+  to.options, to.options_text = from.options, from.options_text
 end
 
 --- The model of a conversation: the one that the caller named, else that of the loaded request body; nil for

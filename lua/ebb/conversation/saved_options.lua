@@ -1,0 +1,79 @@
+--- The options of a conversation that are saved with it (runtime/format/state.h), as JSON:
+--
+--     {"model": "gpt-4o", "encoding": .., "limit": .., "tools": [{name, description}], "toolsHeading": ..,
+--      "roleMap": {"pirate": "user"}}
+--
+-- Those of a saved conversation stay as they were written, byte for byte, until one is changed.
+
+local core = require "ebb.support.core"
+local json_arguments = require "ebb.support.json_arguments"
+local roles = require "ebb.conversation.roles"
+local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
+
+local saved_options = {}
+
+local json = core.json
+
+local ANY = { type = "any" }
+local ROLE = {
+  type = "string", expected = "the name of a role",
+  check = function(role)
+    if tables.contains(roles, role) then return nil end
+    return ("unknown role '%s'"):format(role), suggest.hint(role, roles), "unknown_name"
+  end,
+}
+local NAME = { type = "string", required = true }
+
+--- What may be saved. Those of libebb's that concern the reading of a text are done with.
+local FIELDS = {
+  model = { type = "string" }, encoding = { type = "string" }, limit = { type = "integer", min = 0, unit = "tokens" },
+  tools = { type = "list", items = { type = "object", fields = { name = NAME, description = NAME }, items = ANY } },
+  tools_heading = { type = "string" },
+  role_map = { type = "object", fields = {}, items = ROLE, camel = true, expected = "an object" },
+  lenient = ANY, max_message = ANY, max_file = ANY,
+}
+
+---- Out ----
+
+--- The options as they are saved: a JSON object, or nothing.
+---@param chat ebb.Conversation
+---@return string
+function saved_options.text(chat)
+  local state = core.state(chat)
+  if state.options_text then return state.options_text end
+  local options = state.options or {}
+  local tools = options.tools and json.array {}
+  for i, tool in ipairs(options.tools or {}) do
+    tools[i] = { name = tool.name, description = tool.description }
+  end
+  local was_read = chat.shape ~= nil
+  local values = {
+    model = options.model, encoding = options.encoding, limit = options.limit, tools = tools,
+    toolsHeading = tools and options.tools_heading, roleMap = was_read and options.role_map or nil,
+  }
+  return next(values) and json.encode(values) or ""
+end
+
+---- In ----
+
+local CHANGES = { "model", "encoding", "limit", "tools", "tools_heading", "role_map" }
+
+--- Reads the options of a saved conversation; the caller's take the place of saved ones. A model or counter of the
+--- caller's takes the place of the saved encoding, too. Raises what is wrong.
+---@param text string            JSON
+---@param caller? ebb.ConversationOptions
+---@return ebb.ConversationOptions
+---@return string? text          to be saved again; nil if the caller changes an option
+function saved_options.read(text, caller)
+  local options = json_arguments.options(text, FIELDS, "a saved conversation")
+  local merged, changed = {}, false
+  caller = caller or {}
+  for name, value in pairs(options) do merged[name] = value end
+  if caller.counter or caller.model and not caller.encoding then merged.encoding = nil end
+  for name, value in pairs(caller) do merged[name] = value end
+  for _, name in ipairs(CHANGES) do changed = changed or merged[name] ~= options[name] end
+  return merged, not changed and text or nil
+end
+
+return saved_options
