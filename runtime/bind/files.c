@@ -50,14 +50,15 @@ static int l_read_file(lua_State *L) {
 
 /* ---- which file it is ---- */
 
-/* file_identity(path) -> the bytes of a FileIdentity, for a comparison | nil, error */
+/* file_identity(path) -> the bytes of a FileIdentity, for a comparison, and the size of the file | nil, error */
 static int l_file_identity(lua_State *L) {
   const char *path = bind_string(L, 1, NULL);
   FileIdentity identity = {0};
   Status status = file_identify(path, &identity);
   if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
   lua_pushlstring(L, (const char *)&identity, sizeof identity);
-  return 1;
+  lua_pushinteger(L, (lua_Integer)identity.size);
+  return 2;
 }
 
 FileIdentity bind_file_identity(lua_State *L, int index) {

@@ -153,6 +153,13 @@ function imported.read(path, name, args, chat_options)
   return use(result, path, name, args, chat_options)
 end
 
+--- The bytes of a file that was read before; nil for standard input and a FIFO, which have them no more.
+local function read_again(path, cap)
+  local known, size = core.file_identity(path)
+  if path == "-" or not known or size == 0 then return nil end
+  return (core.read_file(path, cap or imported.BYTES_MAX))
+end
+
 --- True if a message of a list hides another one, as those of Roo do.
 local function hides(chat)
   for _, message in ipairs(chat) do
@@ -170,7 +177,7 @@ end
 function imported.suspect(chat, path)
   if chat.saved then return nil end
   local first = chat[1]
-  if not first and path ~= "-" and #chat:warnings() > 0 then return core.read_file(path, imported.BYTES_MAX) end
+  if not first and #chat:warnings() > 0 then return read_again(path) end
   if not first or not first.json:find('"ts"', 1, true) then return nil end
   if chat.shape == "array" then return hides(chat) and chat:json() or nil end
   local body = chat.shape == "body" and chat:json() or ""
@@ -189,7 +196,7 @@ end
 ---@return ebb.Import|string|nil result   with nil: what the file looks like, where something is to be said
 function imported.rescue(path, name, args, chat_options, problem, bytes)
   if problem and not NO_CONVERSATION[problem.code] then return nil end
-  bytes = bytes or path ~= "-" and core.read_file(path, args.max_file or imported.BYTES_MAX) or nil
+  bytes = bytes or read_again(path, args.max_file)
   if not bytes then return nil end
   local result, reason, form = ebb.import.read(bytes, import_options(name, args))
   if result then return use(result, path, name, args, chat_options) end

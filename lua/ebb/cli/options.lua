@@ -1,5 +1,6 @@
 --- The options that several commands share: their declarations and their use.
 
+local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
@@ -311,11 +312,10 @@ end
 
 local LONG_TO_READ = 100e6   -- bytes; about a second
 
+--- Does not open the file: a FIFO is opened once.
 local function show_reading(path)
-  local handle = path ~= "-" and io.open(path, "rb")
-  local size = handle and handle:seek "end" or 0
-  if handle then handle:close() end
-  if size >= LONG_TO_READ then terminal.progress(("reading %s, %.0f MB"):format(path, size / 1e6), true) end
+  local known, size = core.file_identity(path)
+  if known and size >= LONG_TO_READ then terminal.progress(("reading %s, %.0f MB"):format(path, size / 1e6), true) end
 end
 
 --- Loads the conversation of the command line.

@@ -90,7 +90,7 @@ function ebb.load(path, options) end
 --- Which file a name leads to, and in which state: for chat:save { unchanged = ... }. Ask before you load.
 ---@param path string
 ---@return string? identity   bytes to compare
----@return ebb.Error? problem
+---@return integer|ebb.Error size   in bytes; with nil the error
 function ebb.file_identity(path) end
 --- The same from a string.
 ---@param text string
