@@ -73,6 +73,32 @@ describe("lines that are conversations", function()
     assert.equal("q@1 q@2", (read(batch:format(1) .. batch:format(2))))
   end)
 
+  it("are read, or refused with their line, however they are changed", function()
+    local state = helper.seed()
+    local function random(high)
+      state = state * 6364136223846793005 + 1442695040888963407
+      return 1 + (state >> 33) % high
+    end
+    local text = table.concat(GOOD, "\n") .. "\n"
+    for _ = 1, 500 do
+      local before, changed = state, text
+      for _ = 1, random(4) do
+        local at = random(#changed)
+        local first = random(#changed)
+        local piece = random(2) == 1 and string.char(random(256) - 1) or changed:sub(first, first + random(30))
+        changed = changed:sub(1, at - 1) .. piece .. changed:sub(at + random(3) - 1)
+      end
+      local ok, problem = pcall(function()
+        local next_one = stream.open(pieces(changed, random(200)), { skip_bad = random(2) == 1 })
+        for result in next_one or function() end do
+          assert(result.line >= 1 and json.decode(helper.ebb.import.body(result)))
+        end
+      end)
+      local is_refusal = type(problem) == "table" and (problem.message or ""):find "^%d+:"
+      if not ok and not is_refusal then error(("SEED=%d %q: %s"):format(before, changed, tostring(problem))) end
+    end
+  end)
+
   it("are not looked for beyond the beginning of a file", function()
     local function bytes_of(first, more)
       local size = 0

@@ -42,6 +42,13 @@ describe("ShareGPT's rows", function()
     assert.same({ 1, 1 }, { count(result, "tools that are not JSON"), count(result, "call that is not JSON") })
   end)
 
+  it("have results of the calls before them, but not beyond a turn of the user", function()
+    local result = read("sharegpt", jsonl { { conversations = turns("function_call:{\"name\":\"f\"}", "human:q",
+      "observation:late") } })
+    assert.equal("a:f(call_1){} | u:q | a:tool(call_2){} | t(call_2):late", kit.openai(result))
+    assert.same({ 1, 1 }, { count(result, "open call"), count(result, "result without call") })
+  end)
+
   it("with an unknown speaker, or without a text, are refused with their line", function()
     local good = { conversations = turns "human:q" }
     local bad = { conversations = turns("human:q", "critic:no") }
@@ -107,7 +114,8 @@ describe("bodies in lines", function()
     local result = read("bodies", jsonl { row, A }, { conversation = "1" })
     assert.equal('a:f(1){"a":1}+g(2){}', kit.openai(result))
     assert.equal(2, count(result, "call with arguments as a value"))
-    assert.is_true(json.decode(kit.import.body(result)).extra)
+    local body = json.decode(kit.import.body(result))
+    assert.same({ true, '{"a":1}' }, { body.extra, body.messages[1].tool_calls[1]["function"].arguments })
   end)
 
   it("are told by their members, and preferences have two branches", function()

@@ -32,7 +32,7 @@ local function read_one(entry)
   local messages, lines, speaker = {}, {}, nil
   local function finish()
     local text = content.trim(table.concat(lines, "\n"))
-    if speaker ~= "program" and text ~= "" then messages[#messages + 1] = { role = speaker, content = text } end
+    if text ~= "" then messages[#messages + 1] = { role = speaker, content = text } end
     lines = {}
   end
   for i, line in ipairs(entry.value) do
