@@ -191,6 +191,35 @@ describe("a command that reads a file of many conversations", function()
     contains("the line has more than 60 bytes", fails(command.REFUSED, "count --max-file 60 " .. set))
   end)
 
+  it("converts each to a line, which appears under its name when all are written", function()
+    local out = command.path_of "out.jsonl"
+    local _, err = does(("convert --to anthropic %s -o %s"):format(set, out))
+    contains("set.jsonl: read as ShareGPT data set: 3 conversations\n", err)
+    local bodies = {}
+    for line in io.lines(out) do bodies[#bodies + 1] = json.decode(line) end
+    assert.same({ 3, "two words", "3" }, { #bodies, bodies[2].messages[1].content[1].text,
+      bodies[3].messages[2].content[1].text })
+    assert.equal(command.read(out), (does("convert --to anthropic " .. set)))
+    local second = select(2, (does("convert --to openai " .. set)):match "(.-)\n(.-)\n")
+    assert.equal("2", json.decode(second).messages[2].content)
+    local chosen = json.decode((does("convert --to openai --conversation 2 " .. set)))
+    assert.same(json.decode(second).messages, chosen.messages)
+  end)
+
+  it("writes nothing if a line is refused, or if something is left out under --strict", function()
+    local named = '{"messages":[{"role":"user","content":"q","name":"Ann"}]}\n'
+    local sets = { file("bad.jsonl", GOOD[1] .. "\n" .. GOOD[2] .. "\n{\n"), file("named.jsonl", named:rep(2)) }
+    local left = command.files_left()
+    local words = "convert --strict --to anthropic %s -o " .. command.path_of "out.jsonl"
+    contains("bad.jsonl:3:2: expected", fails(command.REFUSED, words:format(sets[1])))
+    contains("named.jsonl:1: anthropic cannot say all", fails(command.REFUSED, words:format(sets[2])))
+    assert.equal(left, command.files_left())
+    local _, err = does("convert --to anthropic " .. sets[2])
+    contains("(2 conversations, the first in line 1)", err)
+    contains("is not written back", fails(command.REFUSED, ("convert --to openai %s -o %s"):format(set, set)))
+    contains("one line", fails(command.USAGE, "convert --shape jsonl --to openai " .. set))
+  end)
+
   it("checks all of them, and names each kind of violation once", function()
     local function result_of(call) return { role = "tool", tool_call_id = call, content = "r" } end
     local question = { role = "user", content = "q" }

@@ -1,5 +1,6 @@
 --- ebb convert: a conversation in the form of another dialect, and what that leaves out.
 
+local conversations = require "ebb.cli.conversations"
 local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
@@ -25,6 +26,7 @@ function convert.declare(parser)
   parser:epilog(options.examples {
     "ebb convert chat.json --to anthropic --model claude-opus-4-5 -o body.json",
     "ebb convert body.json --to gemini --strict",
+    "ebb convert sharegpt.jsonl --to openai -o bodies.jsonl",
   })
 end
 
@@ -37,6 +39,8 @@ local function write(chat, dialect, args)
 end
 
 function convert.run(args)
+  local many = conversations.open(args.file, args)
+  if many then return require("ebb.cli.convert_many").run(args, many, write) end
   local chat = options.load(args.file, args)
   local wanted = failure.typed(target.of_list, chat, { dialect = args.to, model = args.model })
   local written, lost = write(chat, wanted.dialect, args)

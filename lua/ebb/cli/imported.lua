@@ -93,8 +93,11 @@ local function refuse(problem)
   failure.check(nil, problem)
 end
 
---- Refuses to replace the file of another program by a conversation.
-local function check_output(path, args, result)
+--- Refuses to replace the file of another program by what a command writes.
+---@param path string
+---@param args table
+---@param result { title: string }
+function imported.check_output(path, args, result)
   if path == "-" or not args.output or args.output == "-" or not core.same_target(path, args.output) then return end
   failure.raise(failure.REFUSED, ("%s is a %s, and is not written back"):format(path, result.title),
     "name another file with -o")
@@ -124,7 +127,7 @@ local function use(result, path, name, args, chat_options)
     failure.usage(("%s has %d conversations, and one is read"):format(name, #result.conversations),
       "--conversation names one:\n" .. require("ebb.import.many").listing(result.conversations))
   end
-  check_output(path, args, result)
+  imported.check_output(path, args, result)
   for _, entry in ipairs(result.report) do
     if entry.kind == "bad line" then failure.lenient = true end
   end

@@ -1,0 +1,90 @@
+--- ebb convert of a file of many conversations: a line for each, written while the next ones are read.
+
+local core = require "ebb.support.core"
+local failure = require "ebb.cli.failure"
+local imported = require "ebb.cli.imported"
+local losses = require "ebb.cli.losses"
+local target = require "ebb.models.target"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local convert_many = {}
+
+local PIECE_BYTES = 256 * 1024   -- that are written at once
+
+--- Opens an output of one JSON value per line. A file appears under its name when `finish` is called; standard output
+--- has the lines before an error, too.
+---@param path? string
+---@return fun(json: string) write     a value, which may stand on several lines
+---@return fun() finish
+local function output(path)
+  local commit, append = core.stage_file(path or "-", "")
+  if not commit then failure.check(nil, append) end
+  local lines, size = {}, 0
+  local function flush()
+    terminal.written(path or "-", append(table.concat(lines)))
+    lines, size = {}, 0
+  end
+  local function write(json)
+    local line = json:gsub("[\r\n]+", " ")   -- no string of JSON has such bytes
+    lines[#lines + 1] = line:gsub(" $", "") .. "\n"
+    size = size + #line
+    if size >= PIECE_BYTES then flush() end
+  end
+  return write, function()
+    flush()
+    terminal.conclude(path, function(_, unchanged) return commit(unchanged) end)
+  end
+end
+
+--- Counts what one conversation loses: each kind once.
+local function add_losses(kinds, list, line)
+  local seen = {}
+  for _, loss in ipairs(list) do
+    local kind = kinds[loss.code]
+    if not kind then
+      kind = { loss = loss, count = 0, line = line }
+      kinds[loss.code], kinds[#kinds + 1] = kind, kind
+    end
+    if not seen[kind] then seen[kind], kind.count = true, kind.count + 1 end
+  end
+end
+
+local function tell_losses(kinds)
+  for _, kind in ipairs(kinds) do
+    terminal.say(("%s: %s (%s, the first in line %d)"):format(kind.loss.code, kind.loss.text,
+      text.count(kind.count, "conversation"), kind.line))
+  end
+end
+
+--- Refuses a conversation that loses something, with its line.
+local function refuse_losses(list, dialect, path, line)
+  local ok, problem = pcall(losses.refuse, list, dialect)
+  local refusal = not ok and failure.from_value(problem)
+  if refusal then failure.raise(refusal.exit, ("%s:%d: %s"):format(path, line, refusal.message), refusal.hint) end
+  if not ok then error(problem, 0) end
+end
+
+---@param args table
+---@param many ebb.cli.Conversations
+---@param convert fun(chat: ebb.Conversation, dialect: string, args: table): string, ebb.Loss[]
+function convert_many.run(args, many, convert)
+  if args.shape == "jsonl" then
+    failure.usage("each conversation is one line, a body or an array", "--shape jsonl is for one conversation")
+  end
+  imported.check_output(many.path, args, many)
+  local write, finish = output(args.output)
+  local kinds = {}
+  for chat, result in many:each() do
+    local wanted = failure.typed(target.of_list, chat, { dialect = args.to, model = args.model })
+    local written, lost = convert(chat, wanted.dialect, args)
+    if args.strict then refuse_losses(lost, wanted.dialect, many.path, result.line) end
+    add_losses(kinds, lost, result.line)
+    write(written)
+  end
+  tell_losses(kinds)
+  many:finish()
+  finish()
+end
+
+return convert_many
