@@ -54,10 +54,10 @@ end
 ---@return integer? first
 ---@return integer? last
 local function range_of(name)
-  local first, last = name:match "^%s*r(%d+)%-?(%d*)%s*$"
-  first = math.tointeger(first)
-  last = last == "" and first or math.tointeger(last)
-  if first and last and first <= last then return first, last end
+  local from, to = name:match "^%s*r(%d+)%-(%d+)%s*$"
+  if not from then from = name:match "^%s*r(%d+)%s*$" end
+  local first, last = math.tointeger(from), math.tointeger(to or from)
+  if first and last and 0 < first and first <= last then return first, last end
 end
 
 ---- Messages ----
