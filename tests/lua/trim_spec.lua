@@ -350,6 +350,11 @@ describe("policy specs", function()
     assert.equal("argument", refusal(policies.parse, "keep_recent:keep=x").code)
   end)
 
+  local function contains_name(text, problem)
+    assert.equal("argument", problem.code)
+    assert.truthy(problem.message:find(("one has no name in '%s'"):format(text), 1, true), problem.message)
+  end
+
   it("are read in a row: `,` between names, `;` behind options", function()
     local parse_chain = require("ebb.trim.policies").parse_chain
     local function row(text)
@@ -366,6 +371,10 @@ describe("policy specs", function()
     assert.same({ { "all" }, "keep" }, { spec.tool_calls, spec.empty_messages })
     assert.same({ "user", "assistant" }, parse_chain("trim_messages:start_on=user,assistant;keep_recent")[1].start_on)
     assert.equal("unknown_name", refusal(parse_chain, "clear_tool_uses,keep_recen").code)
+    for _, text in ipairs { "", " ", ",", ";", "keep_recent,", ",keep_recent", "digest,,keep_recent", "digest;;agent",
+      "digest;,agent", ",keep_recent:keep=3", ";digest" } do
+      contains_name(text, refusal(parse_chain, text))
+    end
     assert.equal(1, #parse_chain "return function() return 1, 2; end")
   end)
 end)

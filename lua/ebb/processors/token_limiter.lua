@@ -264,8 +264,7 @@ end
 ---- The processor ----
 
 local function policy_of(config, loading)
-  local steps = policies.parse_chain(config.policy, loading)
-  return steps[1] and steps or nil
+  if config.policy:find "%S" then return policies.parse_chain(config.policy, loading) end
 end
 
 --- The budget of the request in tokens; nil for no limit.

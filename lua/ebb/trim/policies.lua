@@ -29,6 +29,8 @@ policies.names = built_in.names
 
 policies.default = built_in.default
 
+local CHAIN = "names are divided by commas, such as clear_tool_uses,keep_recent; options go before `;`"
+
 local FIELDS = { "name", "summary", "options", "trim", "help", "example", "check" }
 
 ---@class ebb.PolicyStep
@@ -216,22 +218,19 @@ function policies.parse(text, loading)
 end
 
 --- Policies in a row as they stand on the command line: "clear_tool_uses,keep_recent:keep=3;stable_prefix". Behind
---- options `,` goes on with these, and `;` ends them.
+--- options `,` goes on with these, and `;` ends them, at the end of the text, too. A place without a name is refused.
 ---@param text string          a Lua text is one policy
 ---@param loading? ebb.Loading
 ---@return table[] specs
 function policies.parse_chain(text, loading)
   if script_file.is_source(text) then return { policies.parse(text, loading) } end
   local specs = {}
-  for word in text:gmatch "[^;]+" do
-    local front, last = word:match "^([^:]*),(.*)$"   -- the last comma before options
-    local names = {}
-    for name in (front or ""):gmatch "[^,]+" do
-      names[#names + 1] = name
-    end
-    names[#names + 1] = last or word
-    for _, name in ipairs(names) do
-      if name:find "%S" then specs[#specs + 1] = policies.parse(name:match "^%s*(.-)%s*$", loading) end
+  for word in (text:gsub(";%s*$", "") .. ";"):gmatch "(.-);" do
+    local names, options = word:match "^([^:]*)(.*)$"
+    names = names:gsub(",", ";") .. options       -- commas behind a colon belong to options
+    for name in (names .. ";"):gmatch "%s*(.-)%s*;" do
+      if name == "" then refuse("argument", ("policies in a row: one has no name in '%s'"):format(text), CHAIN) end
+      specs[#specs + 1] = policies.parse(name, loading)
     end
   end
   return specs
