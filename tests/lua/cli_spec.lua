@@ -435,7 +435,7 @@ describe("the command", function()
     end)
 
     it("says from where whole numbers count", function()
-      contains("--budget: expected a whole number such as 8000 or 8k, got '-5'",
+      contains("--budget: expected a whole number such as 8000 or 8k, or a share such as 33%, got '-5'",
         fails(command.USAGE, "trim --budget -5 " .. path_of "small.json"))
     end)
 

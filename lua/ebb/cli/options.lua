@@ -26,11 +26,16 @@ function options.integer(name)
   end
 end
 
+--- Reads a number of tokens such as 8000 or 8k; nil for other words.
+local function tokens_in(word)
+  local digits, thousands = word:match "^(%d+)([kK]?)$"
+  return digits and math.tointeger(tonumber(digits .. (thousands == "" and "" or "000")))
+end
+
 --- A converter of argparse: a number of tokens such as 8000 or 8k.
 function options.tokens(name)
   return function(word)
-    local digits, thousands = word:match "^(%d+)([kK]?)$"
-    local tokens = digits and math.tointeger(tonumber(digits) * (thousands == "" and 1 or 1000))
+    local tokens = tokens_in(word)
     if tokens then return tokens end
     return nil, ("%s: expected a whole number such as 8000 or 8k, got '%s'"):format(name, word)
   end
@@ -38,11 +43,12 @@ end
 
 --- A converter of argparse: tokens, or a share of the whole conversation such as 33%.
 function options.budget(name)
-  local read = options.tokens(name)
   return function(word)
     local percent = tonumber(word:match "^(%d+%.?%d*)%%$")
-    if percent and percent > 0 then return { share = percent / 100 } end
-    return read(word)
+    if percent and percent > 0 and percent < math.huge then return { share = percent / 100 } end
+    local tokens = tokens_in(word)
+    if tokens then return tokens end
+    return nil, ("%s: expected a whole number such as 8000 or 8k, or a share such as 33%%, got '%s'"):format(name, word)
   end
 end
 

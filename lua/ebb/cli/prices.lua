@@ -12,7 +12,7 @@ local EXPECTED = "--price: expected in,cached,write,out per million tokens, such
 local function number_of(word)
   if word:find "^%s*$" then return false end
   local number = word:find "^%s*%d*%.?%d+%s*$" and tonumber(word)
-  return number or nil
+  return number and number < math.huge and number or nil
 end
 
 --- A converter of argparse: all four places; those of cached and write may be empty.
