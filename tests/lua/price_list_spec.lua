@@ -109,6 +109,11 @@ describe("a price list", function()
     assert.equal("two\nlines `quoted` and Aé", ebb.json.decode(literal.json)[1].models[1].name)
   end)
 
+  it("has no price beyond what a token can cost", function()
+    local list = price_list.read("list", '{"m":{"max_tokens":5,"input_cost_per_token":1e308}}', "2026-11-23")
+    contains("model m: input_cost_per_token: expected a price, got 1e+308", list.entries[1].problem)
+  end)
+
   local wrong = {
     -- what it shows                    text                          the message
     { "nothing",                        "",                           "list:1:1: expected JSON, or a module" },

@@ -8,6 +8,7 @@ local failure = require "ebb.cli.failure"
 local json_text = require "ebb.cli.json_text"
 local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
+local options = require "ebb.cli.options"
 local price_list = require "ebb.models.price_list"
 local names = require "ebb.support.names"
 local tables = require "ebb.support.tables"
@@ -170,7 +171,7 @@ function import.run(args)
   local path = model_file.path()
   if not path then failure.raise(failure.IO, "no home folder to import into", "set XDG_CONFIG_HOME") end
   local text = failure.check(core.read_file(args.file, import.BYTES_MAX))
-  local list = failure.typed(price_list.read, args.file, text, os.date("!%Y-%m-%d", core.now() // 1000))
+  local list = failure.typed(price_list.read, options.name(args.file), text, os.date("!%Y-%m-%d", core.now() // 1000))
   local file = model_file.read()
   local all = file and file.value or {}
   local report = merge(list, all, args)

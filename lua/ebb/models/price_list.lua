@@ -36,7 +36,7 @@ local function count(min)
   return { type = "integer", min = min, unit = "tokens" }
 end
 
-local PRICE = { type = "number", min = 0, expected = "a price" }
+local PRICE = { type = "number", min = 0, max = 1e9, expected = "a price" }
 
 --- A price per million tokens, without the noise of a multiplication.
 local function per_million(price)
