@@ -29,5 +29,17 @@ describe("ebb recall", function()
   it("refuses other names", function()
     contains("no handle has the name 'seven'", fails(command.USAGE, "recall seven " .. SAMPLE))
     contains("nothing is stored under 'r99999'", fails(command.REFUSED, "recall r99999 " .. SAMPLE))
+    for _, name in ipairs { "r0", "r0-3", "r5-2", "r5-", "r", "5", "R5", "r1.5", "r99999999999999999999" } do
+      contains(("has the name '%s'"):format(name), fails(command.USAGE, ("recall %s %s"):format(name, SAMPLE)))
+    end
+    for _, tokens in ipairs { "-1", "x", "1e3", "99999999999999999k" } do
+      contains(("got '%s'"):format(tokens), fails(command.USAGE, ("recall r5 %s --tokens %s"):format(SAMPLE, tokens)))
+    end
+  end)
+
+  it("does not replace the conversation", function()
+    local copy = command.file("chat.json", helper.read(SAMPLE))
+    contains("would replace the input", fails(command.USAGE, ("recall r5 %s -o %s"):format(copy, copy)))
+    assert.equal(helper.read(SAMPLE), helper.read(copy))
   end)
 end)

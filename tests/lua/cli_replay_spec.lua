@@ -203,6 +203,38 @@ echo ended
     contains("requests", read(path_of "table"))
   end)
 
+  it("does not write a result in the place of a recording", function()
+    local copy = command.file("chat.json", read(SAMPLE))
+    for _, words in ipairs { "-o %s", "--html %s", "--requests %s", "-o %s --csv" } do
+      contains("would replace the recording",
+        fails(command.USAGE, ("trim --replay %s --budget 900 "):format(copy) .. words:format(copy)))
+    end
+    contains("the report would replace the recording", fails(command.USAGE,
+      ("trim --replay %s --budget 900 -o %s"):format(command.folder, copy)))
+    for _, words in ipairs { "trim --suggest %s --budget 900", "inspect %s", "count %s", "check %s",
+      "diff %s " .. SAMPLE } do
+      contains("would replace the input", fails(command.USAGE, (words .. " -o %s"):format(copy, copy)))
+    end
+    assert.equal(read(SAMPLE), read(copy))
+  end)
+
+  it("refuses wrong budgets, prices and cache rules", function()
+    local words = ("trim --replay %s --policy keep_recent "):format(SAMPLE)
+    local long = ("9"):rep(400)
+    for _, budget in ipairs { "0%", "-1%", "x%", "%", "10%%", long .. "%", long, "99999999999999999k", "1e3", "''" } do
+      contains("--budget: expected a whole number such as 8000 or 8k, or a share such as 33%, got",
+        fails(command.USAGE, words .. "--budget " .. budget))
+    end
+    for _, price in ipairs { "abc", "nan", "inf", "1,2,3,4,5", "-1,2,3,4", "3,0.3,3.75", ",,,", "1e5,1,1,1", "''",
+      long .. ",1,1,1" } do
+      contains("--price: expected in,cached,write,out", fails(command.USAGE, words .. "--budget 900 --price " .. price))
+    end
+    contains("must be one of 'anthropic'", fails(command.USAGE, words .. "--budget 900 --cache nope"))
+    contains("no/r.jsonl", fails(command.IO, words .. "--budget 900 --requests no/r.jsonl"))
+    contains("no/r.html", fails(command.IO, words .. "--budget 900 --html no/r.html"))
+    contains("--csv needs --replay", fails(command.USAGE, ("trim %s --budget 900 --csv"):format(SAMPLE)))
+  end)
+
   it("explains which values each reply used and its request lost", function()
     local out, err = does(("trim --replay %s --budget 3000 --json --explain"):format(SAMPLE))
     local losses = json.decode(out).policies[2].losses

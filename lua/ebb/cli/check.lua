@@ -67,7 +67,7 @@ function check.run(args)
   if many then return require("ebb.cli.check_many").run(args, many) and VIOLATED or 0 end
   local chat = options.load(args.file, args)
   local violations, dialect = failure.typed(chat.check, chat, args.dialect)
-  terminal.result(args.json and as_json(violations, dialect)
+  terminal.report(args.json and as_json(violations, dialect)
     or as_text(chat, violations, dialect, terminal.results(args.output)), args.output)
   return #violations > 0 and VIOLATED or 0
 end

@@ -9,13 +9,25 @@ local together = require "ebb.replay.together"
 
 local replay = {}
 
---- Refuses two results in one place; "-" is standard output.
-local function check_targets(args)
+--- True if both are one file, or standard output ("-").
+local function is_one_place(path, other)
+  return path == other or core.same_target(path, other)
+end
+
+--- Refuses two results in one place, and one in the place of a recording.
+local function check_targets(args, paths)
   local targets = { { "the report", args.output or "-" }, { "--html", args.html }, { "--requests", args.requests } }
+  for _, target in pairs(targets) do
+    for _, path in ipairs(target[2] and target[2] ~= "-" and paths or {}) do
+      if is_one_place(target[2], path) then
+        failure.usage(("%s would replace the recording %s"):format(target[1], path), "name another file")
+      end
+    end
+  end
   for i, target in pairs(targets) do
     for k, other in pairs(targets) do
       local both = i < k and target[2] and other[2]
-      if both and (target[2] == other[2] or core.same_target(target[2], other[2])) then
+      if both and is_one_place(target[2], other[2]) then
         failure.usage(("%s and %s go to one place, %s"):format(target[1], other[1], target[2]), "name another file")
       end
     end
@@ -27,7 +39,7 @@ local function check(args, paths)
   if args.requests and paths[2] then
     failure.usage("--requests goes with one recording", "replay each recording by itself")
   end
-  check_targets(args)
+  check_targets(args, paths)
 end
 
 --- Collects requests as JSON lines; returns what writes them.

@@ -140,6 +140,16 @@ function terminal.result(bytes, path)
   terminal.conclude(path, function(target, unchanged) return core.write_file(target, bytes, unchanged) end)
 end
 
+--- Writes a report as a result; one that would replace the input is refused.
+---@param bytes string
+---@param path? string
+function terminal.report(bytes, path)
+  if input_identity then
+    failure.usage(("the report would replace the input, %s"):format(path), "name another file")
+  end
+  terminal.result(bytes, path)
+end
+
 --- Lines of prose, broken at the width of a page, each ended by a newline.
 ---@param page ebb.cli.Page
 ---@param prose string        may hold newlines
