@@ -11,17 +11,17 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output -i --in-place --repair --dialect --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output -i --in-place --repair --dialect --profile --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect --profile -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --json --explain --dry-run --repair --dialect -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --state --json --explain --dry-run --repair --dialect --profile -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             run)
@@ -41,7 +41,7 @@ _ebb() {
                 ;;
             check)
                 cmd="check"
-                opts="$opts --dialect -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --dialect --profile --strict --explain -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             convert)
@@ -99,6 +99,11 @@ _ebb() {
                 opts="$opts --only --all --dry-run -o --output --json -h --help"
                 break
                 ;;
+            profiles)
+                cmd="profiles"
+                opts="$opts -o --output --json -h --help"
+                break
+                ;;
             limits)
                 cmd="limits"
                 opts="$opts -o --output --json -h --help"
@@ -119,7 +124,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check convert inspect recall diff repl vocab policies processors macros rules models limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check convert inspect recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -168,6 +173,10 @@ _ebb() {
                     return 0
                     ;;
                 --dialect)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --profile)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -256,6 +265,10 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --profile)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -302,6 +315,10 @@ _ebb() {
                     return 0
                     ;;
                 --dialect)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --profile)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -554,6 +571,14 @@ _ebb() {
         'check')
             case "$prev" in
                 --dialect)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --explain)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -928,6 +953,15 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'profiles')
+            case "$prev" in
                 -o|--output)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0

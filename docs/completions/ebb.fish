@@ -58,6 +58,9 @@ function __fish_ebb_print_command
             case models
                 set cmd $cmd models
                 break
+            case profiles
+                set cmd $cmd profiles
+                break
             case limits
                 set cmd $cmd limits
                 break
@@ -102,6 +105,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'processors' -d 'List the proc
 complete -c ebb -n '__fish_ebb_using_command' -xa 'macros' -d 'List the macros of presets, rules and input, or explain one'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'rules' -d 'Try the regex rules of a file on a text'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'models' -d 'List models: windows, encodings, prices, and how they are counted'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'profiles' -d 'List servers\' profiles: what each refuses beyond its dialect'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'limits' -d 'List every limit, and what raises it'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'completion' -d 'Write a completion script for bash, zsh or fish'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'help' -d 'Explain a command or a topic'
@@ -128,7 +132,8 @@ complete -c ebb -n '__fish_ebb_seen_command trim' -s q -l quiet -d 'Do not repor
 complete -c ebb -n '__fish_ebb_seen_command trim' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command trim' -s i -l in-place -d 'Write the result to the input file, unless another program changed it meanwhile'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l repair -r -d 'Repair what the provider would refuse; unanswered calls: drop (default) or synthesize'
-complete -c ebb -n '__fish_ebb_seen_command trim' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: by the form of the messages'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l dialect -r -d 'The form of the request: openai, responses, anthropic or gemini; default: the model\'s, else that of the messages'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l profile -r -d 'The server\'s rules, by a name that \'ebb profiles\' lists or by its URL'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l model-command -r -d 'Shell command that answers requests of policies: JSON in, text or JSON out'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l model-timeout -r -d 'Time limit for an answer in seconds (default 120)'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l deadline -r -d 'Time limit in ms (default: 2000 plus 0.02 per message; 0: unlimited)'
@@ -155,7 +160,8 @@ complete -c ebb -n '__fish_ebb_seen_command filter' -l input -r -d 'JSON array, 
 complete -c ebb -n '__fish_ebb_seen_command filter' -l explain -d 'Show on standard error which messages changed'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l dry-run -d 'Write no messages, only what changed'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l repair -r -d 'Repair what the provider would refuse; unanswered calls: drop (default) or synthesize'
-complete -c ebb -n '__fish_ebb_seen_command filter' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: by the form of the messages'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l dialect -r -d 'The form of the request: openai, responses, anthropic or gemini; default: the model\'s, else that of the messages'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l profile -r -d 'The server\'s rules, by a name that \'ebb profiles\' lists or by its URL'
 complete -c ebb -n '__fish_ebb_seen_command filter' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command filter' -s i -l in-place -d 'Write the result to the input file, unless another program changed it meanwhile'
 complete -c ebb -n '__fish_ebb_seen_command filter' -s q -l quiet -d 'Do not report success or progress'
@@ -175,7 +181,8 @@ complete -c ebb -n '__fish_ebb_seen_command apply' -l json -d 'Report as JSON: v
 complete -c ebb -n '__fish_ebb_seen_command apply' -l explain -d 'Show on standard error which messages changed'
 complete -c ebb -n '__fish_ebb_seen_command apply' -l dry-run -d 'Write no messages, only what changed'
 complete -c ebb -n '__fish_ebb_seen_command apply' -l repair -r -d 'Repair what the provider would refuse; unanswered calls: drop (default) or synthesize'
-complete -c ebb -n '__fish_ebb_seen_command apply' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: by the form of the messages'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l dialect -r -d 'The form of the request: openai, responses, anthropic or gemini; default: the model\'s, else that of the messages'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l profile -r -d 'The server\'s rules, by a name that \'ebb profiles\' lists or by its URL'
 complete -c ebb -n '__fish_ebb_seen_command apply' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command apply' -s i -l in-place -d 'Write the result to the input file, unless another program changed it meanwhile'
 complete -c ebb -n '__fish_ebb_seen_command apply' -s q -l quiet -d 'Do not report success or progress'
@@ -258,7 +265,10 @@ complete -c ebb -n '__fish_ebb_seen_command count' -l branch -r -d 'Of such a fi
 complete -c ebb -n '__fish_ebb_seen_command count' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
 complete -c ebb -n '__fish_ebb_seen_command count' -s h -l help -d 'Show this help'
 
-complete -c ebb -n '__fish_ebb_seen_command check' -l dialect -r -d 'The provider\'s rules: openai or anthropic; default: by the form of the messages'
+complete -c ebb -n '__fish_ebb_seen_command check' -l dialect -r -d 'The form of the request: openai, responses, anthropic or gemini; default: the model\'s, else that of the messages'
+complete -c ebb -n '__fish_ebb_seen_command check' -l profile -r -d 'The server\'s rules, by a name that \'ebb profiles\' lists or by its URL'
+complete -c ebb -n '__fish_ebb_seen_command check' -l strict -d 'Count what only some servers or models refuse, too'
+complete -c ebb -n '__fish_ebb_seen_command check' -l explain -r -d 'Explain a rule by its code, or list them all (all); checks nothing'
 complete -c ebb -n '__fish_ebb_seen_command check' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command check' -l json -d 'Report as JSON'
 complete -c ebb -n '__fish_ebb_seen_command check' -l model -r -d 'Count as for this model'
@@ -384,6 +394,10 @@ complete -c ebb -n '__fish_ebb_seen_command models' -l dry-run -d 'import: write
 complete -c ebb -n '__fish_ebb_seen_command models' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command models' -l json -d 'Report as JSON'
 complete -c ebb -n '__fish_ebb_seen_command models' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command profiles' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command profiles' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command profiles' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command limits' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command limits' -l json -d 'Report as JSON'

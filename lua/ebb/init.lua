@@ -297,7 +297,7 @@ function Conversation.state(chat)
 end
 
 function Conversation.repaired(chat, options)
-  local repair = require "ebb.conversation.repair"
+  local repair = require "ebb.models.repair"
   return repair.run(chat, options, core.window.count(chat) > 0 and settle().fork or chat.fork)
 end
 
@@ -312,11 +312,11 @@ end
 --- The rules are those of the target: of the options, of the model, or of the messages' own form.
 function Conversation.check(chat, options)
   check_chat(chat, "check")
-  return require("ebb.models.violations").run(chat, options, check_windows)
+  return require("ebb.models.violations").check(chat, options, check_windows)
 end
 
 function Batch.check(batch, options)
-  return require("ebb.models.violations").run(batch, options, core_check)
+  return require("ebb.models.violations").check(batch, options, core_check)
 end
 
 ---- Windows: the methods of chat.windows ----

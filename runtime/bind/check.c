@@ -2,60 +2,13 @@
 ** Checks and repairs: dialects, codes and violations as Lua sees them.
 */
 #include "bind/argument.h"
+#include "bind/check_target.h"
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/ledger.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "bind/view.h"
-#include "format/check.h"
 #include "format/repair.h"
-
-/* ---- names ---- */
-
-static int raise_unknown(lua_State *L, const char *name) {
-  const char *names[DIALECT_COUNT + 1] = {NULL}, *all = "dialects are";
-  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
-    names[i] = dialect_name((Dialect)i);
-    all = lua_pushfstring(L, i == 0 ? "%s %s" : "%s, %s", all, names[i]);
-  }
-  const char *hint = bind_push_suggestion(L, name, names, all);
-  return bind_raise_argument(L, "unknown_name", hint, "no dialect '%s'", name);
-}
-
-Dialect bind_dialect(lua_State *L, int index, const View *view) {
-  Dialect dialect;
-  if (lua_isnoneornil(L, index)) return dialect_detect(conversation_store(view->conversation), view->list);
-  if (!dialect_parse(bind_text(L, index), &dialect)) raise_unknown(L, bind_string(L, index, NULL));
-  return dialect;
-}
-
-/* The same; the dialect has rules. */
-static Dialect dialect_at(lua_State *L, int index, const View *view) {
-  Dialect dialect = bind_dialect(L, index, view);
-  if (dialect_form(dialect)->check == NULL) {
-    bind_raise_argument(L, "argument", "name a dialect that has rules", "no rules for the dialect '%s' yet",
-                        dialect_name(dialect));
-  }
-  return dialect;
-}
-
-/* The list of codes in field `codes` as bits; without the field, all of them. */
-static unsigned codes_field(lua_State *L, int options) {
-  if (!bind_field(L, options, "codes")) return CHECK_ALL;
-  bind_expect(L, -1, "codes", LUA_TTABLE);
-  unsigned codes = 0;
-  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-    CheckCode code = CHECK_ORPHAN_RESULT;
-    if (lua_type(L, -1) != LUA_TSTRING || !check_code_parse(bind_text(L, -1), &code)) {
-      bind_raise_argument(L, "unknown_name", NULL, "codes[%I]: no such violation", i);
-    }
-    codes |= 1u << code;
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 2);
-  return codes;
-}
 
 /* ---- checking ---- */
 
@@ -72,26 +25,43 @@ static CheckReport *push_report(lua_State *L) {
 }
 
 static void push_violation(lua_State *L, const Violation *violation, Buffer *text) {
+  const CheckRule *rule = violation->rule;
   buffer_reset(text);
   Status status = check_describe(violation, text);
   if (status != STATUS_OK) bind_raise_status(L, status, "check");
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 10);
   bind_set_text(L, "code", text_of(check_code_name(violation->code)));
-  bind_set_integer(L, "index", (lua_Integer)violation->index + 1);
-  bind_set_integer(L, "seq", violation->id);
+  if (violation->index != CHECK_BODY) {
+    bind_set_integer(L, "index", (lua_Integer)violation->index + 1);
+    bind_set_integer(L, "seq", violation->id);
+  }
   bind_set_text(L, "text", text_plain(text->bytes, text->size));
-  bind_set_text(L, "hint", text_of(check_hint(violation->code)));
-  lua_pushboolean(L, check_can_repair(violation->code));
+  bind_set_text(L, "hint", text_of(rule->hint));
+  bind_set_text(L, "severity", text_of(severity_name(violation->severity)));
+  bind_set_text(L, "servers", text_of(rule->servers));
+  bind_set_text(L, "models", text_of(rule->models));
+  bind_set_text(L, "source", text_of(rule->source));
+  lua_pushboolean(L, rule->can_repair);
   lua_setfield(L, -2, "mendable");
 }
 
-/* list:check(dialect) -> violations, dialect */
+static Severity least_of(lua_State *L, int options) {
+  static const char *const names[] = {"changed", "strict", "refused", NULL};
+  if (lua_type(L, options) != LUA_TTABLE) return SEVERITY_REFUSED;
+  bind_get_field(L, options, "severity");
+  int number = bind_choice(L, -1, "severity", 2, names);
+  lua_pop(L, 1);
+  return (Severity)(SEVERITY_CHANGED + number);
+}
+
+/* list:check(dialect | {dialect, profile, traits, model_known, severity, members}) -> violations, dialect */
 static int l_check(lua_State *L) {
   lua_settop(L, 2);
   View view = bind_view(L, 1);
-  Dialect dialect = dialect_at(L, 2, &view);
+  CheckTarget target = bind_check_target(L, 2, &view);
   CheckReport *report = push_report(L);
-  Status status = check_list(dialect, conversation_store(view.conversation), view.list, report);
+  report->least = least_of(L, 2);
+  Status status = check_list(&target, conversation_store(view.conversation), view.list, report);
   if (status != STATUS_OK) return bind_raise_status(L, status, "check");
   Buffer *text = bind_buffer(L);
   lua_createtable(L, (int)(report->count > INT32_MAX ? INT32_MAX : report->count), 0);
@@ -99,8 +69,46 @@ static int l_check(lua_State *L) {
     push_violation(L, &report->list[i], text);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  lua_pushstring(L, dialect_name(dialect));
+  lua_pushstring(L, dialect_name(target.dialect));
   return 2;
+}
+
+static void set_string(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_rule(lua_State *L, const CheckRule *rule) {
+  lua_createtable(L, 0, 10);
+  set_string(L, "code", check_code_name(rule->code));
+  set_string(L, "severity", severity_name(rule->severity));
+  set_string(L, "text", rule->says);
+  set_string(L, "hint", rule->hint);
+  set_string(L, "servers", rule->servers);
+  set_string(L, "models", rule->models);
+  set_string(L, "source", rule->source);
+  set_string(L, "example", rule->example);
+  lua_pushboolean(L, rule->can_repair);
+  lua_setfield(L, -2, "mendable");
+  lua_newtable(L);
+  for (unsigned i = 0, n = 0; i < DIALECT_COUNT; i++) {
+    if ((rule->dialects >> i & 1) == 0) continue;
+    lua_pushstring(L, dialect_name((Dialect)i));
+    lua_rawseti(L, -2, (lua_Integer)++n);
+  }
+  lua_setfield(L, -2, "dialects");
+}
+
+/* rules() -> a list of all rules: {code, severity, dialects, text, hint, servers, models, source, example, mendable} */
+static int l_rules(lua_State *L) {
+  uint32_t count;
+  const CheckRule *rules = check_rules(&count);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    push_rule(L, &rules[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
 }
 
 /* list:dialect() -> the dialect of the messages' own form */
@@ -114,19 +122,18 @@ static int l_dialect(lua_State *L) {
 
 static void end_ledger(void *block) { ledger_release(*(Ledger **)block); }
 
-/* repair(conversation, {dialect, calls = "drop" | "synthesize", codes}) -> Ledger | nil.
+/* repair(conversation, {calls = "drop" | "synthesize", codes, and a target's fields}) -> Ledger | nil.
    Edits the conversation: it is a fork that will be written. */
 static int l_repair(lua_State *L) {
-  static const char *const names[] = {"dialect", "calls", "codes", NULL};
   static const char *const ways[] = {"drop", "synthesize", NULL};
   lua_settop(L, 2);
-  bind_check_names(L, 2, NULL, names);
-  bind_get_field(L, 2, "dialect");                  /* 3 */
-  bind_get_field(L, 2, "calls");                    /* 4 */
-  RepairOptions options = {.codes = codes_field(L, 2), .synthesize = bind_choice(L, 4, "calls", 0, ways) == 1};
+  bind_expect(L, 2, NULL, LUA_TTABLE);
+  bind_get_field(L, 2, "calls");                    /* 3 */
+  RepairOptions options = {.codes = bind_codes(L, 2, "codes", CODES_ALL),
+                           .synthesize = bind_choice(L, 3, "calls", 0, ways) == 1};
   ConversationHandle *handle = bind_enter(L, 1);
   View view = bind_view(L, 1);
-  options.dialect = dialect_at(L, 3, &view);
+  options.target = bind_check_target(L, 2, &view);
   Ledger **ledger = bind_own(L, sizeof *ledger, end_ledger);
   Status status = repair_conversation(handle->conversation, &options, ledger);
   if (status != STATUS_OK) return bind_raise_edit(L, 1, status, "repair");
@@ -137,12 +144,13 @@ static int l_repair(lua_State *L) {
 
 void bind_open_check(lua_State *L) {
   static const BindMethod methods[] = {
-    {"check", l_check, "dialect", CHARGE_LIST},
+    {"check", l_check, "target", CHARGE_LIST},
     {"dialect", l_dialect, "", CHARGE_STEP},
     BIND_END,
   };
   static const BindMethod functions[] = {
     {"repair", l_repair, "conversation options", CHARGE_LIST},
+    {"rules", l_rules, "", CHARGE_STEP},
     BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, methods);

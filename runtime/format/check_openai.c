@@ -12,17 +12,115 @@
 
 #include <assert.h>
 
+#include "json/json_fields.h"
+
+/* ---- content ---- */
+
+static bool is_media(Part part) { return part.kind == PART_IMAGE || part.kind == PART_FILE || part.kind == PART_AUDIO; }
+
+static Status check_part(Checker *checker, uint32_t index, Part part) {
+  const Message *message = checker_message(checker, index);
+  CheckCode code;
+  Text type;
+  if (part_is_foreign(DIALECT_OPENAI, message, part, &code, &type)) return checker_add(checker, code, index, type);
+  if (part.nested || !is_media(part)) return STATUS_OK;
+  Text kind = text_of(part_kind_name((PartKind)part.kind));
+  if (message_role(message) != ROLE_USER) return checker_add(checker, CHECK_MEDIA_PLACE, index, kind);
+  return checker_add(checker, CHECK_MEDIA, index, kind);
+}
+
+/* True if a message of the assistant has no text but white space, and no calls. */
+static bool is_blank(const Message *message) {
+  if (message_role(message) != ROLE_ASSISTANT || message_call_count(message) > 0) return false;
+  return message_content_kind(message) == CONTENT_STRING && text_is_blank(message_content(message));
+}
+
 static Status check_parts(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
+  uint32_t count = message_part_count(message);
+  ContentKind kind = message_content_kind(message);
   Status status = STATUS_OK;
-  for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK; i++) {
-    CheckCode code;
-    Text type;
-    bool foreign = part_is_foreign(DIALECT_OPENAI, message, message_part(message, i), &code, &type);
-    if (foreign) status = checker_add(checker, code, index, type);
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+    status = check_part(checker, index, message_part(message, i));
   }
-  return status;
+  bool is_list = kind == CONTENT_PARTS && count == 0 && message_role(message) == ROLE_USER;
+  if (status == STATUS_OK) status = checker_add_if(checker, is_list, CHECK_EMPTY_CONTENT, index, NO_TEXT);
+  bool is_null = kind == CONTENT_NONE && message_call_count(message) > 0;
+  if (status == STATUS_OK) status = checker_add_if(checker, is_null, CHECK_NULL_CONTENT, index, NO_TEXT);
+  return status == STATUS_OK ? checker_add_if(checker, is_blank(message), CHECK_EMPTY_TEXT, index, NO_TEXT) : status;
 }
+
+/* ---- roles ---- */
+
+/* The role before `index` that templates see: of a message that is no system message; ROLE_NONE: there is none. */
+static Role role_before(const Checker *checker, uint32_t index) {
+  while (index-- > 0) {
+    Role role = message_role(checker_message(checker, index));
+    if (role != ROLE_SYSTEM) return role;
+  }
+  return ROLE_NONE;
+}
+
+static Status check_system(Checker *checker, uint32_t index) {
+  Text role = message_role_text(checker_message(checker, index));
+  bool is_developer = text_is(role, "developer");
+  Status status = checker_add_if(checker, is_developer, CHECK_DEVELOPER_ROLE, index, role);
+  if (status == STATUS_OK) status = checker_add(checker, CHECK_SYSTEM_ROLE, index, role);
+  return status == STATUS_OK ? checker_add_if(checker, index > 0, CHECK_SYSTEM_LATE, index, role) : status;
+}
+
+static Status check_role(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  Role role = message_role(message), before = ROLE_NONE;
+  if (role == ROLE_SYSTEM) return check_system(checker, index);
+  if (checker_wants(checker, CHECK_ALTERNATION)) before = role_before(checker, index);
+  else if (index > 0) before = message_role(checker_message(checker, index - 1));
+  bool is_first = index == 0 || before == ROLE_NONE;
+  bool repeats = before == role && role != ROLE_TOOL;
+  Status status = checker_add_if(checker, is_first && role == ROLE_ASSISTANT, CHECK_USER_FIRST, index, NO_TEXT);
+  if (status == STATUS_OK) {
+    status = checker_add_if(checker, repeats, CHECK_ALTERNATION, index, message_role_text(message));
+  }
+  bool follows_tool = role == ROLE_USER && before == ROLE_TOOL;
+  return status == STATUS_OK ? checker_add_if(checker, follows_tool, CHECK_USER_AFTER_TOOL, index, NO_TEXT) : status;
+}
+
+static Status check_reasoning(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  ReasoningRule rule = checker->target->profile.reasoning;
+  JsonValue value;
+  bool needs = rule == REASONING_REQUIRE || (rule == REASONING_REQUIRE_WITH_CALLS && message_call_count(message) > 0);
+  if (!needs || message_role(message) != ROLE_ASSISTANT) return STATUS_OK;
+  bool has = json_find(message_raw(message), "reasoning_content", JSON_STRING, &value);
+  return checker_add_if(checker, !has, CHECK_REASONING_CONTENT, index, NO_TEXT);
+}
+
+/* Checks the end of the list: servers that continue a last text of the assistant say so by `prefix`. */
+static Status check_end(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  bool is_last = message_role(message) == ROLE_ASSISTANT && message_call_count(message) == 0;
+  bool second = index > 0 && message_role(checker_message(checker, index - 1)) == ROLE_ASSISTANT;
+  JsonValue prefix;
+  bool continues = is_last && json_find(message_raw(message), "prefix", JSON_TRUE, &prefix);
+  Status status = checker_add_if(checker, is_last && !continues, CHECK_ASSISTANT_LAST, index, NO_TEXT);
+  if (status == STATUS_OK) status = checker_add_if(checker, is_last && second, CHECK_ASSISTANTS_LAST, index, NO_TEXT);
+  if (status != STATUS_OK || !checker_wants(checker, CHECK_NO_USER)) return status;
+  for (uint32_t i = 0; i < checker->count; i++) {
+    if (message_role(checker_message(checker, i)) == ROLE_USER) return STATUS_OK;
+  }
+  return checker_add(checker, CHECK_NO_USER, index, NO_TEXT);
+}
+
+/* Checks all of a message but its calls and results. */
+static Status check_alone(Checker *checker, uint32_t index) {
+  Status status = check_common(checker, index);
+  if (status == STATUS_OK) status = check_role(checker, index);
+  if (status == STATUS_OK) status = check_parts(checker, index);
+  if (status == STATUS_OK) status = check_reasoning(checker, index);
+  return status == STATUS_OK && index + 1 == checker->count ? check_end(checker, index) : status;
+}
+
+/* ---- calls and results ---- */
 
 /* True if a call has no id because it is a legacy function call, to whose name results refer. */
 static bool calls_by_name(const Message *message) {
@@ -45,8 +143,44 @@ Status openai_open_calls(Calls *calls, const Message *message) {
   return status;
 }
 
+/* True if the text of the arguments is a JSON object. */
+static bool is_object(Text arguments) {
+  char scratch[4];
+  Text run;
+  while (text_run(&arguments, scratch, &run)) {
+    for (size_t i = 0; i < run.size; i++) {
+      if (run.bytes[i] != ' ' && (run.bytes[i] < '\t' || run.bytes[i] > '\r')) return run.bytes[i] == '{';
+    }
+  }
+  return false;
+}
+
+/* Checks the name and the arguments of each call; a custom tool's input is a text. */
+static Status check_forms(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  JsonValue list;
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < message_call_count(message) && status == STATUS_OK; i++) {
+    Call call = message_call(message, i);
+    if (call_is_part(message, i)) continue;            /* reported as a foreign part */
+    Text name = call.name.at == 0 ? NO_TEXT : message_text(message, call.name);
+    Text arguments = call.arguments.at == 0 ? NO_TEXT : message_text(message, call.arguments);
+    bool bad_name = !tool_name_fits(checker->target, name);
+    status = checker_add_if(checker, bad_name, CHECK_CALL_NAME, index, name);
+    if (status != STATUS_OK) break;
+    Text key = message_call_key(message, i);
+    status = checker_add_if(checker, !is_object(arguments), CHECK_CALL_ARGUMENTS, index, key);
+  }
+  if (status != STATUS_OK || message_call_count(message) > 0) return status;
+  bool has_list = json_find(message_raw(message), "tool_calls", JSON_ARRAY, &list);
+  bool empty = message_role(message) == ROLE_ASSISTANT && has_list;
+  return checker_add_if(checker, empty, CHECK_EMPTY_CALLS, index, NO_TEXT);
+}
+
 /* Reports the open calls that the results [index + 1, end) do not answer. */
 static Status check_calls(Checker *checker, uint32_t index, uint32_t end) {
+  IdRule rule = target_call_id(checker->target);
+  bool by_name = calls_by_name(checker_message(checker, index));
   uint32_t call;
   Text id;
   for (uint32_t i = index + 1; i < end; i++) {
@@ -55,7 +189,8 @@ static Status check_calls(Checker *checker, uint32_t index, uint32_t end) {
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < checker->calls.count && status == STATUS_OK; i++) {
     OpenCall *open = &checker->calls.list[i];
-    if (open->id.size == 0) status = checker_add(checker, CHECK_CALL_ID, index, open->id);
+    bool fits = open->id.size > 0 && (by_name || id_fits(&rule, open->id));
+    if (!fits) status = checker_add(checker, CHECK_CALL_ID, index, open->id);
     else if (open->is_duplicate) status = checker_add(checker, CHECK_DUPLICATE_CALL, index, open->id);
     if (!open->answered && status == STATUS_OK) status = checker_add(checker, CHECK_UNANSWERED_CALL, index, open->id);
   }
@@ -83,7 +218,8 @@ static Status check_run(Checker *checker, uint32_t index, uint32_t end) {
   calls_reset(&checker->calls);
   if (!headless) {
     status = openai_open_calls(&checker->calls, checker_message(checker, index));
-    if (status == STATUS_OK) status = check_parts(checker, index);
+    if (status == STATUS_OK) status = check_alone(checker, index);
+    if (status == STATUS_OK) status = check_forms(checker, index);
     if (status == STATUS_OK && checker->calls.count > 0) status = check_calls(checker, index, end);
     if (status == STATUS_OK && first < end) {
       status = openai_open_calls(&checker->calls, checker_message(checker, index));
@@ -91,7 +227,7 @@ static Status check_run(Checker *checker, uint32_t index, uint32_t end) {
   }
   for (uint32_t i = first; i < end && status == STATUS_OK; i++) {
     status = check_result(checker, i);
-    if (status == STATUS_OK) status = check_parts(checker, i);
+    if (status == STATUS_OK) status = check_alone(checker, i);
   }
   return status;
 }

@@ -50,18 +50,72 @@ bool text_ends_in_space(Text text) {
   return is_space(last);
 }
 
-bool id_is_valid(Text id) {
-  size_t size = 0;
+static bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool id_fits(const IdRule *rule, Text id) {
+  uint32_t count = 0;
   char scratch[4];
   Text run;
   while (text_run(&id, scratch, &run)) {
     for (size_t i = 0; i < run.size; i++) {
       char c = run.bytes[i];
-      bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-      if (!fits || ++size > 64) return false;
+      bool fits = rule->characters == ID_ANY || is_letter_or_digit(c) ||
+                  (rule->characters == ID_WORD && (c == '_' || c == '-'));
+      if (!fits) return false;
+      count += ((unsigned char)c & 0xc0u) != 0x80u;
+      if (rule->max != 0 && count > rule->max) return false;
     }
   }
-  return size > 0;
+  return count >= rule->min;
+}
+
+bool id_is_valid(Text id) { return id_fits(&(IdRule){.min = 1, .max = 64, .characters = ID_WORD}, id); }
+
+IdRule target_call_id(const CheckTarget *target) {
+  static const IdRule own[DIALECT_COUNT] = {
+    [DIALECT_OPENAI] = {.min = 1, .max = 40, .characters = ID_ANY},
+    [DIALECT_RESPONSES] = {.min = 1, .max = 64, .characters = ID_ANY},
+    [DIALECT_ANTHROPIC] = {.min = 1, .characters = ID_WORD},
+    [DIALECT_GEMINI] = {.characters = ID_ANY},
+  };
+  return target->profile.has_call_id ? target->profile.call_id : own[target->dialect];
+}
+
+uint32_t target_tool_name_max(const CheckTarget *target) {
+  if (target->profile.tool_name_max != 0) return target->profile.tool_name_max;
+  return target->dialect == DIALECT_OPENAI ? 64 : 128;
+}
+
+bool tool_name_fits(const CheckTarget *target, Text name) {
+  IdRule rule = {.min = 1, .max = target_tool_name_max(target), .characters = ID_WORD};
+  if (target->dialect != DIALECT_GEMINI) return id_fits(&rule, name);
+  char scratch[4];
+  Text run;
+  uint32_t count = 0;
+  while (text_run(&name, scratch, &run)) {
+    for (size_t i = 0; i < run.size; i++) {
+      char c = run.bytes[i];
+      bool first = is_letter_or_digit(c) ? count > 0 || c > '9' : c == '_';
+      bool fits = count == 0 ? first : first || is_letter_or_digit(c) || c == '.' || c == ':' || c == '-';
+      if (!fits || ++count > rule.max) return false;
+    }
+  }
+  return count > 0;
+}
+
+bool part_find(const Message *message, Part part, const char *name, JsonKind kind, JsonValue *value) {
+  Text raw = message_text(message, part.value);
+  return raw.bytes[0] == '{' && json_find(raw, name, kind, value);
+}
+
+bool part_has(const Message *message, Part part, const char *name) {
+  JsonValue value;
+  for (JsonKind kind = JSON_FALSE; kind <= JSON_OBJECT; kind++) {
+    if (part_find(message, part, name, kind, &value)) return true;
+  }
+  return false;
 }
 
 /* ---- violations ---- */
@@ -71,13 +125,41 @@ const Message *checker_message(const Checker *checker, uint32_t index) {
   return store_message(checker->store, checker->ids[index]);
 }
 
+bool checker_wants(const Checker *checker, CheckCode code) {
+  Severity severity = (Severity)checker->severities[code], least = checker->report->least;
+  return severity != SEVERITY_NONE && severity >= least;
+}
+
 Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subject) {
   CheckReport *report = checker->report;
-  assert(index < checker->count);
+  assert(index < checker->count || index == CHECK_BODY);
   assert(report->count == 0 || report->list[report->count - 1].index <= index);
+  if (!checker_wants(checker, code)) return STATUS_OK;
   Violation *grown = memory_grow(&report->memory, report->list, &report->room, report->count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   report->list = grown;
-  grown[report->count++] = (Violation){.code = code, .index = index, .id = checker->ids[index], .subject = subject};
+  grown[report->count++] = (Violation){
+    .code = code, .rule = check_rule(code, checker->target->dialect), .severity = (Severity)checker->severities[code],
+    .index = index, .id = index == CHECK_BODY ? 0 : checker->ids[index], .subject = subject};
+  assert(grown[report->count - 1].rule != NULL);
   return STATUS_OK;
+}
+
+Status checker_see(Checker *checker, Text id, bool *again) {
+  uint64_t hash = hash_text(id, &checker->calls.key);
+  *again = map_find(&checker->seen, hash) != NULL;
+  return *again ? STATUS_OK : map_put(&checker->seen, hash, 1);
+}
+
+bool checker_see_mark(Checker *checker, Text object, bool *is_late) {
+  JsonValue mark, ttl;
+  *is_late = false;
+  if (object.size == 0 || object.bytes[0] != '{') return false;
+  if (!json_find(object, "cache_control", JSON_OBJECT, &mark)) return false;
+  bool has_ttl = json_find(text_plain(mark.bytes, mark.size), "ttl", JSON_STRING, &ttl);
+  bool is_long = has_ttl && text_is(json_text(&ttl), "1h");
+  *is_late = is_long && checker->has_short_mark;
+  checker->has_short_mark |= !is_long;
+  checker->cache_marks++;
+  return true;
 }

@@ -8,22 +8,51 @@
 #include "format/calls.h"
 #include "format/check.h"
 #include "format/message_form.h"
+#include "json/json.h"
 
 typedef struct Checker {
+  const CheckTarget *target;
   const Store *store;
   const MessageId *ids;      /* of the messages of the list */
   uint32_t count;
+  uint8_t severities[CHECK_CODE_COUNT];
+  uint32_t bound_first, bound_end;     /* the messages whose thinking is bound to others */
   Calls calls;               /* of the current assistant message */
+  Map seen;                  /* hashes of ids so far */
+  uint64_t bytes;            /* of the messages so far */
+  uint32_t images;
+  uint32_t cache_marks, body_marks;    /* cache marks so far; those beside the messages */
+  bool has_short_mark;       /* a cache mark of 5 minutes was seen */
+  bool has_late_body_mark;   /* beside the messages, one of an hour follows one of 5 minutes */
+  bool thinks;               /* the body turns thinking on by hand */
   CheckReport *report;
 } Checker;
 
-/* The rules of a dialect: add the violations of all messages. STATUS_MEMORY. */
+/* The rules of a dialect: add the violations of all messages. STATUS_MEMORY, as all below. */
 Status check_openai(Checker *checker);
 Status check_anthropic(Checker *checker);
 
+/* The rules for the other members of a request (CheckTarget.body): first those that messages depend on,
+   which adds none, then all. */
+Status check_body_begin(Checker *checker);
+Status check_body(Checker *checker);
+/* The rules for a message that all dialects have: members, images, sizes. Each dialect calls it once for
+   each message, before its own. */
+Status check_common(Checker *checker, uint32_t index);
+
 const Message *checker_message(const Checker *checker, uint32_t index);
-/* Adds a violation; call it in the order of the list. STATUS_MEMORY. */
+/* True if violations of the code are to be reported. */
+bool   checker_wants(const Checker *checker, CheckCode code);
+/* Adds a violation, if its severity is wanted; call it in the order of the list. */
 Status checker_add(Checker *checker, CheckCode code, uint32_t index, Text subject);
+/* The same if `broken`. */
+static inline Status checker_add_if(Checker *checker, bool broken, CheckCode code, uint32_t index, Text subject) {
+  return broken ? checker_add(checker, code, index, subject) : STATUS_OK;
+}
+/* Notes an id; *again: it was noted before. */
+Status checker_see(Checker *checker, Text id, bool *again);
+/* Notes a cache mark, the member `cache_control` of an object; false if it has none. */
+bool   checker_see_mark(Checker *checker, Text object, bool *is_late);
 
 /* ---- forms of messages, also for repairs ---- */
 
@@ -42,5 +71,12 @@ bool   text_is_blank(Text text);
 bool   text_ends_in_space(Text text);
 /* True for 1 to 64 letters, digits, _ and -. */
 bool   id_is_valid(Text id);
+/* True if the text has as many characters, of those, as the rule wants. */
+bool   id_fits(const IdRule *rule, Text id);
+/* The same for the name of a tool. */
+bool   tool_name_fits(const CheckTarget *target, Text name);
+/* The member of a part that is written as an object; false if it has none of this kind. */
+bool   part_find(const Message *message, Part part, const char *name, JsonKind kind, JsonValue *value);
+bool   part_has(const Message *message, Part part, const char *name);      /* a member of any kind but null */
 
 #endif

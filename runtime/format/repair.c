@@ -90,7 +90,7 @@ static Status commit(Conversation *conversation, const Plan *plan, Ledger **ledg
   reader_init(&repairer.reader, plan->memory);
   repairer.reader.all_items = true;
   call_index_init(&repairer.calls, plan->memory);
-  snprintf(description, sizeof description, "repair for %s", dialect_name(plan->options->dialect));
+  snprintf(description, sizeof description, "repair for %s", dialect_name(plan->options->target.dialect));
   Status status = carry_out_all(&repairer, plan);
   if (status == STATUS_OK) {
     status = conversation_commit(conversation, repairer.list, BATCH_REPAIR, text_of(description), repairer.ledger);
@@ -127,7 +127,7 @@ static Status take_ids(Plan *plan) {
 
 static Status make_plan(Plan *plan) {
   Status status = take_ids(plan);
-  return status == STATUS_OK ? dialect_form(plan->options->dialect)->repair(plan) : status;
+  return status == STATUS_OK ? dialect_form(plan->options->target.dialect)->repair(plan) : status;
 }
 
 /* Plans the repair of the current list, and commits it if there are steps. *ledger stays NULL without steps. */
@@ -153,15 +153,24 @@ static Status plan_and_commit(Conversation *conversation, Plan *plan, Ledger **l
   return status;
 }
 
-static Status has_work(Conversation *conversation, const RepairOptions *options, bool *has_violations) {
-  CheckReport report = {.memory = *conversation_memory(conversation)};
-  Status status =
-    check_list(options->dialect, conversation_store(conversation), conversation_list(conversation), &report);
-  *has_violations = false;
-  for (uint32_t i = 0; i < report.count; i++) {
-    CheckCode code = report.list[i].code;
-    *has_violations |= check_can_repair(code) && (options->codes >> code & 1);
+/* Which of the codes the target refuses and a repair can mend. */
+static CodeSet codes_to_repair(const RepairOptions *options) {
+  CodeSet codes = {{0}};
+  for (unsigned i = 0; i < CHECK_CODE_COUNT; i++) {
+    CheckCode code = (CheckCode)i;
+    const CheckRule *rule = check_rule(code, options->target.dialect);
+    bool repairs = rule != NULL && rule->can_repair && codes_have(&options->codes, code);
+    if (repairs && target_severity(&options->target, code) == SEVERITY_REFUSED) codes_add(&codes, code);
   }
+  return codes;
+}
+
+static Status has_work(Conversation *conversation, const RepairOptions *options, const CodeSet *codes, bool *has_work) {
+  CheckReport report = {.memory = *conversation_memory(conversation), .least = SEVERITY_REFUSED};
+  Status status =
+    check_list(&options->target, conversation_store(conversation), conversation_list(conversation), &report);
+  *has_work = false;
+  for (uint32_t i = 0; i < report.count; i++) *has_work |= codes_have(codes, report.list[i].code);
   check_report_free(&report);
   return status;
 }
@@ -170,9 +179,10 @@ Status repair_conversation(Conversation *conversation, const RepairOptions *opti
   bool work;
   *ledger = NULL;
   if (sequence_sum(conversation_list(conversation)).windows > 0) return STATUS_ARGUMENT;
-  Status status = has_work(conversation, options, &work);
+  CodeSet codes = codes_to_repair(options);
+  Status status = has_work(conversation, options, &codes, &work);
   if (status != STATUS_OK || !work) return status;
-  Plan plan = {.memory = *conversation_memory(conversation), .options = options,
+  Plan plan = {.memory = *conversation_memory(conversation), .options = options, .codes = codes,
                .store = conversation_store(conversation), .count = sequence_count(conversation_list(conversation))};
   return plan_and_commit(conversation, &plan, ledger);
 }

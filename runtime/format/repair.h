@@ -8,11 +8,12 @@
 **     unanswered call              dropped, and its message with it if it says nothing else;
 **                                  or answered by an error result ("synthesize")
 **     duplicate id of a call       replaced by a new one, from the old and the message's seq
-**     same role twice (anthropic)  the later message is merged into the earlier
-**     no user first                a user message that says so is inserted
+**     same role twice (strict)     the later message is merged into the earlier
+**     no user first (strict)       a user message that says so is inserted
 **
-** Violations that need a conversion stay (check_can_repair). All other messages keep
-** their bytes.
+** Only what the target refuses is repaired: what other servers refuse stays. Violations
+** that need a conversion stay, too (CheckRule.can_repair). All other messages keep their
+** bytes.
 */
 #ifndef EBB_FORMAT_REPAIR_H
 #define EBB_FORMAT_REPAIR_H
@@ -21,8 +22,8 @@
 #include "format/check.h"
 
 typedef struct RepairOptions {
-  Dialect dialect;
-  unsigned codes;            /* bit per CheckCode to repair; CHECK_ALL */
+  CheckTarget target;
+  CodeSet codes;             /* to repair; CODES_ALL */
   bool synthesize;           /* answer unanswered calls; else they are dropped */
 } RepairOptions;
 

@@ -10,7 +10,8 @@
 **
 ** Then each turn is written into its first message, and its others are dropped. Tool
 ** messages are untouched: turns that stay as they are. System messages are part of no turn
-** and stay where they are.
+** and stay where they are. Where the target joins messages of one role itself, a turn is
+** joined only if results must move, or be added; else each of its messages is written alone.
 */
 #include "format/repair_anthropic_turns.h"
 
@@ -111,26 +112,33 @@ static void drop_empty(TurnRepair *repair) {
 
 static Status name_call(TurnRepair *repair, TurnPiece *piece, Block *block, bool duplicate) {
   Plan *plan = repair->plan;
-  bool valid = id_is_valid(block->id);
+  IdRule rule = target_call_id(&plan->options->target);
+  bool valid = id_fits(&rule, block->id);
   bool renames = plan_is_repairing(plan, valid ? CHECK_DUPLICATE_CALL : CHECK_CALL_ID) && (duplicate || !valid);
   if (!renames) return STATUS_OK;
   set_reason(piece, "id of a call");
   return plan_new_id(plan, piece->index, block->id, &repair->names, &block->name_at, &block->name_size);
 }
 
-/* Opens the remaining calls of the turn once more, to find those with duplicate ids. */
+/* Notes the id of a call; *again: an earlier call has it. */
+static Status see_call(TurnRepair *repair, Text id, bool *again) {
+  uint64_t hash = hash_text(id, &repair->plan->calls.key);
+  *again = map_find(&repair->seen, hash) != NULL;
+  return *again ? STATUS_OK : map_put(&repair->seen, hash, 1);
+}
+
+/* Names the remaining calls whose ids are invalid, or those of earlier calls. */
 static Status name_calls(TurnRepair *repair) {
   Status status = STATUS_OK;
   for (uint32_t t = 0; t < repair->turn_count && status == STATUS_OK; t++) {
-    uint32_t call = 0;
     if (turn_head(repair, &repair->turns[t])->untouched) continue;
-    calls_reset(&repair->plan->calls);
-    status = open_turn(repair, &repair->turns[t]);
     EACH_BLOCK(repair, &repair->turns[t], piece, after) {
       if (status != STATUS_OK) break;
       Block *block = &repair->blocks[after - 1];
+      bool again = false;
       if (block->kind == PART_TOOL_USE) {
-        status = name_call(repair, &repair->pieces[piece], block, repair->plan->calls.list[call++].is_duplicate);
+        status = see_call(repair, block->id, &again);
+        if (status == STATUS_OK) status = name_call(repair, &repair->pieces[piece], block, again);
       }
       bool answers = block->kind == PART_TOOL_RESULT && block->call_block != NO_BLOCK;
       bool renamed = answers && repair->blocks[block->call_block].name_size > 0;
@@ -152,16 +160,58 @@ static bool has_late_results(const TurnRepair *repair, const Turn *turn) {
   return false;
 }
 
-static void note_changes(TurnRepair *repair, uint32_t t) {
-  const Turn *turn = &repair->turns[t];
-  TurnPiece *head = turn_head(repair, turn);
-  for (uint32_t i = turn->first + 1; i < turn->end; i++) {
-    const TurnPiece *piece = &repair->pieces[i];
-    if (!piece->removed && !piece_is_outside_turns(piece)) set_reason(head, "role twice in a row");
+/* True if results of the turn stand in several messages. */
+static bool has_results_apart(const TurnRepair *repair, const Turn *turn) {
+  uint32_t first = UINT32_MAX;
+  EACH_BLOCK(repair, turn, piece, after) {
+    if (repair->blocks[after - 1].kind != PART_TOOL_RESULT) continue;
+    if (first != UINT32_MAX && first != piece) return true;
+    first = piece;
   }
-  bool late = head->role == ROLE_USER && has_late_results(repair, turn);
-  if (late && plan_is_repairing(repair->plan, CHECK_RESULTS_LATE)) set_reason(head, "results first");
-  if (head->role == ROLE_USER && t > 0 && turn_is_waiting(repair, t - 1)) set_reason(head, "unanswered call");
+  return false;
+}
+
+/* True if a text follows a call in the turn, with nothing but calls and texts between them. */
+static bool has_text_behind_call(const TurnRepair *repair, const Turn *turn) {
+  bool called = false;
+  EACH_BLOCK(repair, turn, piece, after) {
+    PartKind kind = repair->blocks[after - 1].kind;
+    if (kind == PART_TEXT && called) return true;
+    called = kind == PART_TOOL_USE || (called && kind == PART_TEXT);
+  }
+  return false;
+}
+
+/* Gives the messages of an assistant turn in which calls must move a reason to change. */
+static void note_calls(TurnRepair *repair, const Turn *turn) {
+  if (!plan_is_repairing(repair->plan, CHECK_CALL_NOT_LAST)) return;
+  if (turn->joins && has_text_behind_call(repair, turn)) set_reason(turn_head(repair, turn), "calls last");
+  for (uint32_t i = turn->first; i < turn->end && !turn->joins; i++) {
+    const Turn alone = {.first = i, .end = i + 1};
+    if (!repair->pieces[i].removed && has_text_behind_call(repair, &alone)) {
+      set_reason(&repair->pieces[i], "calls last");
+    }
+  }
+}
+
+/* Decides whether a turn is written as one message, and why. */
+static void note_changes(TurnRepair *repair, uint32_t t) {
+  Plan *plan = repair->plan;
+  Turn *turn = &repair->turns[t];
+  TurnPiece *head = turn_head(repair, turn);
+  bool is_user = head->role == ROLE_USER, several = false;
+  for (uint32_t i = turn->first + 1; i < turn->end; i++) {
+    several |= !repair->pieces[i].removed && !piece_is_outside_turns(&repair->pieces[i]);
+  }
+  bool apart = is_user && has_results_apart(repair, turn) && plan_is_repairing(plan, CHECK_RESULTS_APART);
+  bool twice = several && (apart || plan_is_repairing(plan, CHECK_ALTERNATION));
+  bool late = is_user && has_late_results(repair, turn) && plan_is_repairing(plan, CHECK_RESULTS_LATE);
+  bool waits = is_user && t > 0 && turn_is_waiting(repair, t - 1);
+  turn->joins = !several || twice || late || waits;
+  if (twice) set_reason(head, "role twice in a row");
+  if (late) set_reason(head, "results first");
+  if (waits) set_reason(head, "unanswered call");
+  if (head->role == ROLE_ASSISTANT) note_calls(repair, turn);
 }
 
 /* Cuts white space off the text that the model continues; the result is in `names`. */
@@ -185,12 +235,23 @@ static Status cut_end(TurnRepair *repair) {
   while (text_ends_in_space(text_plain(scratch->bytes + start, scratch->size - start))) scratch->size--;
   last->text = text_plain(scratch->bytes + start, scratch->size - start);
   last->cut = true;
-  set_reason(turn_head(repair, &repair->turns[t]), "trailing space");
   set_reason(piece, "trailing space");
   return STATUS_OK;
 }
 
 /* ---- the plan ---- */
+
+/* Plans the messages of a turn one by one: drops those that are removed, rewrites those that changed. */
+static Status plan_pieces(TurnRepair *repair, const Turn *turn) {
+  Status status = STATUS_OK;
+  for (uint32_t i = turn->first; i < turn->end && status == STATUS_OK; i++) {
+    const TurnPiece *piece = &repair->pieces[i];
+    if (piece_is_outside_turns(piece) || piece->reason == NULL) continue;
+    if (piece->removed) status = plan_step(repair->plan, PLAN_DROP, piece->index, 0, piece->reason);
+    else status = turn_repair_write_piece(repair, i);
+  }
+  return status;
+}
 
 static Status plan_turn(TurnRepair *repair, uint32_t t) {
   const Turn *turn = &repair->turns[t];
@@ -199,7 +260,9 @@ static Status plan_turn(TurnRepair *repair, uint32_t t) {
   if (t > 0 && turn_is_waiting(repair, t - 1) && !turn_has_role(repair, t, ROLE_USER)) {
     status = turn_repair_insert_user(repair, t - 1, head->index, "unanswered call");
   }
-  if (status == STATUS_OK && !head->untouched && head->reason != NULL) status = turn_repair_write_turn(repair, t);
+  if (status != STATUS_OK || head->untouched) return status;
+  if (!turn->joins) return plan_pieces(repair, turn);
+  if (head->reason != NULL) status = turn_repair_write_turn(repair, t);
   for (uint32_t i = turn->first + 1; i < turn->end && status == STATUS_OK; i++) {
     const TurnPiece *piece = &repair->pieces[i];
     if (piece_is_outside_turns(piece)) continue;
@@ -263,6 +326,7 @@ Status plan_anthropic(Plan *plan) {
   const Memory *memory = &plan->memory;
   TurnRepair repair = {.plan = plan};
   buffer_init(&repair.names, *memory);
+  map_init(&repair.seen, *memory);
   repair.pieces = memory_new_array(memory, plan->count, sizeof *repair.pieces);
   repair.turns = memory_new_array(memory, plan->count, sizeof *repair.turns);
   Status status = repair.pieces == NULL || repair.turns == NULL ? STATUS_MEMORY : plan_turns(&repair);
@@ -270,6 +334,7 @@ Status plan_anthropic(Plan *plan) {
   memory_free(memory, repair.turns, plan->count * sizeof *repair.turns);
   memory_free(memory, repair.blocks, repair.block_room * sizeof *repair.blocks);
   memory_free(memory, repair.call_blocks, repair.call_room * sizeof *repair.call_blocks);
+  map_free(&repair.seen);
   buffer_free(&repair.names);
   return status;
 }

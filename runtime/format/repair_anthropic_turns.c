@@ -105,9 +105,8 @@ void turn_repair_form_turns(TurnRepair *repair) {
     TurnPiece *piece = &repair->pieces[i];
     if (piece->removed || piece_is_outside_turns(piece)) continue;
     Turn *last = repair->turn_count == 0 ? NULL : &repair->turns[repair->turn_count - 1];
-    bool joins = last != NULL && !piece->untouched && turn_has_role(repair, repair->turn_count - 1, piece->role) &&
-                 plan_is_repairing(repair->plan, CHECK_ALTERNATION);
-    if (joins) last->end = i + 1;
+    bool continues = last != NULL && !piece->untouched && turn_has_role(repair, repair->turn_count - 1, piece->role);
+    if (continues) last->end = i + 1;
     else repair->turns[repair->turn_count++] = (Turn){.first = i, .end = i + 1};
   }
 }

@@ -33,6 +33,7 @@ typedef struct TurnPiece {
 
 typedef struct Turn {
   uint32_t first, end;       /* pieces, including removed ones */
+  bool joins;                /* it is written as one message; else each of its messages by itself */
 } Turn;
 
 typedef struct TurnRepair {
@@ -41,6 +42,7 @@ typedef struct TurnRepair {
   TurnPiece *pieces;       uint32_t piece_count;
   Turn *turns;         uint32_t turn_count;
   uint32_t *call_blocks, call_room;      /* block of each call of plan->calls */
+  Map seen;                  /* hashes of the ids of calls so far */
   Buffer names;
 } TurnRepair;
 
@@ -93,6 +95,8 @@ static inline Text block_name(const TurnRepair *repair, const Block *call) {
 
 /* Plans to rewrite the turn's first message with all blocks of the turn. */
 Status turn_repair_write_turn(TurnRepair *repair, uint32_t turn);
+/* Plans to rewrite one message of a turn with its own blocks. */
+Status turn_repair_write_piece(TurnRepair *repair, uint32_t piece);
 
 /* Plans to insert a user message before that at `index`: with results for the calls of the
    turn `before`, or, for NO_BLOCK, with a note about the missing beginning. */

@@ -50,6 +50,52 @@ static Status put_blocks(TurnRepair *repair, const Turn *turn, bool results, boo
   return STATUS_OK;
 }
 
+/* Writes the calls among the blocks from *piece, *block on, as far as the block before `end`. */
+static Status put_calls(TurnRepair *repair, const Turn *turn, uint32_t piece, uint32_t block, uint32_t end,
+                        Buffer *out, size_t start) {
+  Status status = STATUS_OK;
+  while (status == STATUS_OK && turn_next_block(repair, turn, &piece, &block) && block <= end) {
+    if (repair->blocks[block - 1].kind != PART_TOOL_USE) continue;
+    status = comma(out, start);
+    if (status == STATUS_OK) status = put_block(repair, &repair->blocks[block - 1], out);
+  }
+  return status;
+}
+
+/* Writes the blocks of an assistant turn, calls behind the texts that follow them. Nothing moves past reasoning or
+   parts of other kinds, whose signatures may cover what stands before them. */
+static Status put_calls_last(TurnRepair *repair, const Turn *turn, Buffer *out, size_t start) {
+  uint32_t first_piece = 0, first_block = 0, piece = turn->first, block = 0, before_piece = piece, before_block = 0;
+  bool waits = false;        /* calls from first_block on are not written yet */
+  Status status = STATUS_OK;
+  while (status == STATUS_OK && turn_next_block(repair, turn, &piece, &block)) {
+    const Block *current = &repair->blocks[block - 1];
+    bool is_call = current->kind == PART_TOOL_USE;
+    if (is_call && !waits) {
+      first_piece = before_piece;
+      first_block = before_block;
+      waits = true;
+    } else if (!is_call && current->kind != PART_TEXT && waits) {
+      status = put_calls(repair, turn, first_piece, first_block, block - 1, out, start);
+      waits = false;
+    }
+    if (status == STATUS_OK && !is_call) status = comma(out, start);
+    if (status == STATUS_OK && !is_call) status = put_block(repair, current, out);
+    before_piece = piece;
+    before_block = block;
+  }
+  if (status == STATUS_OK && waits) status = put_calls(repair, turn, first_piece, first_block, UINT32_MAX, out, start);
+  return status;
+}
+
+/* Writes the blocks of a turn in their order, or calls last where that is repaired, or messages are joined. */
+static Status put_all(TurnRepair *repair, const Turn *turn, Buffer *out, size_t start) {
+  bool joins = turn->joins && turn->end - turn->first > 1;
+  bool moves = turn_head(repair, turn)->role == ROLE_ASSISTANT &&
+               (joins || plan_is_repairing(repair->plan, CHECK_CALL_NOT_LAST));
+  return moves ? put_calls_last(repair, turn, out, start) : put_blocks(repair, turn, false, true, out, start);
+}
+
 static Status put_content(TurnRepair *repair, uint32_t t, Buffer *out) {
   const Turn *turn = &repair->turns[t];
   bool sorts = turn_has_role(repair, t, ROLE_USER) && plan_is_repairing(repair->plan, CHECK_RESULTS_LATE);
@@ -58,7 +104,9 @@ static Status put_content(TurnRepair *repair, uint32_t t, Buffer *out) {
   bool answers = t > 0 && turn_has_role(repair, t, ROLE_USER);
   if (status == STATUS_OK && answers) status = put_synthesized(repair, t - 1, out, start);
   if (status == STATUS_OK && sorts) status = put_blocks(repair, turn, true, false, out, start);
-  if (status == STATUS_OK) status = put_blocks(repair, turn, false, !sorts, out, start);
+  if (status == STATUS_OK) {
+    status = sorts ? put_blocks(repair, turn, false, false, out, start) : put_all(repair, turn, out, start);
+  }
   return status == STATUS_OK ? buffer_add_byte(out, ']') : status;
 }
 
@@ -76,6 +124,25 @@ Status turn_repair_write_turn(TurnRepair *repair, uint32_t t) {
   }
   buffer_free(&content);
   return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, head->index, at, head->reason) : status;
+}
+
+Status turn_repair_write_piece(TurnRepair *repair, uint32_t piece) {
+  assert(piece < repair->piece_count);
+  Plan *plan = repair->plan;
+  const TurnPiece *source = &repair->pieces[piece];
+  const Turn alone = {.first = piece, .end = piece + 1};
+  Buffer content;
+  size_t at = plan->bytes.size;
+  buffer_init(&content, plan->memory);
+  Status status = buffer_add_byte(&content, '[');
+  if (status == STATUS_OK) status = put_all(repair, &alone, &content, 0);
+  if (status == STATUS_OK) status = buffer_add_byte(&content, ']');
+  if (status == STATUS_OK) {
+    MemberEdit edit = {.key = text_of("content"), .value = text_plain(content.bytes, content.size)};
+    status = json_edit_members(message_raw(plan_message(plan, source->index)), &edit, 1, &plan->bytes);
+  }
+  buffer_free(&content);
+  return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, source->index, at, source->reason) : status;
 }
 
 Status turn_repair_insert_user(TurnRepair *repair, uint32_t before, uint32_t index, const char *reason) {

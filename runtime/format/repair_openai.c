@@ -23,6 +23,7 @@ typedef struct ToolRun {
   CallFate *fates;           /* by call of plan->calls */
   uint32_t room;
   Buffer names;
+  bool by_name;              /* its call is a function_call, whose name is no id */
   const char *reason;        /* the first reason to rewrite the head; NULL: none */
 } ToolRun;
 
@@ -46,9 +47,10 @@ static Status decide_call(ToolRun *run, uint32_t call) {
     fate->dropped = !plan->options->synthesize;
     if (fate->dropped) because(run, "unanswered call");
   }
-  bool lacks_id = open->id.size == 0;
-  bool is_faulty = lacks_id || open->is_duplicate;
-  bool renames = is_faulty && plan_is_repairing(plan, lacks_id ? CHECK_CALL_ID : CHECK_DUPLICATE_CALL);
+  IdRule rule = target_call_id(&plan->options->target);
+  bool fits = open->id.size > 0 && (run->by_name || id_fits(&rule, open->id));
+  bool is_faulty = !fits || open->is_duplicate;
+  bool renames = is_faulty && plan_is_repairing(plan, fits ? CHECK_DUPLICATE_CALL : CHECK_CALL_ID);
   if (fate->dropped || !renames) return STATUS_OK;
   because(run, "id of a call");
   return plan_new_id(plan, run->index, open->id, &run->names, &fate->name_at, &fate->name_size);
@@ -65,6 +67,7 @@ static Status decide_calls(ToolRun *run) {
     run->fates = grown;
     run->room = calls->count;
   }
+  run->by_name = calls->count > 0 && message_is_legacy_call(plan_message(plan, run->index));
   for (uint32_t i = 0; i < calls->count && status == STATUS_OK; i++) status = decide_call(run, i);
   return status;
 }

@@ -7,10 +7,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "codec/xxh64.h"
 #include "json/json_edit.h"
 #include "json/json_fields.h"
 
-enum { ID_KEPT = 32 };       /* characters of an old id in a new one */
+enum { ID_KEPT = 32, ID_KEPT_SHORT = 16 };   /* characters of an old id in a new one, of 64 or of 40 */
 
 /* ---- planning ---- */
 
@@ -33,13 +34,14 @@ Status plan_put(Buffer *out, const char *before, Text text, const char *after) {
 
 /* ---- ids ---- */
 
-static Status put_cleaned(Text old, Buffer *out) {
+/* Adds up to `most` characters of an old id, those that are not allowed as _. */
+static Status put_cleaned(Text old, size_t most, Buffer *out) {
   char scratch[4];
   Text run;
   size_t before = out->size;
   Status status = STATUS_OK;
-  while (status == STATUS_OK && out->size - before < ID_KEPT && text_run(&old, scratch, &run)) {
-    for (size_t i = 0; i < run.size && status == STATUS_OK && out->size - before < ID_KEPT; i++) {
+  while (status == STATUS_OK && out->size - before < most && text_run(&old, scratch, &run)) {
+    for (size_t i = 0; i < run.size && status == STATUS_OK && out->size - before < most; i++) {
       bool fits = id_is_valid(text_plain(run.bytes + i, 1));
       status = buffer_add_byte(out, fits ? run.bytes[i] : '_');
     }
@@ -55,12 +57,42 @@ static Status take_id(Plan *plan, Text id, bool *taken) {
   return *taken ? map_put(&plan->taken, hash, 1) : STATUS_OK;
 }
 
+/* The new id for servers that want letters and digits only, as many as `rule` says: a hash of the old id, of the
+   message's seq and of the number of the attempt. Cutting the old id would make equal ids of different ones. */
+static Status put_hashed_id(Plan *plan, uint32_t index, Text old, const IdRule *rule, Buffer *names, size_t at) {
+  static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  uint32_t count = rule->max == 0 || rule->max > 10 ? 10 : rule->max;
+  char seed[48];
+  Status status = STATUS_OK;
+  bool taken = false;
+  for (uint64_t attempt = 1; status == STATUS_OK && !taken; attempt++) {
+    int size = snprintf(seed, sizeof seed, " %u %" PRIu64, (unsigned)plan->ids[index], attempt);
+    names->size = at;
+    status = text_decode(old, names);
+    if (status == STATUS_OK) status = buffer_add(names, seed, (size_t)size);
+    if (status != STATUS_OK) break;
+    uint64_t hash = xxh64(names->bytes + at, names->size - at);
+    names->size = at;
+    for (uint32_t i = 0; i < count && status == STATUS_OK; i++, hash /= 62) {
+      status = buffer_add_byte(names, digits[hash % 62]);
+    }
+    if (status == STATUS_OK) status = take_id(plan, text_plain(names->bytes + at, names->size - at), &taken);
+  }
+  return status;
+}
+
 /* The stem, <old id>_<seq>, is the first new id; the next are <stem>_2, <stem>_3 ... The
    value of a stem among the taken ids is the last of these numbers. */
 Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size) {
   char suffix[32];
+  IdRule rule = target_call_id(&plan->options->target);
   *at = names->size;
-  Status status = put_cleaned(old, names);
+  if (rule.characters == ID_ALPHANUMERIC) {
+    Status status = put_hashed_id(plan, index, old, &rule, names, *at);
+    *size = names->size - *at;
+    return status;
+  }
+  Status status = put_cleaned(old, rule.max != 0 && rule.max < 64 ? ID_KEPT_SHORT : ID_KEPT, names);
   snprintf(suffix, sizeof suffix, "_%u", (unsigned)plan->ids[index]);
   if (status == STATUS_OK) status = buffer_add_string(names, suffix);
   if (status != STATUS_OK) return status;
@@ -76,7 +108,7 @@ Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *
     if (status == STATUS_OK) status = take_id(plan, text_plain(names->bytes + *at, *size), &taken);
     if (status != STATUS_OK) return status;
   }
-  assert(id_is_valid(text_plain(names->bytes + *at, *size)));
+  assert(id_fits(&rule, text_plain(names->bytes + *at, *size)));
   return map_put(&plan->taken, stem, number - 1);
 }
 

@@ -24,6 +24,7 @@ typedef struct PlanStep {
 typedef struct Plan {
   Memory memory;
   const RepairOptions *options;
+  CodeSet codes;             /* of the options, those that the target refuses */
   const Store *store;
   const MessageId *ids;
   uint32_t count;
@@ -38,8 +39,8 @@ typedef struct Plan {
 Status plan_openai(Plan *plan);
 Status plan_anthropic(Plan *plan);
 
-/* True if the caller asked to repair problems with this code. */
-static inline bool plan_is_repairing(const Plan *plan, CheckCode code) { return plan->options->codes >> code & 1; }
+/* True if the target refuses violations of this code, and the caller asked to repair them. */
+static inline bool plan_is_repairing(const Plan *plan, CheckCode code) { return codes_have(&plan->codes, code); }
 static inline const Message *plan_message(const Plan *plan, uint32_t index) {
   return store_message(plan->store, plan->ids[index]);
 }
@@ -48,8 +49,8 @@ static inline const Message *plan_message(const Plan *plan, uint32_t index) {
    STATUS_MEMORY, as all below. */
 Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const char *reason);
 
-/* Adds a new id for a call of the message at `index` to `names`, at *at, of *size bytes:
-   letters, digits, _ and -. No other call has it. */
+/* Adds a new id for a call of the message at `index` to `names`, at *at, of *size bytes,
+   as the target wants it: letters, digits, _ and -. No other call has it. */
 Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *at, size_t *size);
 
 /* Adds `before`, the text as the contents of a JSON string, and `after`. */

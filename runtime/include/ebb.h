@@ -361,8 +361,9 @@ EBB_API ebb_status ebb_chat_set(ebb_chat *chat, const char *changes, size_t size
 EBB_API ebb_status ebb_chat_report_usage(ebb_chat *chat, uint64_t prompt_tokens);
 
 /* What a provider would refuse in the visible list, sent as it is: {"dialect", "violations": [{"code",
-   "index", "seq", "text", "hint", "mendable"}]}. dialect: "openai", "anthropic", or NULL: whose form the
-   messages have. mendable: ebb_chat_repair mends it. EBB_UNKNOWN_NAME. */
+   "index", "seq", "text", "hint", "mendable", "severity", "servers", "models", "source"}]}; index and seq are missing
+   for the body's other members. dialect: "openai", "responses", "anthropic", "gemini", or NULL: the model's, else
+   whose form the messages have. mendable: ebb_chat_repair mends it. EBB_UNKNOWN_NAME. */
 EBB_API ebb_status ebb_chat_check(ebb_chat *chat, const char *dialect, ebb_text *json);
 /* A fork that the provider will take, to be sent (ebb_chat_write); the chat stays as it is. Windows
    are messages in it. Options, a JSON object or nothing:

@@ -332,7 +332,8 @@ static void violations_are_named(void **state) {
   must(read_text(runtime, BROKEN, NULL, &chat));
   must(ebb_chat_check(chat, NULL, &json));
   assert_memory_equal(json.bytes, "{\"dialect\":\"openai\",\"violations\":[{\"code\":\"orphan_result\"", 57);
-  assert_non_null(strstr(json.bytes, "\"index\":1,\"mendable\":true,\"seq\":2,"));
+  assert_non_null(strstr(json.bytes, "\"index\":1,\"mendable\":true,\"models\":\"\",\"seq\":2,"));
+  assert_non_null(strstr(json.bytes, "\"severity\":\"refused\",\"source\":\"github "));
   assert_non_null(strstr(json.bytes, "\"code\":\"unanswered_call\""));
   assert_non_null(strstr(json.bytes, "\"index\":2,"));
   must(ebb_chat_check(chat, "anthropic", &json));

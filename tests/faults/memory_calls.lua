@@ -13,6 +13,9 @@ require "ebb.windows.act"
 require "ebb.windows.activity"
 require "ebb.windows.markup_read"
 local vocabularies = require "ebb.models.vocabularies"
+local violations = require "ebb.models.violations"
+require "ebb.models.repair"
+require("ebb.models.profiles").find "openai"   -- loads its check
 require "ebb.pipeline.input"   -- chat:input would load it while memory runs out
 
 local function call_of(id)
@@ -493,6 +496,10 @@ end)
 call("without", function(world) return world.chat[5]:without "text" end)
 call("dialect", function(world) return world.chat:dialect() .. world.chat:batch(1):dialect() end)
 call("check", function(world) return world.chat:check "openai" end)
+call("check for a profile", function(world)
+  return world.chat:check { profile = "mistral", severity = "changed" }
+end)
+call("rules of check", function() return violations.explain "call_id" end)
 call("explain", function(world) return world.chat:explain(8) end)
 call("ledger", function(world)
   local ledger = world.chat:ledger(2)

@@ -17,44 +17,47 @@ static Status one_token(void *user, MessageId id, uint32_t *tokens) {
   return STATUS_OK;
 }
 
-static unsigned codes_in(const Conversation *conversation, Dialect dialect) {
+/* The codes of violations that the target refuses; all others are described, too. */
+static CodeSet codes_in(const Conversation *conversation, const CheckTarget *target) {
   const Sequence *list = conversation_list(conversation);
   CheckReport report = {.memory = memory_system()};
+  CodeSet codes = {{0}};
   Buffer text;
   buffer_init(&text, report.memory);
-  assert(check_list(dialect, conversation_store(conversation), list, &report) == STATUS_OK);
-  unsigned codes = 0;
+  assert(check_list(target, conversation_store(conversation), list, &report) == STATUS_OK);
   for (uint32_t i = 0; i < report.count; i++) {
     const Violation *violation = &report.list[i];
     assert(violation->index < sequence_count(list) && sequence_at(list, violation->index) == violation->id);
     assert(i == 0 || report.list[i - 1].index <= violation->index);
     assert(check_describe(violation, &text) == STATUS_OK);
-    codes |= 1u << violation->code;
+    if (violation->severity == SEVERITY_REFUSED) codes_add(&codes, violation->code);
   }
   buffer_free(&text);
   check_report_free(&report);
   return codes;
 }
 
-static unsigned unmendable(void) {
-  unsigned codes = 0;
+static bool can_repair_all(const CodeSet *codes, Dialect dialect) {
   for (unsigned code = 0; code < CHECK_CODE_COUNT; code++) {
-    if (!check_can_repair((CheckCode)code)) codes |= 1u << code;
+    if (codes_have(codes, (CheckCode)code) && !check_rule((CheckCode)code, dialect)->can_repair) return false;
   }
-  return codes;
+  return true;
 }
 
+static bool is_empty(const CodeSet *codes) { return codes->bits[0] == 0 && codes->bits[1] == 0; }
+
 static void repair(Conversation *conversation, Dialect dialect, bool synthesize) {
-  RepairOptions options = {.dialect = dialect, .codes = CHECK_ALL, .synthesize = synthesize};
-  if (dialect_form(dialect)->check == NULL) return;
-  unsigned before = codes_in(conversation, dialect);
+  RepairOptions options = {.target = {.dialect = dialect, .skips_members = true}, .codes = CODES_ALL,
+                           .synthesize = synthesize};
+  if (dialect_form(dialect)->check == NULL || dialect_form(dialect)->repair == NULL) return;
+  CodeSet before = codes_in(conversation, &options.target);
   Conversation *copy;
   Ledger *ledger;
   assert(conversation_fork(conversation, &copy) == STATUS_OK);
   assert(repair_conversation(copy, &options, &ledger) == STATUS_OK);
-  unsigned after = codes_in(copy, dialect);
-  if ((before & unmendable()) == 0) assert(after == 0);
-  assert((ledger != NULL) <= (before != 0));
+  CodeSet after = codes_in(copy, &options.target);
+  if (can_repair_all(&before, dialect)) assert(is_empty(&after));
+  assert((ledger != NULL) <= !is_empty(&before));
   ledger_release(ledger);
   conversation_free(copy);
 }

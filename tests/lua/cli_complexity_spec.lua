@@ -41,6 +41,7 @@ local OTHERS = {
     return "[" .. table.concat(list, ",") .. "]"
   end },
   vocab = false, limits = false, policies = false, processors = false, macros = false, models = false,
+  profiles = false,
   completion = false, help = false,
 }
 

@@ -173,7 +173,7 @@ describe("ebb limits", function()
     assert.same({ 0, 1 }, { problems_of(dice), problems_of(dice + 1) })
     os.execute("mkdir -p " .. command.path_of "config/ebb")
     command.environment = "XDG_CONFIG_HOME=" .. command.path_of "config"
-    local size = by_source["ebb.cli.model_file BYTES_MAX"]
+    local size = by_source["ebb.cli.entries_file BYTES_MAX"]
     command.file("config/ebb/models.json", "{}" .. (" "):rep(size - 2))
     local fits = command.ebb("count " .. command.path_of "small.json")
     command.file("config/ebb/models.json", "{}" .. (" "):rep(size - 1))

@@ -6,6 +6,7 @@ local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
+local outgoing = require "ebb.cli.outgoing"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -17,9 +18,12 @@ local check_many = {}
 ---@field count integer
 ---@field conversations integer   that have it
 ---@field line integer            of the first
----@field index integer           of its message there
+---@field index? integer          of its message there; nil: in the request's other members
 ---@field text string             what it says
 ---@field hint string
+---@field severity ebb.Severity
+---@field servers string
+---@field source string
 
 --- Counts a conversation's violations.
 local function add(kinds, violations, dialect, line)
@@ -29,7 +33,8 @@ local function add(kinds, violations, dialect, line)
     local kind = kinds[key]
     if not kind then
       kind = { code = violation.code, dialect = dialect, count = 0, conversations = 0, line = line,
-        index = violation.index, text = violation.text, hint = violation.hint }
+        index = violation.index, text = violation.text, hint = violation.hint, severity = violation.severity,
+        servers = violation.servers, source = violation.source }
       kinds[key], kinds[#kinds + 1] = kind, kind
     end
     kind.count = kind.count + 1
@@ -50,7 +55,7 @@ local function as_text(kinds, count, page)
   end
   local rows, lines = {}, {}
   for i, kind in ipairs(kinds) do
-    rows[i] = { tostring(kind.count), tostring(kind.conversations), tostring(kind.line), tostring(kind.index),
+    rows[i] = { tostring(kind.count), tostring(kind.conversations), tostring(kind.line), tostring(kind.index or "-"),
       kind.dialect, kind.code, kind.text }
     lines[i] = ("%s: %s"):format(kind.code, kind.hint)
   end
@@ -64,9 +69,10 @@ end
 ---@param many ebb.cli.Conversations
 ---@return boolean
 function check_many.run(args, many)
-  local kinds = {}
+  local kinds, goal = {}, outgoing.target(args)
+  goal.severity = args.strict and "strict" or "refused"
   for chat, result in many:each() do
-    local violations, dialect = failure.typed(chat.check, chat, args.dialect)
+    local violations, dialect = failure.typed(chat.check, chat, goal)
     add(kinds, violations, dialect, result.line)
   end
   many:finish()

@@ -25,6 +25,7 @@ commands.list = {
   { name = "macros", summary = "List the macros of presets, rules and input, or explain one." },
   { name = "rules", summary = "Try the regex rules of a file on a text." },
   { name = "models", summary = "List models: windows, encodings, prices, and how they are counted." },
+  { name = "profiles", summary = "List servers' profiles: what each refuses beyond its dialect." },
   { name = "limits", summary = "List every limit, and what raises it." },
   { name = "completion", summary = "Write a completion script for bash, zsh or fish." },
   { name = "help", summary = "Explain a command or a topic." },

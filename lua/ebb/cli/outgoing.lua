@@ -4,11 +4,12 @@
 -- Dropping whole units can only break rules of neighbours (anthropic: which role is first,
 -- which follows which). Those are always repaired if the input obeyed them.
 
-local core = require "ebb.support.core"
 local difference = require "ebb.conversation.difference"
 local diff = require "ebb.cli.diff"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
+local profile_file = require "ebb.cli.profile_file"
+local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
 
 local outgoing = {}
@@ -35,12 +36,24 @@ function outgoing.declare_trial(parser)
 end
 
 function outgoing.declare_dialect(parser)
-  parser:option("--dialect", "The provider's rules: openai or anthropic; default: by the form of the messages.")
+  parser:option("--dialect", "The form of the request: openai, responses, anthropic or gemini; default: the model's, "
+    .. "else that of the messages."):argname("<name>")
+  parser:option("--profile", "The server's rules, by a name that 'ebb profiles' lists or by its URL.")
     :argname("<name>")
 end
 
+--- Where the command line sends a conversation.
+---@param args table
+---@return ebb.CheckOptions
+function outgoing.target(args)
+  local is_url = args.profile and args.profile:find("://", 1, true) ~= nil
+  profile_file.load(not is_url and args.profile or nil)
+  return { dialect = args.dialect, profile = not is_url and args.profile or nil,
+    base_url = is_url and args.profile or nil }
+end
+
 ---@class ebb.cli.Rules         A conversation as it was read
----@field dialect string
+---@field target ebb.CheckOptions     by whose rules it is written
 ---@field original ebb.Conversation   a fork
 
 --- Notes the conversation before it is edited. Its violations are looked for only if the
@@ -49,9 +62,8 @@ end
 ---@param args table
 ---@return ebb.cli.Rules
 function outgoing.rules(chat, args)
-  local nothing = core.conversation()
-  if args.dialect then failure.typed(nothing.check, nothing, args.dialect) end      -- raises for an unknown name
-  return { dialect = args.dialect or chat:dialect(), original = chat:fork() }
+  local goal = failure.typed(target.of_list, chat, outgoing.target(args))
+  return { target = goal, original = chat:fork() }
 end
 
 --- Refuses a repair of what is not sent.
@@ -72,14 +84,23 @@ end
 function outgoing.prepare(chat, args)
   outgoing.check_repair(chat, args)
   if not args.repair then return chat, outgoing.rules(chat, args) end
-  local copy, report = failure.typed(chat.repaired, chat, { dialect = args.dialect, calls = args.repair })
-  return copy, outgoing.rules(copy, { dialect = report.dialect }), report
+  local goal = failure.typed(target.of_list, chat, outgoing.target(args))
+  local copy, report = failure.typed(chat.repaired, chat, {
+    dialect = goal.dialect, profile = goal.profile, model = goal.model, calls = args.repair,
+  })
+  return copy, { target = goal, original = copy:fork() }, report
+end
+
+--- What the target refuses. Files keep members that requests lack.
+local function violations_of(chat, goal)
+  return failure.typed(chat.check, chat,
+    { dialect = goal.dialect, profile = goal.profile, model = goal.model, members = false })
 end
 
 --- The codes of rules for neighbours that the input obeys.
 local function fresh_codes(rules)
   local broken, codes = {}, {}
-  for _, violation in ipairs(rules.original:check(rules.dialect)) do
+  for _, violation in ipairs(violations_of(rules.original, rules.target)) do
     broken[violation.code] = true
   end
   for _, code in ipairs(NEIGHBOURS) do
@@ -106,7 +127,8 @@ end
 local function tell_left(left, dialect, mends)
   terminal.say(("warning: %s would refuse this: %s"):format(dialect, count_of(#left, "violation")))
   for i = 1, math.min(#left, SHOWN) do
-    terminal.say(("  message %d: %s: %s"):format(left[i].index, left[i].code, left[i].text))
+    local place = left[i].index and ("message %d"):format(left[i].index) or "the request"
+    terminal.say(("  %s: %s: %s"):format(place, left[i].code, left[i].text))
   end
   local more = #left > SHOWN and ("and %d more; "):format(#left - SHOWN) or ""
   local mendable = false
@@ -124,10 +146,14 @@ end
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
 function outgoing.mend(chat, rules, calls)
-  if chat.saved then return chat, { dialect = rules.dialect, left = {} } end   -- it is not sent
-  local violations = failure.typed(chat.check, chat, rules.dialect)
-  if #violations == 0 then return chat, { dialect = rules.dialect, left = violations } end
-  return chat:repaired { dialect = rules.dialect, calls = calls, codes = not calls and fresh_codes(rules) or nil }
+  local goal = rules.target
+  if chat.saved then return chat, { dialect = goal.dialect, left = {} } end   -- it is not sent
+  local violations, dialect = violations_of(chat, goal)
+  if #violations == 0 then return chat, { dialect = dialect, left = violations } end
+  return chat:repaired {
+    dialect = goal.dialect, profile = goal.profile, model = goal.model, calls = calls,
+    codes = not calls and fresh_codes(rules) or nil,
+  }
 end
 
 --- Reports what was repaired, and which violations are left.

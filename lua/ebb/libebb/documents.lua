@@ -4,7 +4,7 @@ local core = require "ebb.support.core"
 local emit = require "ebb.libebb.emit"
 local json_arguments = require "ebb.support.json_arguments"
 local refuse = require "ebb.support.refuse"
-local repair = require "ebb.conversation.repair"
+local repair = require "ebb.models.repair"
 
 local documents = {}
 
@@ -44,8 +44,9 @@ end
 ---@return string
 local function violation_of(violation)
   return json.encode {
-    code = violation.code, index = violation.index - 1, seq = violation.seq, text = violation.text,
-    hint = violation.hint, mendable = violation.mendable,
+    code = violation.code, index = violation.index and violation.index - 1, seq = violation.seq,
+    text = violation.text, hint = violation.hint, mendable = violation.mendable, severity = violation.severity,
+    servers = violation.servers, models = violation.models, source = violation.source,
   }
 end
 

@@ -54,12 +54,19 @@ function List:shows(texts) end
 ---@field profile? string     of ebb.profiles; default: the server's, by its address, or the model's
 ---@field model? string       default: the one of the conversation
 ---@field base_url? string    of the server
+---@field severity? ebb.Severity  the least severe violations to list; default: refused
+---@field members? boolean     false: members that requests lack are no violations, for a writer leaves them out
+---@alias ebb.Severity "refused"|"strict"|"changed"    strict: refused by some servers or models
 ---@class ebb.Violation
 ---@field code string          "orphan_result", "unanswered_call", ...
----@field index integer        position of the message in the list
----@field seq integer
+---@field index? integer       position of the message in the list; nil: in the request's other members
+---@field seq? integer
 ---@field text string          what is wrong
 ---@field hint string          what to do
+---@field severity ebb.Severity    at the target
+---@field servers string       who refuses it; "": all of the dialect
+---@field models string        for which models it holds; "": all
+---@field source string        where it is documented or reported
 ---@field mendable boolean     chat:repaired mends it
 --- What a provider would refuse in this list, sent as it is, in the order of the list.
 ---@param options? ebb.Dialect|ebb.CheckOptions
@@ -256,11 +263,16 @@ function Conversation:ledger(batch) end
 ---@param message ebb.Message|integer  a message (also of a batch), or its seq: what is gone has no position
 ---@return ebb.Explanation
 function Conversation:explain(message) end
----@class ebb.Repair: ebb.CheckOptions
+---@class ebb.Repair           Where it is sent, as for a check
+---@field dialect? ebb.Dialect
+---@field profile? string
+---@field model? string
+---@field base_url? string
 ---@field calls? "drop"|"synthesize"   what becomes of unanswered calls; default: drop
 ---@field codes? string[]          mend these violations only
 ---@class ebb.RepairReport
 ---@field dialect ebb.Dialect
+---@field profile string
 ---@field ledger? ebb.Ledger       nil: there was nothing to mend
 ---@field mended integer           messages dropped, replaced, inserted
 ---@field left ebb.Violation[]     what only a conversion mends

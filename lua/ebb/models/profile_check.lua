@@ -1,7 +1,9 @@
 --- Checks a profile, whether a script or a file wrote it.
 
+local core = require "ebb.support.core"
 local dialects = require "ebb.models.dialects"
 local schema = require "ebb.support.schema"
+local suggest = require "ebb.support.suggest"
 
 local profile_check = {}
 
@@ -9,6 +11,30 @@ local WORDS = { type = "list", items = { type = "string", filled = true } }
 
 local function texts(expected, help)
   return { type = "list", items = WORDS.items, default = {}, expected = expected, help = help }
+end
+
+local rules      -- the codes of all rules
+
+--- The first code that no rule has.
+local function wrong_code(codes)
+  if not rules then
+    rules = {}
+    for _, rule in ipairs(core.rules()) do rules[rule.code] = true end
+  end
+  for _, code in ipairs(codes) do
+    if not rules[code] then return code end
+  end
+end
+
+local function check_codes(profile)
+  for _, field in ipairs { "refuses", "accepts" } do
+    local wrong = wrong_code(profile[field])
+    if wrong then
+      local known = {}
+      for code in pairs(rules) do known[#known + 1] = code end
+      return ("%s: no rule '%s'"):format(field, wrong), suggest.hint(wrong, known)
+    end
+  end
 end
 
 local function count(unit) return { type = "integer", min = 1, unit = unit } end
@@ -41,6 +67,7 @@ profile_check.PROFILE = {
   },
   check = function(profile)
     if #profile.dialects == 0 then return "dialects: expected one or more" end
+    return check_codes(profile)
   end,
 }
 

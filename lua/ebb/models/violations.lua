@@ -1,37 +1,65 @@
 --- list:check: what the target of a request would refuse in it.
 
+local core = require "ebb.support.core"
+local profiles = require "ebb.models.profiles"
 local schema = require "ebb.support.schema"
 local target = require "ebb.models.target"
+local traits = require "ebb.models.traits"
 
 local violations = {}
 
-violations.OPTIONS = {
+--- Where a list goes; also for repairs.
+violations.TARGET = {
   dialect = { type = "string" }, profile = { type = "string" }, model = { type = "string" },
   base_url = { type = "string" },
 }
 
+violations.OPTIONS = {
+  severity = { type = "choice", choices = { "refused", "strict", "changed" }, default = "refused" },
+  members = { type = "boolean", default = true },
+}
+for name, field in pairs(violations.TARGET) do violations.OPTIONS[name] = field end
+
 --- The dialects that the core has rules for.
 local RULES = { openai = true, anthropic = true }
 
+--- A target as the core takes it.
+---@param goal ebb.Target
 ---@param list ebb.List
----@param options? string|ebb.CheckOptions     a string is a dialect
----@return ebb.Target
-function violations.target(list, options)
-  if type(options) == "string" then options = { dialect = options } end
-  local values = schema.options(violations.OPTIONS, options, "check", 'chat:check { dialect = "anthropic" }')
-  return target.of_list(list, values)
+---@return table core_options    {dialect, profile, traits, model_known}
+function violations.rules(goal, list)
+  local own = traits.of(goal.model)
+  return {
+    dialect = RULES[goal.dialect] and goal.dialect or list:dialect(), profile = profiles.find(goal.profile),
+    traits = own, model_known = own ~= nil,
+  }
 end
 
 ---@param list ebb.List
----@param options? string|ebb.CheckOptions
----@param core_check fun(list: ebb.List, dialect: string): ebb.Violation[], string
+---@param options? string|ebb.CheckOptions     a string is a dialect
+---@param core_check fun(list: ebb.List, rules: table): ebb.Violation[], string
 ---@return ebb.Violation[] violations
 ---@return ebb.Dialect dialect
 ---@return string profile
-function violations.run(list, options, core_check)
-  local goal = violations.target(list, options)
-  local list_of_violations, dialect = core_check(list, RULES[goal.dialect] and goal.dialect or list:dialect())
-  return list_of_violations, dialect, goal.profile
+function violations.check(list, options, core_check)
+  if type(options) == "string" then options = { dialect = options } end
+  local values = schema.options(violations.OPTIONS, options, "check", 'chat:check { dialect = "anthropic" }')
+  local goal = target.of_list(list, values)
+  local rules = violations.rules(goal, list)
+  rules.severity, rules.members = values.severity, values.members
+  local listed, dialect = core_check(list, rules)
+  return listed, dialect, goal.profile
+end
+
+--- The rules of a code, one for each group of dialects; all of them without a code.
+---@param code? string
+---@return ebb.CheckRule[]
+function violations.explain(code)
+  local result = {}
+  for _, rule in ipairs(core.rules()) do
+    if not code or rule.code == code then result[#result + 1] = rule end
+  end
+  return result
 end
 
 return violations

@@ -78,8 +78,8 @@ function final_warnings.repair(from, report)
     from:log("warn", ("repaired for %s: %s %d: %s"):format(report.dialect, each.action, each.count, each.reason))
   end
   for _, violation in ipairs(report.left) do
-    from:log("warn", ("%s would refuse message %d: %s: %s"):format(report.dialect, violation.index, violation.code,
-      violation.text))
+    local place = violation.index and ("message %d"):format(violation.index) or "the request"
+    from:log("warn", ("%s would refuse %s: %s: %s"):format(report.dialect, place, violation.code, violation.text))
   end
 end
 

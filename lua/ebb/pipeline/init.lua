@@ -20,7 +20,7 @@ local processors = require "ebb.processors"
 local refuse = require "ebb.support.refuse"
 local registry = require "ebb.pipeline.registry"
 local final_warnings = require "ebb.pipeline.final_warnings"
-local repair = require "ebb.conversation.repair"
+local repair = require "ebb.models.repair"
 local request = require "ebb.pipeline.request"
 local loader = require "ebb.sandbox.loader"
 local schema = require "ebb.support.schema"
@@ -232,9 +232,8 @@ end
 local function finish(run, messages)
   run.request:check(messages)
   local chat = run.request:chat(messages)
-  local violations, dialect = chat:check()
-  if #violations == 0 then return chat end
-  local copy, report = repair.run(chat, { dialect = dialect }, chat.fork)
+  if #chat:check { members = false } == 0 then return chat end
+  local copy, report = repair.run(chat, nil, chat.fork)
   return copy, report
 end
 

@@ -47,17 +47,17 @@ end
 --- Violations of the list with its windows as messages. `check` looks at a list
 --- without items. Nothing stays of the copy that it looks at.
 ---@param chat ebb.Conversation
----@param check fun(list: ebb.List, dialect: string?): ebb.Violation[], string
----@param dialect? string
+---@param check fun(list: ebb.List, rules: table): ebb.Violation[], string
+---@param rules table      of the core's check
 ---@return ebb.Violation[] violations
 ---@return string dialect
-function inline_windows.check(chat, check, dialect)
+function inline_windows.check(chat, check, rules)
   local texts = (render.texts(chat))
-  local violations, rules, items
+  local violations, dialect, items
   local ROLLBACK = {}
   local ok, problem = pcall(core.transaction, chat, function(copy)
     items = inline_windows.replace_items(copy, texts)
-    violations, rules = check(copy, dialect)
+    violations, dialect = check(copy, rules)
     error(ROLLBACK, 0)   -- rolls back, so that the store drops the added messages
   end)
   if not ok and problem ~= ROLLBACK then error(problem, 0) end
@@ -66,10 +66,12 @@ function inline_windows.check(chat, check, dialect)
     positions[chat[i].seq] = i
   end
   for _, violation in ipairs(violations) do
-    violation.index = items[violation.seq] or positions[violation.seq]
-    violation.seq = chat[violation.index].seq
+    if violation.index then
+      violation.index = items[violation.seq] or positions[violation.seq]
+      violation.seq = chat[violation.index].seq
+    end
   end
-  return violations, rules
+  return violations, dialect
 end
 
 return inline_windows

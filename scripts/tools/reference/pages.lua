@@ -1,5 +1,6 @@
 --- All files that are made from the sources.
 
+local checks = require "reference.checks"
 local command_line = require "reference.command_line"
 local errors = require "reference.errors"
 local header = require "reference.header"
@@ -31,6 +32,8 @@ local function list(root, help)
   local listed = {
     { "command-line.md", "every command with its arguments and options", command_line.page(help) },
     { "errors.md", "exit codes, and the codes of errors", errors.page(annotations) },
+    { "checks.md", "what providers refuse: every rule of `ebb check`", checks.rules() },
+    { "profiles.md", "what servers demand beyond their dialect", checks.profiles() },
     { "policies.md", "what decides how to trim, with options and examples", registries.policies() },
     { "processors.md", "the stages of a pipeline and their settings", registries.processors() },
     { "macros.md", "what `{{...}}` may say", registries.macros() },

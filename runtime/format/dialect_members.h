@@ -1,0 +1,22 @@
+/*
+** Dialect members: which members a request may have, by dialect. Everything else, such as
+** `id`, `timestamp` and `metadata` of a message, stays in files and conversations.
+*/
+#ifndef EBB_FORMAT_DIALECT_MEMBERS_H
+#define EBB_FORMAT_DIALECT_MEMBERS_H
+
+#include "format/dialect.h"
+
+typedef enum MemberLevel {
+  MEMBER_OF_BODY,            /* the request itself */
+  MEMBER_OF_MESSAGE,         /* a message, content or item */
+  MEMBER_OF_PART,            /* a content part */
+  MEMBER_OF_CALL,            /* openai: an element of tool_calls; gemini: functionCall, functionResponse */
+  MEMBER_OF_FUNCTION         /* openai: the function or custom tool of a call, function_call */
+} MemberLevel;
+
+/* True if the dialect has the member `key` there. `type`: the "type" of a part, call or item, size 0: none.
+   Types that are not known may have any member: providers keep adding new ones. */
+bool dialect_member(Dialect dialect, MemberLevel level, Text type, Text key);
+
+#endif
