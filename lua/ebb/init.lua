@@ -174,7 +174,6 @@ end })
 
 ---- Methods in Lua ----
 
-local JSON = { dialect = { type = "choice", choices = { "ebb" } } }
 
 local function trim() return require "ebb.trim" end
 local function windows() return require "ebb.windows" end
@@ -370,12 +369,6 @@ function Windows.log(list, options)
   return require("ebb.windows.activity").open(owner(list), options)
 end
 
---- The conversation as a request of a dialect, and what that leaves out.
-function Conversation.write(chat, dialect, options)
-  check_chat(chat, "write")
-  return require("ebb.request").write(chat, dialect, options)
-end
-
 local core_save, core_json = Conversation.save, Conversation.json
 
 local function written(chat)
@@ -405,13 +398,19 @@ function Conversation.save(chat, path, options)
   return core_save(chat, path, options, not saved and written(chat) or nil, saved)
 end
 
-function Conversation.json(chat, options)
+function Conversation.json(chat)
   check_chat(chat, "json")
+  return core_json(chat, written(chat))
+end
+
+--- The conversation as a request of a dialect, and what that leaves out; or as a whole.
+function Conversation.write(chat, dialect, options)
+  check_chat(chat, "write")
+  if dialect ~= "ebb" then return require("ebb.request").write(chat, dialect, options) end
   if options ~= nil then
-    require("ebb.support.schema").options(JSON, options, "json", 'chat:json { dialect = "ebb" }')
+    refuse("argument", "write: a whole conversation takes no options", 'chat:write "ebb"')
   end
-  local saved = saved_options(chat, options, false)
-  return core_json(chat, not saved and written(chat) or nil, saved)
+  return core_json(chat, nil, require("ebb.conversation.saved_options").text(chat)), {}
 end
 
 return ebb

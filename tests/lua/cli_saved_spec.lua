@@ -132,6 +132,18 @@ describe("a saved conversation on the command line", function()
     assert.equal(1, #assert(ebb.load(saved)):marked "pinned")
   end)
 
+  it("is a target of convert, and becomes a request again", function()
+    body, saved = file("body.json", BODY), path_of "converted.ebb"
+    does(("convert %s --to ebb -o %s"):format(body, saved))
+    assert.is_true(assert(ebb.load(saved)).saved)
+    assert.equal(BODY:gsub("%s", ""), (does(("convert %s --to openai"):format(saved)):gsub("%s", "")))
+    local request = json.decode((does(("convert %s --to anthropic --model claude-sonnet-4-5"):format(saved))))
+    assert.equal("Be brief.", request.system[1].text)
+    for _, option in ipairs { "--shape array", "--keep-extra" } do
+      fails(command.USAGE, ("convert %s --to ebb %s"):format(body, option))
+    end
+  end)
+
   it("takes no repair, which is for what is sent", function()
     save()
     for _, line in ipairs { "apply '{\"operation\":\"clear\"}' %s --repair", "trim %s --budget 90 --repair",
@@ -264,7 +276,7 @@ describe("the C library and the command", function()
         (by_lua:gsub('"timestamp":%d+', ""):gsub('"digest".*', "")))
 
       -- saved by C, read by Lua and by the command; and the other way round
-      assert.equal(by_c, assert(ebb.parse(by_c)):json { dialect = "ebb" })
+      assert.equal(by_c, (assert(ebb.parse(by_c)):write "ebb"))
       assert.equal((by_library("load", file("lua.ebb", by_lua))), by_lua)
       local saved_path, next_path = file("c.ebb", by_c), path_of "next.ebb"
       does(("apply '%s' %s -o %s"):format(second, saved_path, next_path))
@@ -274,7 +286,7 @@ describe("the C library and the command", function()
       assert.equal(digest:match "%x+", pipe:read "a":match "%x+")
       pipe:close()
       local last = by_library("load", next_path, second)
-      assert.equal(last, assert(ebb.parse(last)):json { dialect = "ebb" })
+      assert.equal(last, (assert(ebb.parse(last)):write "ebb"))
       assert.equal(5, #assert(ebb.parse(last)):batches())
     end)
   end

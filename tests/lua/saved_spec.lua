@@ -1,4 +1,4 @@
---- Saved conversations in Lua: chat:save(path, { dialect = "ebb" }), chat:json { dialect = "ebb" }, and ebb.load and
+--- Saved conversations in Lua: chat:save(path, { dialect = "ebb" }), chat:write "ebb", and ebb.load and
 --- ebb.parse, which read them. The form itself is tested in tests/c/test_api_save.c and test_api_damage.c.
 
 local command = dofile "tests/lua/command.lua"
@@ -25,7 +25,7 @@ local ANTHROPIC = [[{"model":"claude-sonnet-4-5","max_tokens":100,"system":"S","
 
 local function clock() return 1700000000000 end
 
-local function text_of(chat) return chat:json { dialect = "ebb" } end
+local function text_of(chat) return (chat:write "ebb") end
 
 --- A conversation with some of everything that is saved.
 local function rich(body)
@@ -229,7 +229,8 @@ describe("a saved conversation", function()
     for _, options in ipairs { { dialect = "ebb", shape = "array" }, { dialect = "ebc" }, { shape = "ebb" } } do
       assert.is_false((pcall(chat.save, chat, path_of "x", options)))
     end
-    assert.is_false((pcall(chat.json, chat, { dialect = "openai" })))
+    assert.is_false((pcall(chat.write, chat, "ebb", { shape = "body" })))
+    assert.same({}, select(2, chat:write "ebb"))
     local list = assert(ebb.parse "[]")
     local _, problem = pcall(list.save, list, path_of "x", { shape = "body" })
     assert.equal("argument", problem.code)

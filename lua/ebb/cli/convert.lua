@@ -15,7 +15,8 @@ local SHAPES = { "body", "array", "jsonl" }
 
 function convert.declare(parser)
   options.input(parser)
-  parser:option("--to", "The dialect to write: openai, responses, anthropic or gemini; default: the model's.")
+  parser:option("--to", "The dialect to write: openai, responses, anthropic or gemini; default: the model's. "
+    .. "ebb: the whole conversation, with batches and windows.")
     :argname("<dialect>")
   parser:option("--shape", "body, array or jsonl; default: the input's, or body where system texts need it.")
     :choices(SHAPES):argname("<shape>")
@@ -27,6 +28,7 @@ function convert.declare(parser)
     "ebb convert chat.json --to anthropic --model claude-opus-4-5 -o body.json",
     "ebb convert body.json --to gemini --strict",
     "ebb convert sharegpt.jsonl --to openai -o bodies.jsonl",
+    "ebb convert chat.json --to ebb -o saved.json",
   })
 end
 
@@ -38,10 +40,22 @@ local function write(chat, dialect, args)
     { shape = args.shape, keep_extra = args.keep_extra or is_own, model = args.model })
 end
 
+--- Writes the conversation as a whole, without any loss.
+local function save(chat, args)
+  if args.shape or args.keep_extra then
+    failure.usage("--shape and --keep-extra are for requests, and --to ebb writes a whole conversation")
+  end
+  options.save(chat, args, chat, "ebb")
+end
+
 function convert.run(args)
   local many = conversations.open(args.file, args)
+  if many and args.to == "ebb" then
+    failure.usage("--to ebb writes one conversation, and the file has many", "other dialects write a line for each")
+  end
   if many then return require("ebb.cli.convert_many").run(args, many, write) end
   local chat = options.load(args.file, args)
+  if args.to == "ebb" then return save(chat, args) end
   local wanted = failure.typed(target.of_list, chat, { dialect = args.to, model = args.model })
   local written, lost = write(chat, wanted.dialect, args)
   losses.tell(lost)

@@ -240,7 +240,7 @@ function Conversation:apply(operations) end
 ---@return { local: table, global: table } variables   as the macros left them
 function Conversation:input(text, options) end
 --- Visible messages, batches and statistics as one table (camelCase, positions from 0). What can be read again is
---- `chat:json { dialect = "ebb" }`.
+--- `chat:write "ebb"`.
 ---@return table
 function Conversation:state() end
 --- What a batch did to which message, and why; nil for operations, which say it themselves.
@@ -343,26 +343,25 @@ function Conversation:trim(options) end
 ---@return string? text
 ---@return ebb.Message[]|ebb.Error messages    with nil the error; code: "unknown_name", "absent"
 function Conversation:recall(name, options) end
---- The list as a request of a dialect. Messages that have the dialect's form keep their bytes but for members that
+--- The list as a request of a dialect, or, in the dialect "ebb", the whole conversation: messages, batches,
+--- checkpoints, marks, windows, ledgers, what policies remember, options and the rest of a request body. `ebb.parse`
+--- and `ebb_chat_load` of the C library read that; equal conversations have equal texts. Functions (counter, clock, a
+--- window's actions) are not in it. In a request, messages that have the dialect's form keep their bytes but for members that
 --- requests do not have; others are written anew. A body that is in the dialect keeps its bytes around the messages.
----@param dialect ebb.Dialect
----@param options? ebb.WriteOptions
+---@param dialect ebb.Dialect|"ebb"
+---@param options? ebb.WriteOptions     of a request
 ---@return string text
 ---@return ebb.Loss[] losses   what is left out or changed, message by message
 function Conversation:write(dialect, options) end
---- The visible list in the shape and bytes of what was loaded; an array for a new conversation. In the dialect
---- "ebb" the whole conversation: messages, batches, checkpoints, marks, windows, ledgers, what policies remember,
---- options and the rest of a request body. `ebb.parse` and `ebb_chat_load` of the C library read it; equal
---- conversations have equal texts. Functions (counter, clock, a window's actions) are not in it.
----@param options? { dialect?: "ebb" }
+--- The list in the shape and bytes of what was loaded; an array for a new conversation.
 ---@return string
-function Conversation:json(options) end
+function Conversation:json() end
 --- Writes the list, whole or not at all; "-" is standard output. A file that is replaced keeps its mode, and
 --- its owner, group and extended attributes where the system allows it. A conversation that was read from a
 --- saved one is saved as a whole again, unless options name a dialect or shape.
 ---@param path string
 ---@param options? { dialect?: "ebb"|"openai", shape?: "array"|"jsonl"|"body", unchanged?: string }
----                           dialect: "ebb" saves the whole conversation, as `json` does. shape: "body" is for one
+---                           dialect: "ebb" saves the whole conversation, as `write` does. shape: "body" is for one
 ---                           that was read from a request body. unchanged: the ebb.file_identity of the file when it
 ---                           was read. A file that has changed since then is not replaced: code "conflict"
 ---@return true? done
