@@ -78,9 +78,11 @@ local SHAPES = {
   },
   codex = {
     words = lines(nil, function(i) return said("q" .. i) end),
-    rollbacks = lines(nil, function(i)
-      return i % 3 > 0 and said "q" or codex("event_msg", '{"type":"thread_rolled_back","num_turns":1}')
-    end),
+    rollbacks = function(n)     -- more of them: a short walk for each shows late
+      return lines(nil, function(i)
+        return i % 3 > 0 and said "q" or codex("event_msg", '{"type":"thread_rolled_back","num_turns":1}')
+      end)(16 * n)
+    end,
     compactions = lines(nil, function(i)
       return i % 20 > 0 and said(("q"):rep(500)) or codex("compacted", '{"message":"S"}')
     end),

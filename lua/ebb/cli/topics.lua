@@ -25,7 +25,12 @@ A conversation is read from one of three shapes:
 Messages may have the form of OpenAI's or Anthropic's API. Output has the shape of the input; messages
 that were not edited keep their bytes. `-`, or no file, is standard input. Roles are system, developer,
 user, assistant, tool and function; --role-map maps others. --lenient skips invalid messages and repairs
-text and keys, with warnings and exit status 3.]]
+text and keys, with warnings and exit status 3.
+
+Sessions of coding agents (Claude Code, Codex, Gemini CLI, pi, opencode, Cline, Roo Code), exports of
+chat programs and data sets are recognised by what stands in them, and read as what their model would
+get now; a line says what was read and what was left out. --branch reads another branch, --conversation
+one of several, --from names the form. They are never written back: -o names another file.]]
 
 TEXTS["policies-in-lua"] = [[
 A policy is a Lua file that returns a function, or a table with options:

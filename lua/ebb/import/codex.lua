@@ -73,9 +73,7 @@ local function roll_back(state, count, line)
   if count < 1 or not first then return end
   state.report:add("item taken back", "a rollback", line, #state.items - first + 1)
   for i = #state.items, first, -1 do state.items[i] = nil end
-  for i = #state.turns, 1, -1 do
-    if state.turns[i] >= first then state.turns[i] = nil end
-  end
+  while state.turns[1] and state.turns[#state.turns] >= first do table.remove(state.turns) end
 end
 
 ---- Compaction ----
