@@ -46,7 +46,7 @@ local CASES = {
     { META, user "one", reply "two", line("compacted", { message = "", replacement_history = {
       message("user", "kept"), { type = "compaction", encrypted_content = "x" } } }), user "three" },
     "u:kept | compaction | u:three",
-    { "1 other line: session_meta", "2 item compacted away: a compaction replaced it" } },
+    { "1 other line: session_meta", "2 compacted item: a compaction replaced it" } },
   { "an old compaction: the user's words, without injected ones, and the summary",
     { META, user "<environment_context>x</environment_context>", user "# AGENTS.md instructions for p",
       user "one", call "c", result("c", "out"), reply "two", user "three", line("compacted", { message = "SUMMARY" }),

@@ -54,7 +54,7 @@ local CASES = {
     { user("1", { text "q" }), reply("2", { text "hi" }), user("3", { { type = "compaction", auto = true } }),
       reply("4", { text "SUMMARY" }, { summary = true }), user("5", { text "go" }) },
     "u:Sum up what was done until now. | a:SUMMARY | u:go",
-    { "2 message compacted away: a summary replaced it", "1 synthetic text: stands for a request to sum up" } },
+    { "2 compacted message: a summary replaced it", "1 synthetic text: stands for a request to sum up" } },
   { "a summary that failed is none",
     { user("1", { text "q" }), reply("2", { text "S" }, { summary = true, error = { name = "APIError" } }), user("3",
       { text "go" }) },

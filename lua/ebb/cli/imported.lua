@@ -35,10 +35,22 @@ end
 
 local PLURALS = { branch = "branches", entry = "entries" }
 
---- "34 other lines"
+--- Words behind which a noun is explained: "calls without result".
+local EXPLAINS = { as = true, before = true, ["for"] = true, ["in"] = true, of = true, that = true, with = true,
+  without = true }
+
+--- "34 other lines", "2 results without call"
 local function count(n, noun)
-  local last = noun:match "%w+$"
-  return PLURALS[last] and n ~= 1 and ("%d %s"):format(n, (noun:gsub("%w+$", PLURALS))) or text.count(n, noun)
+  local head, rest = noun, ""
+  for at, word in noun:gmatch "() (%l+)" do
+    if EXPLAINS[word] then
+      head, rest = noun:sub(1, at - 1), noun:sub(at)
+      break
+    end
+  end
+  local last = head:match "%w+$"
+  if n ~= 1 and PLURALS[last] then return ("%d %s%s"):format(n, (head:gsub("%w+$", PLURALS)), rest) end
+  return text.count(n, head) .. rest
 end
 
 --- Adds "34 other lines" for each kind of a report.

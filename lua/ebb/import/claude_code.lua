@@ -360,7 +360,7 @@ local function report_others(lines, path, report)
   for _, step in ipairs(path) do on_path[step] = true end
   for _, line in ipairs(lines) do
     if line.role and not on_path[line.step] then
-      report:add(line.side and "sidechain line" or "line of the past", line.side and "a sidechain"
+      report:add(line.side and "sidechain line" or "inactive line", line.side and "a sidechain"
         or "another branch, or before a compaction", line.line)
     end
   end

@@ -71,7 +71,7 @@ end
 local function roll_back(state, count, line)
   local first = state.turns[math.max(1, #state.turns - count + 1)]
   if count < 1 or not first then return end
-  state.report:add("item taken back", "a rollback", line, #state.items - first + 1)
+  state.report:add("retracted item", "a rollback", line, #state.items - first + 1)
   for i = #state.items, first, -1 do state.items[i] = nil end
   while state.turns[1] and state.turns[#state.turns] >= first do table.remove(state.turns) end
 end
@@ -121,7 +121,7 @@ end
 
 local function compact(state, raw, payload, line)
   local list = replacement(state, raw, payload, line)
-  state.report:add("item compacted away", "a compaction replaced it", line, #state.items)
+  state.report:add("compacted item", "a compaction replaced it", line, #state.items)
   state.items, state.turns = {}, {}
   for _, item in ipairs(list) do add(state, item) end
 end

@@ -53,7 +53,7 @@ end
 --- Removes a message and all behind it; an id that does not exist removes all.
 local function rewind(list, places, id, report, line)
   local first = places[id] or 1
-  report:add("message taken back", places[id] and "a rewind" or "a rewind to a message that does not exist", line,
+  report:add("retracted message", places[id] and "a rewind" or "a rewind to a message that does not exist", line,
     #list - first + 1)
   for i = #list, first, -1 do
     local removed = fields.text(list[i].value, "id")
@@ -81,7 +81,7 @@ local function read_lines(source)
     if target then
       rewind(list, places, target, report, number)
     elseif change and fields.list(change, "messages") then
-      report:add("message taken back", "the list was replaced", number, #list)
+      report:add("retracted message", "the list was replaced", number, #list)
       list, places = set_messages(raw, number)
     elseif change or not fields.text(record, "id") or not fields.text(record, "type") then
       report:add("other line", change and "$set" or "metadata", number)

@@ -188,7 +188,7 @@ local function before_revert(elements, session, report)
   for i, element in ipairs(elements) do
     if message and fields.text(fields.object(element.value, "info"), "id") == message then
       local last = part and i or i - 1
-      report:add("message taken back", "a revert", nil, #elements - last)
+      report:add("retracted message", "a revert", nil, #elements - last)
       return table.move(elements, 1, last, 1, {}), part
     end
   end
@@ -205,7 +205,7 @@ function opencode.read(source)
   local model = model_of(elements)
   local state = { report = report, out = neutral.new(neutral.dialect(model), report) }
   local first = first_of(elements)
-  if first > 1 then report:add("message compacted away", "a summary replaced it", nil, first - 1) end
+  if first > 1 then report:add("compacted message", "a summary replaced it", nil, first - 1) end
   for i = first, #elements do add_message(state, elements[i], i, i == #elements and hidden or nil) end
   local messages = state.out:finish()
   return { dialect = state.out.dialect, messages = messages, model = model, report = report }

@@ -80,7 +80,7 @@ local function after_compaction(path, report)
   if first == at and compaction.record.firstKeptEntryId ~= compaction.id then
     report:add("missing entry", "the first that a compaction kept; none before it is", compaction.line)
   end
-  if first > 1 then report:add("entry compacted away", "a compaction replaced it", compaction.line, first - 1) end
+  if first > 1 then report:add("compacted entry", "a compaction replaced it", compaction.line, first - 1) end
   local kept = table.move(path, first, #path, 1, {})
   table.remove(kept, at - first + 1)
   return kept, compaction
@@ -313,7 +313,7 @@ function pi.read(source, options)
   local leaf = options.branch and tree.choose(branches, options.branch).leaf or list[#list]
   local path = leaf and tree.path(by_id, leaf) or {}
   local result = build(path, source)
-  if #path < #list then source.report:add("line of the past", "another branch", nil, #list - #path) end
+  if #path < #list then source.report:add("inactive line", "another branch", nil, #list - #path) end
   result.branches = math.max(1, #branches)
   return result
 end
