@@ -178,18 +178,22 @@ Role bind_role(lua_State *L, int index) {
   return role;
 }
 
-unsigned bind_roles(lua_State *L, int index) {
+unsigned bind_bits(lua_State *L, int index, unsigned (*number)(lua_State *L, int index)) {
   index = lua_absindex(L, index);
-  if (!lua_istable(L, index)) return 1u << bind_role(L, index);
-  unsigned roles = 0;
+  if (!lua_istable(L, index)) return 1u << number(L, index);
+  unsigned bits = 0;
   lua_Integer count = (lua_Integer)lua_rawlen(L, index);
   for (lua_Integer i = 1; i <= count; i++) {
     lua_rawgeti(L, index, i);
-    roles |= 1u << bind_role(L, -1);
+    bits |= 1u << number(L, -1);
     lua_pop(L, 1);
   }
-  return roles;
+  return bits;
 }
+
+static unsigned role_number(lua_State *L, int index) { return bind_role(L, index); }
+
+unsigned bind_roles(lua_State *L, int index) { return bind_bits(L, index, role_number); }
 
 /* ---- fields ---- */
 

@@ -43,6 +43,8 @@ Text  bind_name(lua_State *L, int index, const char *what);
 lua_Integer bind_integer(lua_State *L, int index, const char *name, lua_Integer low, lua_Integer high);
 /* The number of the string at index among `names`, NULL at the end; `otherwise` for nil, if it is not negative. */
 int   bind_choice(lua_State *L, int index, const char *name, int otherwise, const char *const *names);
+/* A name or a list of names as bits; `number` reads one, and answers less than 32. An empty list has none. */
+unsigned bind_bits(lua_State *L, int index, unsigned (*number)(lua_State *L, int index));
 /* A role, or a list of roles, as bits. */
 unsigned bind_roles(lua_State *L, int index);
 Role  bind_role(lua_State *L, int index);

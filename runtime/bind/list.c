@@ -296,19 +296,7 @@ static void read_windows(lua_State *L, int index, Conditions *conditions) {
   if (conditions->windows) conditions->roles &= 1u << ROLE_NONE;
 }
 
-/* The kind or list of kinds at `index` as bits; an empty list is no condition. */
-static unsigned read_kinds(lua_State *L, int index) {
-  index = lua_absindex(L, index);
-  if (!lua_istable(L, index)) return 1u << bind_part_kind(L, index);
-  unsigned kinds = 0;
-  lua_Integer count = (lua_Integer)lua_rawlen(L, index);
-  for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, index, i);
-    kinds |= 1u << bind_part_kind(L, -1);
-    lua_pop(L, 1);
-  }
-  return kinds;
-}
+static unsigned kind_number(lua_State *L, int index) { return bind_part_kind(L, index); }
 
 Conditions bind_conditions(lua_State *L, int index, const char *const *names) {
   Conditions conditions = {.table = lua_absindex(L, index), .roles = ROLES_ALL};
@@ -326,7 +314,7 @@ Conditions bind_conditions(lua_State *L, int index, const char *const *names) {
   conditions.has_matches = read_text(L, index, "matches", &pattern);
   conditions.has_calls = read_text(L, index, "calls", &conditions.calls);
   if (bind_field(L, index, "has")) {
-    conditions.kinds = read_kinds(L, -1);
+    conditions.kinds = bind_bits(L, -1, kind_number);       /* an empty list is no condition */
     lua_pop(L, 1);
   }
   conditions.empty = bind_flag_field(L, index, "empty", false);
