@@ -12,6 +12,7 @@ local build = os.getenv "EBB_BUILD" or "build/release"
 package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;"):format(build, build) .. package.path
 package.cpath = ("%s/lua/?.so;"):format(build) .. package.cpath
 
+local core = require "ebb.support.core"
 local ebb = require "ebb"
 local encode, decode = ebb.json.encode, ebb.json.decode
 
@@ -26,12 +27,7 @@ local ROWS = {
 }
 local UNLIMITED = 1 << 40
 
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "a"
-  file:close()
-  return text
-end
+local function read(path) return assert(core.read_file(path, UNLIMITED)) end
 
 --- The positions of the replies before which a request is measured.
 local function replies_of(messages)

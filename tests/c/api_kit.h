@@ -106,4 +106,12 @@ static inline void talk(ebb_runtime *runtime, ebb_chat *chat, int rounds) {
   }
 }
 
+/* Opens a host and a chat of so many rounds. */
+static inline void open_talk(Host *host, ebb_runtime **opened, ebb_chat **chat, int rounds) {
+  host_open(host, opened);
+  ebb_runtime *runtime = *opened;
+  must(ebb_chat_new(runtime, NULL, 0, chat));
+  talk(runtime, *chat, rounds);
+}
+
 #endif

@@ -64,9 +64,7 @@ static void edits_make_batches(void **state) {
   ebb_runtime *runtime;
   ebb_chat *chat, *fork;
   ebb_text text;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 3);
+  open_talk(&host, &runtime, &chat, 3);
   must(ebb_chat_checkpoint(chat, "start"));
   must(ebb_chat_fork(chat, &fork));
   const char *operations = "[{\"operation\":\"TRUNCATE\",\"keepLast\":5},{\"operation\":\"clear\"}]";
@@ -127,9 +125,7 @@ static void loaded_policies_are_swapped_when_they_are_good(void **state) {
   Host host;
   ebb_runtime *runtime;
   ebb_chat *chat;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 9);
+  open_talk(&host, &runtime, &chat, 9);
   must(load_policy(runtime, "frugal",
                    "return function(draft, budget) print('first') draft:drop_oldest { to = budget } end"));
   must(trim(chat, "frugal", "{\"budget\":200}", NULL));
@@ -319,9 +315,7 @@ static void what_scripts_see_is_what_hosts_see(void **state) {
   ebb_chat *chat;
   ebb_text json;
   char answer[4000];
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 3);
+  open_talk(&host, &runtime, &chat, 3);
   must(ebb_chat_checkpoint(chat, "the \"first\" \\ one"));
   must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":4}"));
   must(trim(chat, NULL, "{\"budget\":60}", NULL));
@@ -374,9 +368,7 @@ static void errors_speak_the_hosts_words(void **state) {
   static const char start[] = "{\"role\":\"user\",\"content\":\"";
   char *large = malloc((17 << 20) + 100);
   assert_non_null(large);
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 4);
+  open_talk(&host, &runtime, &chat, 4);
   must(ebb_window_open(chat, "open", NULL, 0));
   must(ebb_window_open(chat, "closed", NULL, 0));
   must(ebb_window_close(chat, "closed", NULL));

@@ -57,9 +57,7 @@ static void compiling_changes_nothing_and_adding_swaps(void **state) {
   ebb_chat *chat;
   ebb_policy *good, *bad;
   ebb_text report;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 5);
+  open_talk(&host, &runtime, &chat, 5);
   must(compile(runtime, "mine", "return function(draft, budget) draft:note 'why' draft:drop_oldest { to = budget } end",
                &good));
   must(compile(runtime, "mine", "local n = 1\nreturn function(draft)\n  error 'not today'\nend", &bad));

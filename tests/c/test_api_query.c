@@ -156,9 +156,7 @@ static void ledgers_of_old_batches_are_read(void **state) {
   ebb_chat *chat;
   ebb_text answer;
   (void)state;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 9);
+  open_talk(&host, &runtime, &chat, 9);
   must(trim(chat, NULL, "{\"budget\":200}", NULL));
   must(append(chat, "{\"role\":\"user\",\"content\":\"x\"}"));
   must(apply(chat, "{\"operation\":\"clear\"}"));

@@ -272,9 +272,7 @@ static void memories_of_policies_are_saved(void **state) {
   ebb_runtime *runtime;
   ebb_chat *chat, *loaded;
   ebb_text saved;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 5);
+  open_talk(&host, &runtime, &chat, 5);
   must(load_policy(runtime, "counts",
                    "return function(draft, budget) local m = draft.memory m.runs = (m.runs or 0) + 1\n"
                    "print(m.runs) draft:note 'a note' draft:drop_oldest { to = budget } end"));
@@ -343,9 +341,7 @@ static void what_cannot_be_saved_is_not_remembered(void **state) {
   ebb_runtime *runtime;
   ebb_chat *chat;
   char before[65], after[65], source[300];
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 5);
+  open_talk(&host, &runtime, &chat, 5);
   must(ebb_chat_digest(chat, before));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     snprintf(source, sizeof source, "return function(draft, budget) %s draft:drop_oldest { to = budget } end",
@@ -392,9 +388,7 @@ static void a_save_without_memory_leaves_nothing_out(void **state) {
   ebb_chat *chat;
   ebb_text saved;
   char whole[65], digest[65];
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 5);
+  open_talk(&host, &runtime, &chat, 5);
   must(load_policy(runtime, "p", "return function(draft, budget) draft.memory.x = ('THE END'):rep(100)\n"
                                  "draft:drop_oldest { to = budget } end"));
   must(trim(chat, "p", "{\"budget\":80}", NULL));

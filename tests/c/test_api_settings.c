@@ -142,9 +142,7 @@ static void usage_calibrates(void **state) {
   ebb_runtime *runtime;
   ebb_chat *chat;
   (void)state;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 3);
+  open_talk(&host, &runtime, &chat, 3);
   uint64_t tokens = ebb_chat_tokens(chat);
   must(ebb_chat_report_usage(chat, 2 * tokens));
   assert_int_equal(ebb_chat_tokens(chat), 2 * tokens);
@@ -205,9 +203,7 @@ static void policies_are_listed_and_unloaded(void **state) {
   ebb_chat *chat;
   ebb_text json;
   (void)state;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 9);
+  open_talk(&host, &runtime, &chat, 9);
   must(load_policy(runtime, "mine", "local list = {}\n"
                                     "return { summary = 'drops',"
                                     "options = { n = { type = 'integer', default = 3, min = 1 },"
@@ -236,9 +232,7 @@ static void filters_are_loaded_by_name(void **state) {
   ebb_chat *chat;
   char before[65], after[65];
   (void)state;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 3);
+  open_talk(&host, &runtime, &chat, 3);
   must(load_filter(runtime, "polite", "return { options = { word = { type = 'string', default = 'room 1' } },\n"
                                       "filter = function(message, options)\n"
                                       "  return not (message.role == 'user' and message.text:find(options.word)) end }"));

@@ -56,9 +56,7 @@ static void a_task_trims_in_slices(void **state) {
   ebb_runtime *runtime;
   ebb_chat *chat;
   int slices = 1;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 30);
+  open_talk(&host, &runtime, &chat, 30);
   must(load_policy(runtime, "slow", "return function(draft, budget) for i = 1, 300000 do local _ = i * i end\n"
                                     "draft:drop_oldest { to = budget } end"));
   ebb_task *task = start_trim(runtime, chat, "slow", "{\"budget\":200}");
@@ -115,9 +113,7 @@ static void limits_of_a_call_are_left_out_with_a_word(void **state) {
   Host host;
   ebb_runtime *runtime;
   ebb_chat *chat;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 30);
+  open_talk(&host, &runtime, &chat, 30);
   start_script(runtime, chat,
                "local chat = ... chat:trim { budget = 200, limits = {} } chat:trim { budget = 200 }");
   assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
@@ -167,9 +163,7 @@ static void any_other_change_is_a_conflict(void **state) {
   ebb_runtime *runtime;
   ebb_chat *chat;
   char before[65], after[65];
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 9);
+  open_talk(&host, &runtime, &chat, 9);
   for (int i = 0; i < 3; i++) {
     must(apply(chat, "{\"operation\":\"truncate\",\"removeFirst\":1}"));
     start_trim(runtime, chat, NULL, "{\"budget\":150}");
@@ -195,9 +189,7 @@ static void models_are_asked_and_may_refuse(void **state) {
   Host host;
   ebb_runtime *runtime;
   ebb_chat *chat;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 20);
+  open_talk(&host, &runtime, &chat, 20);
   ebb_task *task = start_trim(runtime, chat, "summarize", "{\"budget\":300}");
   assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT), EBB_OK);
   ebb_event event = next_event(runtime, EBB_EVENT_REQUEST);
@@ -256,9 +248,7 @@ static void weak_keys_are_refused_in_scripts_and_contents(void **state) {
   Host host;
   ebb_runtime *runtime;
   ebb_chat *chat;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 3);
+  open_talk(&host, &runtime, &chat, 3);
   start_script(runtime, chat, "setmetatable({}, { __mode = 'k' })");
   while (ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT) == EBB_MORE) continue;
   must_fail(runtime, EBB_SCRIPT, "script:1: weak keys (__mode \\\"k\\\") are not available");
@@ -345,9 +335,7 @@ static void a_recording_is_played_under_policies(void **state) {
   ebb_task *task;
   char before[65], after[65];
   int slices = 1;
-  host_open(&host, &runtime);
-  must(ebb_chat_new(runtime, NULL, 0, &chat));
-  talk(runtime, chat, 5);
+  open_talk(&host, &runtime, &chat, 5);
   must(load_policy(runtime, "mine", "return { options = { keep = { type = 'integer', default = 1 } },\n"
                                     "trim = function(draft, budget) draft:drop_oldest { to = budget } end }"));
   must(ebb_chat_digest(chat, before));
