@@ -141,19 +141,29 @@ function helper.clean()
   helper.made = {}
 end
 
+--- Paths of the shared recordings, and of those in some folders beside them; none where the shared data is missing.
+---@param ... string     folders: "anthropic"
+---@return string[]
+function helper.recordings(...)
+  local paths = {}
+  for _, folder in ipairs(helper.shared and { "", ... } or {}) do
+    local pipe = assert(io.popen(("ls '%s/data/conversations/%s'/*.json 2>/dev/null"):format(helper.shared, folder)))
+    for path in pipe:lines() do
+      paths[#paths + 1] = path
+    end
+    pipe:close()
+  end
+  return paths
+end
+
 --- Files of conversations as JSON arrays: our own, and those of the shared data where it is.
 function helper.conversations()
   local paths = {}
   for i, name in ipairs { "agent", "shrink_tools.in", "tickets.in" } do
     paths[i] = ("scripts/policies/%s.json"):format(name)
   end
-  if not helper.shared then return paths end
-  local pipe = io.popen(("ls '%s'/data/conversations/*.json 2>/dev/null"):format(helper.shared))
-  for path in pipe:lines() do
-    paths[#paths + 1] = path
-  end
-  pipe:close()
-  return paths
+  local recordings = helper.recordings()
+  return table.move(recordings, 1, #recordings, #paths + 1, paths)
 end
 
 --- A .tiktoken file: the bytes, and "ab" and "abc" behind them.

@@ -9,16 +9,6 @@ local POLICIES = { "keep_recent", "stable_prefix", "clear_tool_uses", { "clear_t
 
 local LONG = 200   -- messages; from here on two rules are enough, a second for each
 
-local function recordings()
-  local list = {}
-  local pipe = io.popen(("ls '%s'/data/conversations/*.json 2>/dev/null"):format(helper.shared))
-  for path in pipe:lines() do
-    list[#list + 1] = path
-  end
-  pipe:close()
-  return list
-end
-
 --- The recording with times: a minute from message to message, each ninth time eleven, each fortieth two hours.
 local function with_times(path)
   local chat, now = ebb.conversation { encoding = "cjk" }, 0
@@ -86,7 +76,7 @@ describe("the cost", function()
   local output = os.tmpname()
   teardown(function() os.remove(output) end)
 
-  for _, path in ipairs(helper.sample(recordings())) do
+  for _, path in ipairs(helper.sample(helper.recordings())) do
     it("of " .. path:match "[^/]+$", function()
       local chat, figures = with_times(path), {}
       local file = assert(io.open(output, "wb"))

@@ -9,14 +9,6 @@ local ebb = helper.ebb
 
 local folder = helper.shared and helper.shared .. "/data/conversations"
 
-local function files()
-  local list = {}
-  local pipe = io.popen(("ls %s/*.json 2>/dev/null"):format(folder or "/nonexistent"))
-  for path in pipe:lines() do list[#list + 1] = path end
-  pipe:close()
-  return list
-end
-
 local function has_python()
   return os.execute "python3 --version >/dev/null 2>&1" == true
 end
@@ -46,7 +38,7 @@ end
 local function measure(share, policy)
   local path = os.tmpname()
   local file, longest = assert(io.open(path, "w")), nil
-  for _, recorded in ipairs(files()) do
+  for _, recorded in ipairs(helper.recordings()) do
     local name = recorded:match "[^/]*$"
     local requests, recording = play(recorded, share, policy)
     if requests then file:write(played.lines(name, recording, requests)) end
@@ -74,7 +66,7 @@ end
 local measured = once(measure)
 local cost = once(function(share, policy) return cost_of((play(folder .. "/" .. LONGEST, share, policy))) end)
 
-local there = #files() > 0 and has_python()
+local there = #helper.recordings() > 0 and has_python()
 local case = there and it or pending
 
 for _, policy in ipairs { "digest", "agent" } do

@@ -16,17 +16,6 @@ local function policies()
   return list
 end
 
-local function recordings()
-  local list = {}
-  local pipe = io.popen(("ls '%s'/data/conversations/*.json '%s'/data/conversations/anthropic/*.json 2>/dev/null")
-    :format(helper.shared, helper.shared))
-  for path in pipe:lines() do
-    list[#list + 1] = path
-  end
-  pipe:close()
-  return list
-end
-
 --- What stands beside the messages of a body, as a message before them.
 local function system_message(path)
   local system = ebb.json.decode(helper.read(path)).system
@@ -95,7 +84,7 @@ describe("recall", function()
   local output = os.tmpname()
   teardown(function() os.remove(output) end)
 
-  for _, path in ipairs(helper.sample(recordings())) do
+  for _, path in ipairs(helper.sample(helper.recordings "anthropic")) do
     it("of " .. path:match "[^/]+$", function()
       local chat, figures = ebb.load(path), {}
       if not chat then return end
