@@ -5,10 +5,10 @@
 --     reply       calls ship {"order": "4711", "sku": "B-12"}: two values of the history, present or lost
 --
 -- A value is present where it stands in a text of a message, as a part of it: contents, text parts, results and
--- arguments of calls; the system text of a request body stands in every request. It is labelled where the word
--- before it (labels.lua), or that there is none, is as somewhere in the history, or where it had none in all of the
--- history. The reply itself is no part of the history. Only requests count for which something had to go; a refused
--- request holds nothing.
+-- arguments of calls; the system text of a request body stands in every request. The label of an occurrence is the
+-- word before it (labels.lua), or "" at the beginning. A value is labelled where an occurrence in the request has a
+-- label that one in the history has, or where all labels in the history are "". The reply itself does not belong to
+-- the history. Only requests count for which something had to go; a refused request holds nothing.
 --
 -- All values of the recording are searched for in each text once, when that enters the list; what holds which value
 -- then changes with the list. So a replay stays linear, and no request is read as a whole.
