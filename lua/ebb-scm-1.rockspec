@@ -180,6 +180,7 @@ build = {
       ["ebb.sandbox.script_file"] = "lua/ebb/sandbox/script_file.lua",
       ["ebb.sandbox.script_path"] = "lua/ebb/sandbox/script_path.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",
+      ["ebb.support.figures"] = "lua/ebb/support/figures.lua",
       ["ebb.support.hints"] = "lua/ebb/support/hints.lua",
       ["ebb.support.idle"] = "lua/ebb/support/idle.lua",
       ["ebb.support.json_arguments"] = "lua/ebb/support/json_arguments.lua",

@@ -4,6 +4,7 @@
 -- this table lacks.
 
 local core = require "ebb.support.core"
+local figures = require "ebb.support.figures"
 local grid = require "ebb.cli.grid"
 local host = require "ebb.host"
 local json_text = require "ebb.cli.json_text"
@@ -198,9 +199,7 @@ local function amount_of(limit)
       end
     end
   end
-  local number = core.tostring(limit.value):gsub("^%d+", function(digits)   -- 268,435,455
-    return (digits:reverse():gsub("%d%d%d", "%0,"):reverse():gsub("^,", ""))
-  end)
+  local number = figures.grouped(limit.value)
   return limit.unit == "" and number or number .. " " .. limit.unit
 end
 

@@ -5,6 +5,7 @@
 -- with their whole history, so that none is cheaper for refusing.
 
 local choice = require "ebb.replay.choice"
+local figures = require "ebb.support.figures"
 
 local page = {}
 
@@ -27,15 +28,10 @@ local function escape(text)
   return (tostring(text):gsub('[&<>"]', { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
 end
 
-local function percent(share)
-  return share and ("%.1f&nbsp;%%"):format(100 * share) or ""
-end
+local function percent(share) return (figures.percent(share):gsub(" ", "&nbsp;")) end
 
---- 1234567 as 1,234,567.
-local function grouped(number)
-  local digits = ("%d"):format(math.floor(number + 0.5))
-  return (digits:reverse():gsub("%d%d%d", "%0,"):reverse():gsub("^,", ""))
-end
+--- The nearest whole number, 1234567.4 as "1,234,567".
+local function grouped(number) return figures.grouped(math.floor(number + 0.5)) end
 
 local function cost_text(result)
   if not result.cost then return "" end

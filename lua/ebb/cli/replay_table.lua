@@ -1,9 +1,12 @@
 --- The results of a replay as a table, as JSON and as CSV.
 
 local core = require "ebb.support.core"
+local figures = require "ebb.support.figures"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
 local terminal = require "ebb.cli.terminal"
+
+local percent = figures.percent
 
 local tables = {}
 
@@ -54,10 +57,6 @@ function tables.rows(results, words)
   table.sort(rows, is_before)
   table.insert(rows, 1, { policy = results[1].policy, result = results[1] })
   return rows
-end
-
-local function percent(share)
-  return share and ("%.1f %%"):format(100 * share) or ""
 end
 
 local function cells_of(row)

@@ -7,6 +7,7 @@
 -- and none that it never showed; for a list that shows them all, such as the original file, all of them.
 
 local core = require "ebb.support.core"
+local figures = require "ebb.support.figures"
 local parts = require "ebb.conversation.parts"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
@@ -20,22 +21,13 @@ local HINT = [[a name such as "r17" or "r17-42", as a handle in the list says]]
 
 ---- Handles ----
 
---- 3120 -> "3,120"
-local function with_commas(number)
-  local text, count = tostring(number), 1
-  while count > 0 do
-    text, count = text:gsub("^(%d+)(%d%d%d)", "%1,%2")
-  end
-  return text
-end
-
 ---@param tokens integer      that were left out
 ---@param first integer       seq
 ---@param last? integer       seq; default: first
 ---@return string
 function recall.handle(tokens, first, last)
   local name = last and last > first and ("r%d-%d"):format(first, last) or "r" .. first
-  return ("[%s tokens left out: recall %s]"):format(with_commas(tokens), name)
+  return ("[%s tokens left out: recall %s]"):format(figures.grouped(tokens), name)
 end
 
 --- What the last handle of a text says; nil if it has none.
