@@ -122,8 +122,10 @@ local rows = {
       "kept (duplicate): another message has the id 'a'" },
   },
   ["budgets: negative, NaN, 0"] = {
-    { list(U), "--budget=-1", USAGE, nil, "--budget: expected a whole number such as 8000 or 8k, got '-1'", "trim" },
-    { list(U), "--budget nan", USAGE, nil, "--budget: expected a whole number such as 8000 or 8k, got 'nan'", "trim" },
+    { list(U), "--budget=-1", USAGE, nil,
+      "--budget: expected a whole number such as 8000 or 8k, or a share such as 33%, got '-1'", "trim" },
+    { list(U), "--budget nan", USAGE, nil,
+      "--budget: expected a whole number such as 8000 or 8k, or a share such as 33%, got 'nan'", "trim" },
     { list(U), "--budget 0", CANNOT_FIT, nil, "cannot fit", "trim" },
   },
 }
