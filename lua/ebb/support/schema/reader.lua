@@ -1,0 +1,217 @@
+--- Reads values as schemas declare them: the result, or problems with their places.
+
+local core = require "ebb.support.core"
+local names = require "ebb.support.names"
+local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
+local types = require "ebb.support.schema.types"
+local words = require "ebb.support.schema.words"
+
+local reader = {}
+
+---- Problems ----
+
+--- What error texts say is expected.
+---@param declaration ebb.Schema
+---@return string
+function reader.expected_of(declaration)
+  if declaration.expected then return declaration.expected end
+  if declaration.read then return (select(2, declaration.read(nil))) end
+  if declaration.choose then return reader.expected_of(declaration.choose(nil)) end
+  if not declaration.any_of then return types[declaration.type].expected(declaration) end
+  local parts = {}
+  for i, each in ipairs(declaration.any_of) do
+    parts[i] = reader.expected_of(each)
+  end
+  return ("%s or %s"):format(table.concat(parts, ", ", 1, #parts - 1), parts[#parts])
+end
+
+local function add_problem(context, problem, step)
+  problem.path = table.move(context.path, 1, #context.path, 1, {})
+  problem.path[#problem.path + 1] = step
+  problem.code = problem.code or "argument"
+  table.insert(context.problems, problem)
+end
+
+local function add_wrong_type(declaration, value, context, expected)
+  expected = declaration.expected or expected or reader.expected_of(declaration)
+  local hint = declaration.type == "choice" and types.choice.hint(declaration, value) or declaration.hint
+  local message = ("expected %s, got %s"):format(expected, words.describe(value))
+  add_problem(context, { kind = "type", message = message, hint = hint, expected = expected, value = value })
+end
+
+---- Objects ----
+
+local read   -- forward
+
+--- Reads a part of a value.
+local function read_part(declaration, value, step, context)
+  table.insert(context.path, step)
+  local result = read(declaration, value, context)
+  table.remove(context.path)
+  return result
+end
+
+--- The declared field that a key names; nil if there is none.
+local function field_of(declaration, key)
+  if declaration.fields[key] then return key end
+  local camel = declaration.camel and type(key) == "string" and names.camel(key)
+  return camel and declaration.fields[camel] and camel or nil
+end
+
+local function hint_of_missing(declaration, field)
+  return field.hint or field.type == "choice" and reader.expected_of(field) or declaration.hint
+end
+
+--- The keys of the value by declared field, and those that `items` declares; reports the others.
+local function keys_of(declaration, value, context)
+  local keys, others, unknown, results = {}, {}, {}, {}
+  for key in pairs(value) do
+    local name = field_of(declaration, key)
+    local result = name and (declaration.fields[name].as or name)
+    if name and results[result] then
+      add_problem(context, { kind = "value", message = "there are two", value = key }, name)
+    elseif name then
+      keys[name], results[result] = key, true
+    elseif declaration.items and type(key) == "string" then
+      others[#others + 1] = key
+    elseif not (declaration.ignored and declaration.ignored[key]) then
+      unknown[tostring(key)] = key
+    end
+  end
+  for _, word in ipairs(next(unknown) ~= nil and tables.keys(unknown) or {}) do
+    if #context.problems >= context.most then break end
+    local key = unknown[word]
+    add_problem(context, {
+      kind = "unknown", value = key, code = "unknown_name",
+      message = "unknown " .. (declaration.noun or "field"),
+      hint = suggest.hint(key, tables.keys(declaration.fields)) or declaration.hint,
+    }, key)
+  end
+  table.sort(others)
+  return keys, others
+end
+
+types.object = {
+  expected = function() return "a table" end,
+  read = function(declaration, value, context)
+    if not words.is_object(value) then return nil end
+    local result, keys, others = {}, keys_of(declaration, value, context)
+    for _, name in ipairs(tables.keys(declaration.fields)) do
+      if #context.problems >= context.most then return nil end
+      local field, item = declaration.fields[name], value[keys[name] or name]
+      if context.null and item == core.json.null then item = nil end
+      if item ~= nil then
+        result[field.as or name] = read_part(field, item, keys[name] or name, context)
+      elseif field.default ~= nil then
+        result[field.as or name] = tables.copy(field.default)   -- a policy may write into its options
+      elseif field.required then
+        local problem = { kind = "missing", message = "is missing", expected = reader.expected_of(field),
+          hint = hint_of_missing(declaration, field) }
+        add_problem(context, problem, name)
+      end
+    end
+    for _, key in ipairs(others) do
+      if #context.problems >= context.most then return nil end
+      result[key] = read_part(declaration.items, value[key], key, context)
+    end
+    return result
+  end,
+}
+
+---- Reading ----
+
+--- How far an alternative came: the depth of its problem, and whether the type was right there.
+local function reach_of(problem)
+  return 2 * #problem.path + (problem.kind == "type" and 0 or 1)
+end
+
+--- The first alternative that fits; else the problems of the one that came furthest.
+local function read_any(declaration, value, context)
+  local furthest, reach = {}, 2 * #context.path
+  for _, each in ipairs(declaration.any_of) do
+    local inner = setmetatable({ problems = {} }, { __index = context })
+    local result = read(each, value, inner)
+    if #inner.problems == 0 then return result end
+    if reach_of(inner.problems[1]) > reach then furthest, reach = inner.problems, reach_of(inner.problems[1]) end
+  end
+  table.move(furthest, 1, #furthest, #context.problems + 1, context.problems)
+  return nil
+end
+
+function read(declaration, value, context)
+  local before = #context.problems
+  local result, expected
+  if declaration.read then result, expected = declaration.read(value)
+  elseif declaration.any_of then result = read_any(declaration, value, context)
+  elseif declaration.choose then result = read(declaration.choose(value), value, context)
+  else result = types[declaration.type].read(declaration, value, context) end
+  if #context.problems > before then return nil end
+  if result == nil then
+    add_wrong_type(declaration, value, context, expected)
+  elseif declaration.check then
+    local message, hint, code = declaration.check(result)
+    if message then add_problem(context, { kind = "value", message = message, hint = hint, code = code }) end
+  end
+  if result ~= nil and declaration.into and #context.problems == before then return declaration.into(result) end
+  return result
+end
+
+--- The value as declared, or nil and what is wrong, at least one problem.
+---@param declaration ebb.Schema
+---@param value any
+---@param settings? { most?: integer, null?: boolean, options?: boolean }   see ebb.SchemaContext; most: 1
+---@return any result
+---@return ebb.SchemaProblem[]? problems
+function reader.read(declaration, value, settings)
+  settings = settings or {}
+  local context = {
+    read_part = read_part, problems = {}, path = {}, most = settings.most or 1,
+    null = settings.null or false, options = settings.options or false,
+  }
+  local result = read(declaration, value, context)
+  if #context.problems > 0 then return nil, context.problems end
+  return result
+end
+
+--- "trim: roles[2]: expected ..."; of a missing field "trim: budget is missing".
+---@param problem ebb.SchemaProblem
+---@param owner string
+---@param base? integer         number of a list's first place: 1, or 0 for JSON
+---@param joined? boolean       the owner is a place, too: "operations[0]" gives "operations[0].keepLast"
+---@return string
+function reader.message(problem, owner, base, joined)
+  local place = words.place(problem.path, base)
+  local separator = joined and (place:sub(1, 1) == "[" and "" or ".") or ": "
+  local where = place == "" and owner or owner .. separator .. place
+  return (problem.kind == "missing" and "%s %s" or "%s: %s"):format(where, problem.message)
+end
+
+--- The same without an owner, the hint in parentheses: for lists of problems in files.
+---@param problem { path: (string|integer)[], message: string, hint?: string, kind?: string }
+---@return string
+function reader.say(problem)
+  local place, hint = words.place(problem.path, 0), problem.hint and (" (%s)"):format(problem.hint) or ""
+  local separator = place == "" and "" or problem.kind == "missing" and " " or ": "
+  return place .. separator .. problem.message .. hint
+end
+
+--- The value as declared; raises what is wrong, an error whose `path` leads to it.
+---@param declaration ebb.Schema
+---@param value any
+---@param owner string          first words of the message
+---@param settings? { null?: boolean, options?: boolean, base?: integer, joined?: boolean, code?: string }
+---    see `read` and `message`; code: of all refusals
+---@return any result
+function reader.check(declaration, value, owner, settings)
+  local result, problems = reader.read(declaration, value, settings)
+  if not problems then return result end
+  local problem = problems[1]
+  settings = settings or {}
+  local message = reader.message(problem, owner, settings.base, settings.joined)
+  local refusal = core.error(settings.code or problem.code, message, problem.hint)
+  refusal.path = problem.path
+  return error(refusal, 0)
+end
+
+return reader
