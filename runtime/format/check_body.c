@@ -11,14 +11,14 @@
 typedef enum BodyMember {
   BODY_TOOLS, BODY_TOOL_CHOICE, BODY_PARALLEL, BODY_SYSTEM, BODY_THINKING, BODY_CACHE_CONTROL, BODY_MAX_TOKENS,
   BODY_TEMPERATURE, BODY_TOP_P, BODY_TOP_K, BODY_EFFORT, BODY_METADATA, BODY_MAX_OUTPUT, BODY_PREVIOUS,
-  BODY_CONVERSATION, BODY_CACHED_CONTENT, BODY_SYSTEM_INSTRUCTION, BODY_TOOL_CONFIG,
+  BODY_CONVERSATION, BODY_CACHED_CONTENT, BODY_SYSTEM_INSTRUCTION, BODY_TOOL_CONFIG, BODY_MODEL,
   BODY_MEMBERS
 } BodyMember;
 
 static const char *const NAMES[BODY_MEMBERS] = {
   "tools", "tool_choice", "parallel_tool_calls", "system", "thinking", "cache_control", "max_tokens",
   "temperature", "top_p", "top_k", "reasoning_effort", "metadata", "max_output_tokens", "previous_response_id",
-  "conversation", "cachedContent", "systemInstruction", "toolConfig", 
+  "conversation", "cachedContent", "systemInstruction", "toolConfig", "model", 
 };
 
 typedef struct Body {
@@ -251,7 +251,8 @@ static Status check_anthropic_body(const Body *body) {
   bool lacks_tools = !has(body, BODY_TOOLS) && list_calls(checker);
   Status status = each_tool(body, &body->values[BODY_TOOLS], anthropic_tool);
   if (status == STATUS_OK) {
-    status = add_if(body, !has(body, BODY_MAX_TOKENS), CHECK_MISSING_MEMBER, text_of("max_tokens"));
+    bool lacks = has(body, BODY_MODEL) && !has(body, BODY_MAX_TOKENS);      /* without a model it is no request yet */
+    status = add_if(body, lacks, CHECK_MISSING_MEMBER, text_of("max_tokens"));
   }
   if (status == STATUS_OK) status = add_if(body, forced, CHECK_FORCED_TOOL, NO_TEXT);
   if (status == STATUS_OK) status = add_if(body, lacks_tools, CHECK_TOOLS_MISSING, NO_TEXT);

@@ -31,6 +31,8 @@ typedef struct Checker {
 /* The rules of a dialect: add the violations of all messages. STATUS_MEMORY, as all below. */
 Status check_openai(Checker *checker);
 Status check_anthropic(Checker *checker);
+Status check_responses(Checker *checker);
+Status check_gemini(Checker *checker);
 
 /* The rules for the other members of a request (CheckTarget.body): first those that messages depend on,
    which adds none, then all. */

@@ -39,7 +39,7 @@ typedef struct DialectForm {
   const char *type_endings[3];/* types with these endings are its, too; NULL behind the last */
   bool (*fits)(const Message *message);            /* true if a message has its form */
   Status (*check)(struct Checker *checker);        /* its rules (check_rules.h); NULL: there are no rules yet */
-  Status (*repair)(struct Plan *plan);             /* plans a repair (repair_plan.h); NULL with `check` */
+  Status (*repair)(struct Plan *plan);             /* plans a repair (repair_plan.h); NULL: there is none */
   const struct PieceReader *pieces;                /* how conversions read its messages */
   const struct DialectWriter *writer;              /* and how they write them */
 } DialectForm;

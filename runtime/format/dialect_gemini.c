@@ -2,7 +2,7 @@
 ** Google's Gemini: content parts have no type, their members tell them apart; a message
 ** has them under "parts".
 */
-#include "format/dialect.h"
+#include "format/check_rules.h"
 
 static bool fits(const Message *message) { return message_form(message) == FORM_PARTS; }
 
@@ -13,6 +13,7 @@ const DialectForm dialect_gemini = {
   .system = "systemInstruction",
   .traits = TRAIT_OBJECT,
   .fits = fits,
+  .check = check_gemini,
   .pieces = &gemini_pieces,
   .writer = &gemini_writer,
 };

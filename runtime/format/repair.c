@@ -156,6 +156,7 @@ static Status plan_and_commit(Conversation *conversation, Plan *plan, Ledger **l
 /* Which of the codes the target refuses and a repair can mend. */
 static CodeSet codes_to_repair(const RepairOptions *options) {
   CodeSet codes = {{0}};
+  if (dialect_form(options->target.dialect)->repair == NULL) return codes;
   for (unsigned i = 0; i < CHECK_CODE_COUNT; i++) {
     CheckCode code = (CheckCode)i;
     const CheckRule *rule = check_rule(code, options->target.dialect);

@@ -49,6 +49,46 @@ describe("the command check", function()
     assert.equal(1, run.status)
   end)
 
+  it("asks the model's rules, whatever the form of the messages", function()
+    local run = command.ebb("check --json " .. file("claude.json", '{"model":"claude-sonnet-4-5","max_tokens":9,'
+      .. '"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}'))
+    local report = json.decode(run.out)
+    assert.same({ 0, "anthropic", "anthropic" }, { run.status, report.dialect, report.profile })
+    assert.same({ "alternation", "strict", "Bedrock Converse" },
+      { report.violations[1].code, report.violations[1].severity, report.violations[1].servers })
+    assert.truthy(#report.violations[1].source > 0)
+  end)
+
+  it("counts what strict servers refuse under --strict, or for their profile", function()
+    local path = file("log.json", '[{"role":"user","content":"a"},{"role":"user","content":"b"}]')
+    local out = does("check --dialect anthropic " .. path)
+    contains("nothing that anthropic would refuse", out)
+    contains("--strict lists them: alternation", out)
+    local strict = command.ebb("check --strict --dialect anthropic " .. path)
+    assert.equal(1, strict.status)
+    contains("alternation: merge the two messages (Bedrock Converse)", strict.out)
+    assert.equal(1, command.ebb("check --profile bedrock-converse " .. path).status)
+    assert.equal(1, command.ebb("check --profile https://api.groq.com/v1 "
+      .. file("extra.json", '[{"role":"user","content":"a","timestamp":1}]')).status)
+    contains("mistral", fails(command.USAGE, "check --profile mistrall " .. path))
+  end)
+
+  it("explains a rule, and lists them", function()
+    local out = does "check --explain call_id"
+    contains("call_id, openai: '..' is not a valid call id", out)
+    contains("source    github pydantic/pydantic-ai issue 4389", out)
+    contains("example   tool_use with the id functions.f:0", out)
+    contains("orphan_result", (does "check --explain all"))
+    contains("did you mean 'orphan_result'", fails(command.USAGE, "check --explain orphan_results"))
+    assert.equal("call_id", json.decode((does "check --explain call_id --json"))[1].code)
+  end)
+
+  it("lists profiles, also one's own", function()
+    contains("bedrock-converse", (does "profiles"))
+    contains("9 to 9 characters, alphanumeric", (does "profiles mistral"))
+    contains("mistral", fails(command.USAGE, "profiles mistrall"))
+  end)
+
   it("refuses unknown dialects", function()
     contains("openai", fails(command.USAGE, "check --dialect openia " .. command.path_of "small.json"))
     contains("openai", fails(command.USAGE, "trim --budget 9 --dialect openia " .. command.path_of "small.json"))

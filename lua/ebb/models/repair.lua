@@ -22,7 +22,7 @@ for name, field in pairs(violations.TARGET) do repair.OPTIONS[name] = field end
 function repair.run(chat, options, fork)
   local values = schema.options(repair.OPTIONS, options, "repaired", 'chat:repaired { calls = "drop" }')
   local goal = target.of_list(chat, values)
-  local rules = violations.rules(goal, chat)      -- by the form of the original, which a repair may hide
+  local rules = violations.rules(goal)
   local copy = (fork or chat.fork)(chat)
   rules.calls, rules.codes = values.calls, values.codes
   local ledger = core.repair(copy, rules)

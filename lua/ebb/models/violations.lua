@@ -20,17 +20,13 @@ violations.OPTIONS = {
 }
 for name, field in pairs(violations.TARGET) do violations.OPTIONS[name] = field end
 
---- The dialects that the core has rules for.
-local RULES = { openai = true, anthropic = true }
-
 --- A target as the core takes it.
 ---@param goal ebb.Target
----@param list ebb.List
 ---@return table core_options    {dialect, profile, traits, model_known}
-function violations.rules(goal, list)
+function violations.rules(goal)
   local own = traits.of(goal.model)
   return {
-    dialect = RULES[goal.dialect] and goal.dialect or list:dialect(), profile = profiles.find(goal.profile),
+    dialect = goal.dialect, profile = profiles.find(goal.profile),
     traits = own, model_known = own ~= nil,
   }
 end
@@ -45,7 +41,7 @@ function violations.check(list, options, core_check)
   if type(options) == "string" then options = { dialect = options } end
   local values = schema.options(violations.OPTIONS, options, "check", 'chat:check { dialect = "anthropic" }')
   local goal = target.of_list(list, values)
-  local rules = violations.rules(goal, list)
+  local rules = violations.rules(goal)
   rules.severity, rules.members = values.severity, values.members
   local listed, dialect = core_check(list, rules)
   return listed, dialect, goal.profile

@@ -1,0 +1,167 @@
+/*
+** Gemini wants a content that calls directly behind the user's, and behind it a content of
+** the user with as many responses as there were calls:
+**
+**     user  |  model  call a, call b  |  user  response a, response b  |  model  text
+*/
+#include "format/check_rules.h"
+
+#include <assert.h>
+
+#include "json/json_fields.h"
+
+/* What stands in for a lost signature. */
+static const char *const SENTINELS[] = {"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"};
+
+static bool is_model(const Checker *checker, uint32_t index) {
+  return message_role(checker_message(checker, index)) == ROLE_ASSISTANT;
+}
+
+static Text find_signature(const Message *message, Part part) {
+  JsonValue value;
+  bool has = part_find(message, part, "thoughtSignature", JSON_STRING, &value) ||
+             part_find(message, part, "thought_signature", JSON_STRING, &value);
+  return has ? json_text(&value) : NO_TEXT;
+}
+
+/* ---- parts ---- */
+
+/* True for the object {}. */
+static bool is_empty_part(const Message *message, Part part) {
+  Json json;
+  Text raw = message_text(message, part.value), key;
+  json_open(&json, raw.bytes, raw.size);
+  json.tolerant = true;
+  return raw.bytes[0] == '{' && json_enter(&json) && !json_next_member(&json, &key);
+}
+
+static bool has_reserved_key(const Message *message, Part part) {
+  static const char key[] = "\"$ref\"";
+  Text raw = message_text(message, part.value);
+  for (size_t i = 0; i + sizeof key - 1 <= raw.size; i++) {
+    if (raw.bytes[i] == '"' && text_is(text_plain(raw.bytes + i, sizeof key - 1), key)) return true;
+  }
+  return false;
+}
+
+static Status check_part(Checker *checker, uint32_t index, Part part) {
+  const Message *message = checker_message(checker, index);
+  bool misplaced = (part.kind == PART_TOOL_USE && !is_model(checker, index)) ||
+                   (part.kind == PART_TOOL_RESULT && is_model(checker, index));
+  bool reserved = part.kind == PART_TOOL_RESULT && has_reserved_key(message, part), stands_in = false;
+  Text signature = find_signature(message, part);
+  for (size_t i = 0; i < 2; i++) stands_in |= text_is(signature, SENTINELS[i]);
+  Status status = checker_add_if(checker, is_empty_part(message, part), CHECK_EMPTY_CONTENT, index, NO_TEXT);
+  Text kind = text_of(part_kind_name((PartKind)part.kind));
+  if (status == STATUS_OK) status = checker_add_if(checker, misplaced, CHECK_MISPLACED_PART, index, kind);
+  if (status == STATUS_OK) status = checker_add_if(checker, reserved, CHECK_RESERVED_KEY, index, NO_TEXT);
+  return status == STATUS_OK ? checker_add_if(checker, stands_in, CHECK_SENTINEL_SIGNATURE, index, NO_TEXT) : status;
+}
+
+/* Checks each part, and that responses precede all others. */
+static Status check_parts(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  uint32_t count = message_part_count(message);
+  bool others = false, late = false;
+  Status status = checker_add_if(checker, count == 0, CHECK_EMPTY_CONTENT, index, NO_TEXT);
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+    Part part = message_part(message, i);
+    if (part.nested) continue;
+    late |= part.kind == PART_TOOL_RESULT && others;
+    others |= part.kind != PART_TOOL_RESULT;
+    status = check_part(checker, index, part);
+  }
+  return status == STATUS_OK ? checker_add_if(checker, late, CHECK_RESULTS_LATE, index, NO_TEXT) : status;
+}
+
+/* ---- calls and responses ---- */
+
+static Status check_forms(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < message_call_count(message) && status == STATUS_OK; i++) {
+    Call call = message_call(message, i);
+    Text name = call.name.at == 0 ? NO_TEXT : message_text(message, call.name);
+    bool is_object = call.arguments.at == 0 || message_text(message, call.arguments).bytes[0] == '{';
+    status = checker_add_if(checker, !tool_name_fits(checker->target, name), CHECK_CALL_NAME, index, name);
+    if (status == STATUS_OK) status = checker_add_if(checker, !is_object, CHECK_CALL_ARGUMENTS, index, name);
+  }
+  return status;
+}
+
+/* Checks a content that calls: its place, and that the next one has responses. */
+static Status check_calls(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  bool behind_model = index > 0 && is_model(checker, index - 1);
+  Status status = checker_add_if(checker, behind_model, CHECK_CALL_PLACE, index, NO_TEXT);
+  if (status == STATUS_OK) status = check_forms(checker, index);
+  bool answered = index + 1 < checker->count && message_result_count(checker_message(checker, index + 1)) > 0;
+  for (uint32_t i = 0; i < message_call_count(message) && !answered && status == STATUS_OK; i++) {
+    status = checker_add(checker, CHECK_UNANSWERED_CALL, index, message_call_key(message, i));
+  }
+  return status;
+}
+
+static bool answers_any(const Message *message, uint32_t result, const Message *caller) {
+  for (uint32_t i = 0; i < message_call_count(caller); i++) {
+    if (message_may_answer(message, result, caller, i)) return true;
+  }
+  return false;
+}
+
+/* Checks a content with responses: they are those of the content before, each once. */
+static Status check_responses_of(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  const Message *caller = index > 0 ? checker_message(checker, index - 1) : NULL;
+  uint32_t calls = caller == NULL ? 0 : message_call_count(caller), results = message_result_count(message), strays = 0;
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < results && status == STATUS_OK; i++) {
+    if (calls > 0 && (results == calls || answers_any(message, i, caller))) continue;
+    strays++;
+    status = checker_add(checker, CHECK_ORPHAN_RESULT, index, message_result_key(message, i));
+  }
+  bool differs = calls > 0 && results - strays != calls;
+  return status == STATUS_OK ? checker_add_if(checker, differs, CHECK_RESULT_COUNT, index, text_of("the")) : status;
+}
+
+/* Checks that the first call of a step behind the last text of the user is signed. */
+static Status check_signature(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    if (part.kind != PART_TOOL_USE) continue;
+    bool is_signed = find_signature(message, part).size > 0;
+    return checker_add_if(checker, !is_signed, CHECK_MISSING_SIGNATURE, index, message_call_key(message, 0));
+  }
+  return STATUS_OK;
+}
+
+/* ---- the list ---- */
+
+static Status check_content(Checker *checker, uint32_t index, uint32_t step) {
+  const Message *message = checker_message(checker, index);
+  Role role = message_role(message);
+  Status status = check_common(checker, index);
+  if (status != STATUS_OK) return status;
+  if (role == ROLE_SYSTEM) return checker_add(checker, CHECK_SYSTEM_INSIDE, index, message_role_text(message));
+  if (message_form(message) != FORM_PARTS) {
+    return checker_add(checker, CHECK_FOREIGN_ROLE, index, message_role_text(message));
+  }
+  status = checker_add_if(checker, index == 0 && role == ROLE_ASSISTANT, CHECK_USER_FIRST, index, NO_TEXT);
+  if (status == STATUS_OK) status = check_parts(checker, index);
+  if (status == STATUS_OK && message_call_count(message) > 0) status = check_calls(checker, index);
+  if (status == STATUS_OK && message_result_count(message) > 0) status = check_responses_of(checker, index);
+  if (status == STATUS_OK && index >= step) status = check_signature(checker, index);
+  bool ends = index + 1 == checker->count && role == ROLE_ASSISTANT && message_call_count(message) == 0;
+  return status == STATUS_OK ? checker_add_if(checker, ends, CHECK_ASSISTANT_LAST, index, NO_TEXT) : status;
+}
+
+Status check_gemini(Checker *checker) {
+  Status status = STATUS_OK;
+  uint32_t step = 0;
+  for (uint32_t i = 0; i < checker->count; i++) {
+    if (message_starts_turn(checker_message(checker, i))) step = i + 1;
+  }
+  for (uint32_t i = 0; i < checker->count && status == STATUS_OK; i++) status = check_content(checker, i, step);
+  return status;
+}
