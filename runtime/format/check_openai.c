@@ -65,7 +65,8 @@ static Status check_system(Checker *checker, uint32_t index) {
   Text role = message_role_text(checker_message(checker, index));
   bool is_developer = text_is(role, "developer");
   Status status = checker_add_if(checker, is_developer, CHECK_DEVELOPER_ROLE, index, role);
-  if (status == STATUS_OK) status = checker_add(checker, CHECK_SYSTEM_ROLE, index, role);
+  bool takes_none = (checker->target->profile.traits >> MODEL_NO_SYSTEM & 1) != 0;      /* few and old models */
+  if (status == STATUS_OK) status = checker_add_if(checker, takes_none, CHECK_SYSTEM_ROLE, index, role);
   return status == STATUS_OK ? checker_add_if(checker, index > 0, CHECK_SYSTEM_LATE, index, role) : status;
 }
 
