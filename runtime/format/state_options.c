@@ -42,6 +42,14 @@ Status state_add_document(const Document *document, Text options, Buffer *out, s
   return status == STATUS_OK ? buffer_add(out, members.bytes, members.size) : status;
 }
 
+/* A member that only a state has: its version, or its digest. */
+static bool is_of_state(Text key, const JsonValue *value) {
+  static const char digest[] = "\"xxh64:";
+  if (text_equal(key, text_of("ebb"))) return value->kind == JSON_NUMBER;
+  return text_equal(key, text_of("digest")) && value->size > sizeof digest &&
+         memcmp(value->bytes, digest, sizeof digest - 1) == 0;
+}
+
 Status state_is_reordered(const Document *document, const Memory *memory, bool *state) {
   Buffer texts;
   Json json;
@@ -55,7 +63,7 @@ Status state_is_reordered(const Document *document, const Memory *memory, bool *
   json_open(&json, texts.bytes, texts.size);
   if (status == STATUS_OK && json_enter(&json)) {
     while (!*state && json_next_member(&json, &key) && json_value(&json, &value)) {
-      *state = value.kind == JSON_NUMBER && text_equal(key, text_of("ebb"));
+      *state = is_of_state(key, &value);
     }
   }
   buffer_free(&texts);

@@ -14,8 +14,8 @@
 /* Writes the caller's options, an object or nothing, with the texts of the document before its
    members. *size (NULL: not needed): the size of that part, with the comma behind it. STATUS_MEMORY. */
 Status state_add_document(const Document *document, Text options, Buffer *out, size_t *size);
-/* *state: true if the text around the messages of a body is a state's, whose members stand in
-   another order: some other program has written it. STATUS_MEMORY. */
+/* *state: true if the text around the messages of a body is a state's, whose version is not its first
+   member: some other program has written it, or it is damaged. STATUS_MEMORY. */
 Status state_is_reordered(const Document *document, const Memory *memory, bool *state);
 /* The size of that part of saved options, with the bracket before it; 0 if they have none. */
 size_t state_document_size(Text options);
