@@ -6,24 +6,30 @@
 
 #define BIT(dialect) (1u << (dialect))
 
-static const char *const FIELD_NAMES[KEY_COUNT] = {
-  [KEY_TYPE] = "type", [KEY_ROLE] = "role", [KEY_CONTENT] = "content", [KEY_PARTS] = "parts",
-  [KEY_TEXT] = "text", [KEY_THINKING] = "thinking", [KEY_REASONING] = "reasoning", [KEY_REFUSAL] = "refusal",
-  [KEY_SIGNATURE] = "signature", [KEY_DATA] = "data", [KEY_ID] = "id", [KEY_CALL_ID] = "call_id",
-  [KEY_TOOL_USE_ID] = "tool_use_id", [KEY_TOOL_CALL_ID] = "tool_call_id", [KEY_NAME] = "name",
-  [KEY_INPUT] = "input", [KEY_ARGUMENTS] = "arguments", [KEY_IMAGE_URL] = "image_url", [KEY_SOURCE] = "source",
-  [KEY_IMAGE] = "image", [KEY_FILE] = "file", [KEY_FILE_ID] = "file_id", [KEY_FILE_DATA] = "file_data",
-  [KEY_FILE_URL] = "file_url", [KEY_FILENAME] = "filename", [KEY_INPUT_AUDIO] = "input_audio",
-  [KEY_DETAIL] = "detail", [KEY_TITLE] = "title", [KEY_IS_ERROR] = "is_error",
-  [KEY_CACHE_CONTROL] = "cache_control", [KEY_BREAKPOINT] = "prompt_cache_breakpoint",
-  [KEY_TOOL_CALLS] = "tool_calls", [KEY_FUNCTION_CALL] = "function_call", [KEY_FUNCTION] = "function",
-  [KEY_CUSTOM] = "custom", [KEY_REASONING_CONTENT] = "reasoning_content", [KEY_OUTPUT] = "output",
-  [KEY_SUMMARY] = "summary", [KEY_ENCRYPTED_CONTENT] = "encrypted_content", [KEY_THOUGHT] = "thought",
-  [KEY_THOUGHT_SIGNATURE] = "thoughtSignature", [KEY_GEMINI_CALL] = "functionCall",
-  [KEY_GEMINI_RESPONSE] = "functionResponse", [KEY_INLINE_DATA] = "inlineData", [KEY_FILE_DATA_CAMEL] = "fileData",
-  [KEY_ARGS] = "args", [KEY_RESPONSE] = "response", [KEY_MIME_TYPE] = "mimeType", [KEY_FILE_URI] = "fileUri",
-  [KEY_DISPLAY_NAME] = "displayName", [KEY_MEDIA_TYPE] = "media_type", [KEY_URL] = "url",
-  [KEY_FORMAT] = "format", [KEY_AUDIO] = "audio",
+/* A word with its size, in which most words differ already. */
+#define WORD(letters) {.bytes = letters, .size = sizeof letters - 1}
+
+static const Text KEY_NAMES[KEY_COUNT] = {
+  [KEY_TYPE] = WORD("type"), [KEY_ROLE] = WORD("role"), [KEY_CONTENT] = WORD("content"), [KEY_PARTS] = WORD("parts"),
+  [KEY_TEXT] = WORD("text"), [KEY_THINKING] = WORD("thinking"), [KEY_REASONING] = WORD("reasoning"),
+  [KEY_REFUSAL] = WORD("refusal"), [KEY_SIGNATURE] = WORD("signature"), [KEY_DATA] = WORD("data"),
+  [KEY_ID] = WORD("id"), [KEY_CALL_ID] = WORD("call_id"), [KEY_TOOL_USE_ID] = WORD("tool_use_id"),
+  [KEY_TOOL_CALL_ID] = WORD("tool_call_id"), [KEY_NAME] = WORD("name"), [KEY_INPUT] = WORD("input"),
+  [KEY_ARGUMENTS] = WORD("arguments"), [KEY_IMAGE_URL] = WORD("image_url"), [KEY_SOURCE] = WORD("source"),
+  [KEY_IMAGE] = WORD("image"), [KEY_FILE] = WORD("file"), [KEY_FILE_ID] = WORD("file_id"),
+  [KEY_FILE_DATA] = WORD("file_data"), [KEY_FILE_URL] = WORD("file_url"), [KEY_FILENAME] = WORD("filename"),
+  [KEY_INPUT_AUDIO] = WORD("input_audio"), [KEY_DETAIL] = WORD("detail"), [KEY_TITLE] = WORD("title"),
+  [KEY_IS_ERROR] = WORD("is_error"), [KEY_CACHE_CONTROL] = WORD("cache_control"),
+  [KEY_BREAKPOINT] = WORD("prompt_cache_breakpoint"), [KEY_TOOL_CALLS] = WORD("tool_calls"),
+  [KEY_FUNCTION_CALL] = WORD("function_call"), [KEY_FUNCTION] = WORD("function"), [KEY_CUSTOM] = WORD("custom"),
+  [KEY_REASONING_CONTENT] = WORD("reasoning_content"), [KEY_OUTPUT] = WORD("output"), [KEY_SUMMARY] = WORD("summary"),
+  [KEY_ENCRYPTED_CONTENT] = WORD("encrypted_content"), [KEY_THOUGHT] = WORD("thought"),
+  [KEY_THOUGHT_SIGNATURE] = WORD("thoughtSignature"), [KEY_GEMINI_CALL] = WORD("functionCall"),
+  [KEY_GEMINI_RESPONSE] = WORD("functionResponse"), [KEY_INLINE_DATA] = WORD("inlineData"),
+  [KEY_FILE_DATA_CAMEL] = WORD("fileData"), [KEY_ARGS] = WORD("args"), [KEY_RESPONSE] = WORD("response"),
+  [KEY_MIME_TYPE] = WORD("mimeType"), [KEY_FILE_URI] = WORD("fileUri"), [KEY_DISPLAY_NAME] = WORD("displayName"),
+  [KEY_MEDIA_TYPE] = WORD("media_type"), [KEY_URL] = WORD("url"), [KEY_FORMAT] = WORD("format"),
+  [KEY_AUDIO] = WORD("audio"),
 };
 
 const char *media_kind_name(MediaKind kind) {
@@ -41,6 +47,15 @@ void pieces_free(Pieces *pieces) {
 
 /* ---- members ---- */
 
+static uint32_t find_key(Text key) {
+  for (uint32_t i = 0; i < KEY_COUNT; i++) {
+    Text name = KEY_NAMES[i];
+    if (key.escaped ? text_equal(key, name)
+                    : key.size == name.size && memcmp(key.bytes, name.bytes, key.size) == 0) return i;
+  }
+  return KEY_COUNT;
+}
+
 void piece_fields(Text object, PieceFields *fields) {
   Json json;
   Text key;
@@ -50,9 +65,8 @@ void piece_fields(Text object, PieceFields *fields) {
   json_enter(&json);
   while (json_next_member(&json, &key)) {
     JsonValue value;
-    uint32_t field = 0;
     if (!json_value(&json, &value)) break;
-    while (field < KEY_COUNT && !text_is(key, FIELD_NAMES[field])) field++;
+    uint32_t field = find_key(key);
     if (field < KEY_COUNT && value.kind != JSON_NULL) fields->of[field] = value;
   }
 }
