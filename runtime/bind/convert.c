@@ -24,7 +24,7 @@ static bool flag(lua_State *L, const char *name) {
 /* Reads the options at 3. */
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
-                                      "reasoning_text", "lines", "unbound_from", NULL};
+                                      "reasoning_text", "lines", "unbound_from", "probe", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER};
@@ -66,8 +66,13 @@ static void push_json(lua_State *L, const Buffer *json) {
   else lua_pushlstring(L, json->bytes, json->size);
 }
 
+static Status discard(void *user, const char *bytes, size_t size) {
+  (void)user, (void)bytes, (void)size;
+  return STATUS_OK;
+}
+
 /* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses,
-   true if some message is not written byte for byte */
+   true if some message is not written byte for byte. options.probe: writes nothing. */
 static int l_convert(lua_State *L) {
   lua_settop(L, 3);
   View view = bind_view(L, 1);
@@ -80,6 +85,7 @@ static int l_convert(lua_State *L) {
   Buffer *messages = bind_buffer(L), *apart = bind_buffer(L), *text = bind_buffer(L);
   bool changed = true;
   ConvertSinks sinks = {.system = sink_to_buffer(apart), .messages = sink_to_buffer(messages)};
+  if (flag(L, "probe")) sinks.system = sinks.messages = (Sink){.write = discard};
   Status status = convert_list(view.conversation, view.list, texts.has ? &texts.windows : NULL, system, &options,
                                sinks, report, &changed);
   if (status != STATUS_OK) return bind_raise_status(L, status, "convert");

@@ -24,6 +24,8 @@ function command.declare(parser)
   parser:option("--user-profile", "The user: name, description; JSON or Lua."):argname("<file>")
   parser:option("--asset-root", "The folder of attachments; default: the agent's assetRoot, below its file's folder.")
     :argname("<folder>")
+  parser:option("--to", "The dialect of the body: openai, responses, anthropic or gemini; default: the model's.")
+    :argname("<dialect>")
   parser:option("--set", "A setting of one processor: id.key=value. Repeatable."):argname("<setting>"):count("*")
   parser:option("--budget", "Tokens of the whole request: --set token-limiter.budget=<tokens>."):argname("<tokens>")
     :convert(options.tokens "--budget")
@@ -81,7 +83,7 @@ local function pipeline_of(args)
   failure.typed(ebb.pipeline, { processors = loaded })   -- raises for bad processors
   local pipeline = ebb.pipeline {
     agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
-    model = args.model, encoding = args.encoding, processors = loaded, macros = options.macro_registry(args, loading),
+    model = args.model, to = args.to, encoding = args.encoding, processors = loaded, macros = options.macro_registry(args, loading),
     asset_root = args.asset_root, limits = loading.limits, trusted = loading.trusted or nil,
     on_error = args.on_error, now = args.now, zone = zone(), seed = args.seed,
     role_map = options.of_conversation(args).role_map, max_message = args.max_message, max_file = args.max_file,

@@ -83,4 +83,16 @@ function final_warnings.repair(from, report)
   end
 end
 
+--- What the target's form has no place for: each kind once. Changes of form are information.
+---@param from ebb.Context
+---@param losses ebb.Loss[]
+function final_warnings.losses(from, losses)
+  local told = {}
+  for _, loss in ipairs(losses) do
+    local text = ("%s: %s"):format(loss.code, loss.text)
+    if not told[text] then from:log(loss.changed and "info" or "warn", text) end
+    told[text] = true
+  end
+end
+
 return final_warnings

@@ -22,6 +22,7 @@ local registry = require "ebb.pipeline.registry"
 local final_warnings = require "ebb.pipeline.final_warnings"
 local repair = require "ebb.models.repair"
 local request = require "ebb.pipeline.request"
+local requests = require "ebb.request"
 local loader = require "ebb.sandbox.loader"
 local schema = require "ebb.support.schema"
 local settings = require "ebb.pipeline.settings"
@@ -29,6 +30,7 @@ local composition = require "ebb.pipeline.composition"
 local request_model = require "ebb.pipeline.request_model"
 local run_budget = require "ebb.pipeline.run_budget"
 local tables = require "ebb.support.tables"
+local target = require "ebb.models.target"
 
 local pipeline = {}
 local MEMORY = "not enough memory"
@@ -40,7 +42,7 @@ local FILE = { any_of = { TEXT, TABLE }, expected = "a table or the name of a fi
 --- The options of ebb.pipeline.
 ---@type table<string, ebb.Schema>
 pipeline.OPTIONS = {
-  agent = FILE, model_config = FILE, user_profile = FILE, model = TEXT, encoding = TEXT,
+  agent = FILE, model_config = FILE, user_profile = FILE, model = TEXT, encoding = TEXT, to = TEXT,
   counter = { type = "function" }, set = { type = "list", items = TEXT }, processors = { type = "list", items = ANY },
   macros = own_macros.SPEC,
   on_error = { type = "choice", choices = { "stop", "skip" }, default = "stop" },
@@ -228,13 +230,16 @@ local function ask_of(self, run, in_task)
   end
 end
 
---- The request as it is sent: checked, and mended where a provider would refuse it.
+--- The request as it is sent: in its target's form, checked, and mended where a provider would refuse it.
 local function finish(run, messages)
   run.request:check(messages)
-  local chat = run.request:chat(messages)
-  if #chat:check { members = false } == 0 then return chat end
-  local copy, report = repair.run(chat, nil, chat.fork)
-  return copy, report
+  local chat, goal = run.request:chat(messages), run.target
+  local text, losses = requests.change(chat, run.form, goal.dialect)
+  if text then chat = run.request:parse(text) end
+  local by = { dialect = goal.dialect, profile = goal.profile }
+  if #chat:check(by) == 0 then return chat, nil, losses end
+  local copy, report = repair.run(chat, by, chat.fork)
+  return copy, report, losses
 end
 
 local function only_core_follows(run)
@@ -254,7 +259,11 @@ local function prepare(self, chat, options)
   run.on_error, run.trace = self.options.on_error or "stop", options.trace
   run.preview, run.unasked, run.fresh = options.preview, {}, {}
   run.ask = ask_of(self, run, options.in_task)
-  run.request = request.open(chat, request_model.members(self), request_model.parse_options(self, chat))
+  local source, parse_options = requests.dialect_of(chat), request_model.parse_options(self, chat)
+  run.target = target.of { to = self.options.to, model = fields.capabilities.model, input = source }
+  local original
+  original, run.form = requests.with_messages(chat, source, function(text) return core.parse(text, parse_options) end)
+  run.request = request.open(original, request_model.members(self), parse_options)
   run.only_core_follows = only_core_follows(run)
   run.forecast = function(from, messages)
     return engine.forecast(run, fields, from, messages, function(list) return (finish(run, list)) end)
@@ -278,15 +287,16 @@ local function conclude(run, run_context)
   if #run_context.messages == 0 then
     return nil, core.error("shape", "the request has no messages: the conversation has none, and no preset adds one")
   end
-  local ok, chat, report = pcall(finish, run, run_context.messages)
+  local ok, chat, report, losses = pcall(finish, run, run_context.messages)
   if not ok and core.is_error(chat) then return nil, chat end
   if not ok then return nil, core.error(chat == MEMORY and "memory" or "processor", tostring(chat)) end
   final_warnings.repair(run_context, report)
+  final_warnings.losses(run_context, losses)
   local tokens, trust = chat:tokens(), chat:trust()
   local result = {
     body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, run_context),
     messages = run_context.messages, logs = run.logs, repair = report, shared_data = run_context.shared_data,
-    skipped = run.skipped, unasked = run.unasked, variables = run.macros:variables(),
+    dialect = run.target.dialect, losses = losses, skipped = run.skipped, unasked = run.unasked, variables = run.macros:variables(),
   }
   setmetatable(result, { __index = composition.measure })
   if result.budget and tokens > result.budget then

@@ -129,12 +129,20 @@ end
 ---@param counter? fun(message: ebb.Message): integer   default: the request's
 ---@return ebb.Conversation
 function Request:chat(messages, counter)
+  return self:parse(self:text(messages), counter)
+end
+
+--- A body as a conversation, counted.
+---@param text string
+---@param counter? fun(message: ebb.Message): integer   default: the request's
+---@return ebb.Conversation
+function Request:parse(text, counter)
   local options = self.parse_options
   if counter then
     options = tables.copy(options)
     options.counter, options.encoding, options.tokenizer, options.image = counter, nil, nil, nil
   end
-  local chat, problem = core.parse(self:text(messages), options)
+  local chat, problem = core.parse(text, options)
   if not chat then refuse(problem.code, "the request: " .. problem.message) end
   return chat
 end

@@ -98,11 +98,11 @@ local function uses_developer(model)
   return name:find "^o%d" ~= nil or version ~= nil and version >= 5 and not name:find "chat"
 end
 
-local function convert(chat, dialect, options, system, lines)
+local function convert(chat, dialect, options, system, lines, probe)
   local foreign = request.dialect_of(chat) ~= dialect
   local texts = core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
   return core.convert(chat, texts, {
-    to = dialect, system = system, lines = lines, foreign = foreign, keep_extra = options.keep_extra,
+    to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
     unbound_from = options.unbound_from, developer = uses_developer(options.model or chat:model()),
   })
 end
@@ -125,12 +125,14 @@ local function write_foreign(chat, dialect, source, options)
   return write_body(form, values, messages, system) .. "\n", losses
 end
 
-local function write_own(chat, dialect, options)
+--- Writes a body that is in the dialect; nil if it is right as it stands.
+local function change_own(chat, dialect, options)
   local form = FORMS[dialect]
   local body = envelope_of(chat)
   local before = form.system and settings.members(body)[form.system]
-  local messages, system, losses, changed = convert(chat, dialect, options, nil, false)
-  if not changed and not options.model then return chat:json(), losses end
+  local _, _, _, changed = convert(chat, dialect, options, nil, false, true)
+  if not changed and not options.model then return nil, {} end
+  local messages, system, losses = convert(chat, dialect, options, nil, false)
   local values = { [form.messages] = messages }
   if options.model then values.model = core.json.encode(options.model) end
   if system then
@@ -140,6 +142,11 @@ local function write_own(chat, dialect, options)
     values[form.system] = form.system == "system" and system or settings.object { { "parts", system } }
   end
   return splice(body, values), losses
+end
+
+local function write_own(chat, dialect, options)
+  local text, losses = change_own(chat, dialect, options)
+  return text or chat:json(), losses
 end
 
 --- The dialect of the body that a conversation was read from, else of its messages. Texts alone fit several
@@ -179,6 +186,29 @@ function request.write(chat, to, options)
       text = "system texts have no place in a list of messages: left out" }
   end
   return text, losses
+end
+
+--- The conversation with `messages` as a body has them: itself, or a copy of openai's form of one whose messages
+--- have no {role, content}. Marks and windows stay behind in the original.
+---@param chat ebb.Conversation
+---@param source ebb.Dialect
+---@param parse fun(text: string): ebb.Conversation
+---@return ebb.Conversation chat
+---@return ebb.Dialect form
+function request.with_messages(chat, source, parse)
+  if FORMS[source].messages == "messages" then return chat, source end
+  return parse((request.write(chat, "openai", { shape = "body", keep_extra = true }))), "openai"
+end
+
+--- What a request body has to become for a dialect; nil if it is right as it stands.
+---@param chat ebb.Conversation      of a body
+---@param source ebb.Dialect         of the members around its messages
+---@param to ebb.Dialect
+---@return string? text
+---@return ebb.Loss[] losses
+function request.change(chat, source, to)
+  if source == to then return change_own(chat, to, {}) end
+  return write_foreign(chat, to, source, {})
 end
 
 return request
