@@ -171,8 +171,8 @@ describe("ids of calls", function()
 
   it("of more than 40 characters get others in a body of openai, whose bytes stay else", function()
     local long = ("y"):rep(41)
-    local chat = ebb.parse(([[{"model": "gpt-4o", "messages": [{"role":"assistant","content":null,"tool_calls":[{"id":"%s",
-"type":"function","function":{"name":"f","arguments":"{}"}}]}, {"role":"tool","tool_call_id":"%s","content":"1"}]}]])
+    local chat = ebb.parse(([[{"model": "gpt-4o", "messages": [{"role":"assistant","content":null,"tool_calls":[
+{"id":"%s","type":"function","function":{"name":"f","arguments":"{}"}}]}, {"role":"tool","tool_call_id":"%s","content":"1"}]}]])
       :format(long, long))
     local body, losses, text = body_of(chat, "openai")
     assert.equal(body.messages[1].tool_calls[1].id, body.messages[2].tool_call_id)
@@ -183,7 +183,8 @@ describe("ids of calls", function()
 end)
 
 describe("members that requests do not have", function()
-  local TEXT = '{"model":"gpt-4o","messages":[{"role":"user","content":"hi","id":"m1","timestamp":5,"metadata":{"a":1}}]}'
+  local TEXT = [[{"model":"gpt-4o","messages":[
+{"role":"user","content":"hi","id":"m1","timestamp":5,"metadata":{"a":1}}]}]]
 
   it("are left out of a request and told", function()
     local body, losses = body_of(ebb.parse(TEXT), "openai")
@@ -333,4 +334,37 @@ describe("random histories", function()
       end
     end)
   end
+end)
+
+describe("a pipeline", function()
+  local AGENT = { name = "A", model = "claude-sonnet-4-5",
+    presets = { { role = "system", content = "Be A." }, { type = "chat_history" } } }
+
+  it("puts a system preset where Claude has it, beside the body's own", function()
+    local chat = ebb.parse [[{"model":"claude-sonnet-4-5","max_tokens":100,"system":"Old.","messages":[
+{"role":"user","content":"hi"}]}]]
+    local result = assert(ebb.pipeline({ agent = AGENT }):run(chat))
+    local body = ebb.json.decode(result.body)
+    assert.same({ { type = "text", text = "Old." }, { type = "text", text = "Be A." } }, body.system)
+    assert.same({ { role = "user", content = "hi" } }, body.messages)
+    assert.equal("anthropic", result.dialect)
+  end)
+
+  it("writes a chat of OpenAI's form for Claude, with the tokens of what is written", function()
+    local result = assert(ebb.pipeline({ agent = AGENT }):run(tool_chat()))
+    local body = ebb.json.decode(result.body)
+    assert.equal("Be A.\n\n---\n\nBe brief.", body.system[1].text)
+    assert.equal("tool_use", body.messages[2].content[2].type)
+    assert.truthy(body.max_tokens)
+    assert.equal(ebb.parse(result.body, { model = "claude-sonnet-4-5" }):tokens(), result.tokens)
+  end)
+
+  it("reads and writes Gemini's and Responses' forms", function()
+    for _, dialect in ipairs { "gemini", "responses" } do
+      local chat = ebb.parse((tool_chat():write(dialect, { shape = "body" })))
+      local agent = { name = "A", presets = { { role = "system", content = "Be A." }, { type = "chat_history" } } }
+      local body = ebb.json.decode(assert(ebb.pipeline({ agent = agent, to = dialect }):run(chat)).body)
+      assert.truthy(body[MEMBER[dialect]][1])
+    end
+  end)
 end)
