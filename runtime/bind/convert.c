@@ -6,6 +6,7 @@
 #include "bind/load.h"
 #include "bind/open.h"
 #include "bind/type.h"
+#include "format/bound_thinking.h"
 #include "format/convert_list.h"
 
 static void end_report(void *block) {
@@ -21,13 +22,46 @@ static bool flag(lua_State *L, const char *name) {
   return set;
 }
 
+/* Notes which messages have reasoning that an edit has made invalid. */
+static void find_bound(lua_State *L, const View *view, ConvertOptions *options) {
+  BoundRange range = {0};
+  Status status = bound_thinking_of(view->conversation, &range);
+  if (status != STATUS_OK) bind_raise_status(L, status, "convert");
+  if (range.first >= range.end) return;
+  options->unbound_from = range.first;
+  options->unbound_end = range.end;
+}
+
+/* Reads the profile on top of the stack, {call_id, members}, which stays there as long as the texts are used. */
+static void read_profile(lua_State *L, ConvertOptions *options) {
+  int profile = lua_gettop(L);
+  if (lua_getfield(L, profile, "call_id") == LUA_TTABLE) {
+    lua_getfield(L, -1, "max");
+    lua_getfield(L, -2, "characters");
+    if (lua_isinteger(L, -2)) options->id_max = (size_t)lua_tointeger(L, -2);
+    options->alphanumeric_ids = lua_type(L, -1) == LUA_TSTRING && text_is(bind_text(L, -1), "alphanumeric");
+  }
+  lua_settop(L, profile);
+  if (lua_getfield(L, profile, "members") != LUA_TTABLE) return;
+  lua_Unsigned count = lua_rawlen(L, -1);
+  Text *members = lua_newuserdatauv(L, (size_t)count * sizeof *members + 1, 0);
+  for (lua_Unsigned i = 0; i < count; i++) {
+    lua_rawgeti(L, profile + 1, (lua_Integer)i + 1);
+    members[i] = bind_text(L, -1);
+    lua_pop(L, 1);
+  }
+  options->members = members;
+  options->member_count = (uint32_t)count;
+}
+
 /* Reads the options at 3. */
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
-                                      "reasoning_text", "lines", "unbound_from", "probe", NULL};
+                                      "reasoning_text", "bound", "profile", "lines", "unbound_from", "probe", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
-  ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER};
+  ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,
+                            .unbound_end = CONVERT_NEVER};
   bind_get_field(L, 3, "system");                   /* 5 */
   *system = lua_isnil(L, 5) ? text_plain("", 0) : bind_text(L, 5);
   options.is_foreign = flag(L, "foreign");
@@ -40,6 +74,8 @@ static ConvertOptions read_options(lua_State *L, const View *view, Text *system)
     options.unbound_from = (uint32_t)bind_integer(L, -1, "unbound_from", 1, UINT32_MAX) - 1;
     lua_pop(L, 1);
   }
+  if (flag(L, "bound")) find_bound(L, view, &options);
+  if (bind_field(L, 3, "profile")) read_profile(L, &options);
   return options;
 }
 

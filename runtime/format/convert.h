@@ -74,6 +74,11 @@ typedef struct ConvertOptions {
   bool reasoning_text;       /* openai: reasoning goes into reasoning_content */
   bool lines;                /* one message per line, in place of a JSON list */
   uint32_t unbound_from;     /* index of the first message whose bound reasoning cannot be sent; CONVERT_NEVER */
+  uint32_t unbound_end;      /* of the first behind it whose reasoning can be sent again */
+  const Text *members;       /* further members that the server takes in a message or part */
+  uint32_t member_count;
+  size_t id_max;             /* characters of a call's id; 0: the dialect's own rule */
+  bool alphanumeric_ids;     /* an id has letters and digits only, exactly id_max of them */
 } ConvertOptions;
 
 /* The id and name of a call as they are written. */
@@ -141,6 +146,11 @@ void   convert_native(Convert *convert, Text raw);
 /* Notes the first failure. */
 static inline void convert_fail(Convert *convert, Status status) {
   if (convert->status == STATUS_OK) convert->status = status;
+}
+
+/* True if reasoning of the current message that is bound to others cannot be sent. */
+static inline bool convert_is_unbound(const Convert *convert) {
+  return convert->index >= convert->options->unbound_from && convert->index < convert->options->unbound_end;
 }
 
 /* Begins a value of the list: a message or an item. */

@@ -85,7 +85,7 @@ static bool has_source(const Media *media) {
 /* True if the part is in this dialect's own form, with a proof that it is the provider's. */
 static bool is_own_thinking(const Convert *convert, const Piece *piece) {
   bool own = text_is(piece->type, "thinking") || text_is(piece->type, "redacted_thinking");
-  return own && piece->signature.size > 0 && convert->index < convert->options->unbound_from;
+  return own && piece->signature.size > 0 && !convert_is_unbound(convert);
 }
 
 static bool has_form(const Convert *convert, const Piece *piece) {

@@ -42,12 +42,18 @@ const Piece *convert_held(Convert *convert, uint32_t number) {
 
 /* ---- ids of calls ---- */
 
-static bool is_valid_id(const DialectWriter *writer, Text id) {
-  if (id.size == 0 || id.escaped || id.size > writer->id_max) return false;
-  for (size_t i = 0; i < id.size && !writer->any_character; i++) {
+static size_t id_max(const Convert *convert) {
+  return convert->options->id_max > 0 ? convert->options->id_max : convert->writer->id_max;
+}
+
+static bool is_valid_id(const Convert *convert, Text id) {
+  bool alphanumeric = convert->options->alphanumeric_ids, any = convert->writer->any_character && !alphanumeric;
+  if (id.size == 0 || id.escaped || id.size > id_max(convert)) return false;
+  if (alphanumeric && id.size != id_max(convert)) return false;
+  for (size_t i = 0; i < id.size && !any; i++) {
     char c = id.bytes[i];
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && !(c >= '0' && c <= '9') && c != '_' && c != '-') return false;
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!letter && (alphanumeric || (c != '_' && c != '-'))) return false;
   }
   return true;
 }
@@ -60,13 +66,15 @@ static bool is_used(const Convert *convert, Text id) {
 static Text make_id(const Convert *convert, Text id, uint64_t n, char room[24]) {
   static const HashKey FIXED = {{0, 0}};
   uint64_t hash = hash_text(id, &FIXED) + n * UINT64_C(0x9e3779b97f4a7c15);
-  Text made = {.bytes = room, .size = 21};
+  bool alphanumeric = convert->options->alphanumeric_ids;
+  Text made = {.bytes = alphanumeric ? room + 5 : room, .size = alphanumeric ? 16 : 21};
+  if (made.size > id_max(convert)) made.size = id_max(convert);
   memcpy(room, "call_", 5);
   do {
     unsigned char bytes[8];
     for (uint32_t i = 0; i < 8; i++) bytes[i] = (unsigned char)(hash >> (56 - 8 * i));
     hex_write(room + 5, bytes, sizeof bytes);
-    hash++;
+    hash = hash * UINT64_C(6364136223846793005) + 1;
   } while (is_used(convert, made));
   return made;
 }
@@ -93,7 +101,7 @@ static Text note_id(Convert *convert, const Piece *call) {
   char room[24];
   const DialectWriter *writer = convert->writer;
   uint64_t before = count_id(convert, key_of(call));
-  bool kept = is_valid_id(writer, call->id) && !(writer->unique_ids && before > 0);
+  bool kept = is_valid_id(convert, call->id) && !(writer->unique_ids && before > 0);
   Text id = kept ? call->id : make_id(convert, key_of(call), before, room);
   if (!kept && call->id.size > 0) convert_lose(convert, CHANGE_ID, call->id);
   size_t at = convert->ids.size;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "format/convert.h"
+#include "format/dialect_members.h"
+#include "json/json_fields.h"
 
 typedef struct NativeEdits {
   Convert *convert;
@@ -24,18 +26,23 @@ static void put(NativeEdits *edits, const char *bytes, size_t size) {
 
 /* ---- what has to change ---- */
 
-/* True for members that a request of the dialect may have. */
-static bool is_request_member(Dialect target, Text key) {
-  static const char *const NEVER[] = {"timestamp", "metadata", "attachments"};
-  for (size_t i = 0; i < sizeof NEVER / sizeof *NEVER; i++) {
-    if (text_is(key, NEVER[i])) return false;
+/* True for members that a request of the dialect, or of the server's profile, may have. */
+static bool is_request_member(const ConvertOptions *options, MemberLevel level, Text type, Text key) {
+  if (options->keep_extra || dialect_member(options->target, level, type, key)) return true;
+  for (uint32_t i = 0; i < options->member_count; i++) {
+    if (text_equal(key, options->members[i])) return true;
   }
-  return !text_is(key, "id") || target == DIALECT_RESPONSES;
+  return false;
+}
+
+static Text type_of(Text object) {
+  JsonValue type;
+  return json_find(object, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
 }
 
 static bool is_unbound(const Convert *convert, const Piece *piece) {
   bool bound = piece->kind == PIECE_REASONING && piece->signature.size > 0;
-  return bound && convert->index >= convert->options->unbound_from;
+  return bound && convert_is_unbound(convert);
 }
 
 /* The id of a piece as it is written. Notes calls and results: ask once for each. */
@@ -76,52 +83,80 @@ static bool drops_part(NativeEdits *edits, const JsonValue *part) {
   return false;
 }
 
-/* Writes a list of parts without those that are dropped. Returns the number that is left. */
-static uint32_t put_parts(NativeEdits *edits, const JsonValue *list) {
-  Json json;
-  JsonValue part;
-  uint32_t left = 0;
-  json_open_value(&json, list);
-  json.tolerant = true;
-  json_enter(&json);
-  put(edits, "[", 1);
-  while (json_next_element(&json) && json_value(&json, &part)) {
-    if (drops_part(edits, &part)) continue;
-    if (left++ > 0) put(edits, ",", 1);
-    put_with_ids(edits, part.bytes, part.size);
-  }
-  put(edits, "]", 1);
-  return left;
-}
-
-static bool drops_member(NativeEdits *edits, Text key) {
-  const ConvertOptions *options = edits->convert->options;
-  if (options->keep_extra || is_request_member(options->target, key)) return false;
+static bool drops_member(NativeEdits *edits, MemberLevel level, Text type, Text key) {
+  if (is_request_member(edits->convert->options, level, type, key)) return false;
   convert_lose(edits->convert, LOSS_MEMBER, key);
   edits->changed = true;
   return true;
 }
 
+static void put_key(NativeEdits *edits, Text key, bool first) {
+  put(edits, first ? "\"" : ",\"", first ? 1 : 2);
+  put(edits, key.bytes, key.size);
+  put(edits, "\":", 2);
+}
+
+static void open_object(Json *json, Text object) {
+  json_open(json, object.bytes, object.size);
+  json->tolerant = true;
+  json_enter(json);
+}
+
+static void put_part(NativeEdits *edits, const JsonValue *part) {
+  Json json;
+  Text key, object = text_plain(part->bytes, part->size);
+  JsonValue value;
+  bool first = true;
+  if (part->kind != JSON_OBJECT) {
+    put_with_ids(edits, part->bytes, part->size);
+    return;
+  }
+  Text type = type_of(object);
+  open_object(&json, object);
+  put(edits, "{", 1);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (drops_member(edits, MEMBER_OF_PART, type, key)) continue;
+    put_key(edits, key, first);
+    put_with_ids(edits, value.bytes, value.size);
+    first = false;
+  }
+  put(edits, "}", 1);
+}
+
+/* Writes a list of parts without those that are dropped. Returns the number that is left. */
+static uint32_t put_parts(NativeEdits *edits, const JsonValue *list) {
+  Json json;
+  JsonValue part;
+  uint32_t left = 0;
+  open_object(&json, text_plain(list->bytes, list->size));
+  put(edits, "[", 1);
+  while (json_next_element(&json) && json_value(&json, &part)) {
+    if (drops_part(edits, &part)) continue;
+    if (left++ > 0) put(edits, ",", 1);
+    put_part(edits, &part);
+  }
+  put(edits, "]", 1);
+  return left;
+}
+
+static bool is_part_list(Text key, const JsonValue *value) {
+  return value->kind == JSON_ARRAY && value->size > 2 && (text_is(key, "content") || text_is(key, "parts"));
+}
+
 /* Writes the members of a message. False if no part of its content is left. */
 static bool put_members(NativeEdits *edits, Text raw) {
   Json json;
-  Text key;
+  Text key, type = type_of(raw);
   JsonValue value;
-  bool any = false, empty = false;
-  json_open(&json, raw.bytes, raw.size);
-  json.tolerant = true;
-  json_enter(&json);
+  bool first = true, empty = false;
+  open_object(&json, raw);
   put(edits, "{", 1);
   while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (drops_member(edits, key)) continue;
-    put(edits, ",\"", any ? 2 : 0);
-    put(edits, "\"", any ? 0 : 1);
-    put(edits, key.bytes, key.size);
-    put(edits, "\":", 2);
-    bool parts = value.kind == JSON_ARRAY && (text_is(key, "content") || text_is(key, "parts"));
-    if (parts && value.size > 2) empty = put_parts(edits, &value) == 0;
+    if (drops_member(edits, MEMBER_OF_MESSAGE, type, key)) continue;
+    put_key(edits, key, first);
+    if (is_part_list(key, &value)) empty = put_parts(edits, &value) == 0;
     else put_with_ids(edits, value.bytes, value.size);
-    any = true;
+    first = false;
   }
   put(edits, "}", 1);
   return !empty;
@@ -129,24 +164,27 @@ static bool put_members(NativeEdits *edits, Text raw) {
 
 /* ---- the message ---- */
 
+static bool has_extra(const ConvertOptions *options, MemberLevel level, Text object) {
+  Json json;
+  Text key, type = type_of(object);
+  JsonValue value;
+  open_object(&json, object);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (!is_request_member(options, level, type, key)) return true;
+  }
+  return false;
+}
+
 /* True if a member or part of the message is left out, or may have an id that changes. */
 static bool needs_edits(const Convert *convert, Text raw) {
   const Pieces *pieces = &convert->pieces;
   for (uint32_t i = 0; i < pieces->count; i++) {
     const Piece *piece = &pieces->list[i];
     if (piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT || is_unbound(convert, piece)) return true;
+    bool part = piece->json.size > 0 && piece->json.bytes[0] == '{' && piece->json.bytes != raw.bytes;
+    if (part && !piece->nested && has_extra(convert->options, MEMBER_OF_PART, piece->json)) return true;
   }
-  if (convert->options->keep_extra) return false;
-  Json json;
-  Text key;
-  JsonValue value;
-  json_open(&json, raw.bytes, raw.size);
-  json.tolerant = true;
-  json_enter(&json);
-  while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (!is_request_member(convert->options->target, key)) return true;
-  }
-  return false;
+  return !convert->options->keep_extra && has_extra(convert->options, MEMBER_OF_MESSAGE, raw);
 }
 
 void convert_native(Convert *convert, Text raw) {

@@ -378,6 +378,7 @@ function Conversation:model() end
 ---@class ebb.WriteOptions
 ---@field shape? "body"|"array"|"jsonl"   default: the input's; body where system texts have no place in a list
 ---@field model? string                   in the place of the body's
+---@field profile? string                 of the server: name of one of ebb.profiles; default: the model's
 ---@field keep_extra? boolean             members that requests do not have stay: id, timestamp, metadata and others
 ---@field unbound_from? integer           position of the first message whose signed reasoning cannot be sent any more
 

@@ -7,10 +7,16 @@
 
 local core = require "ebb.support.core"
 local places = require "ebb.support.json_places"
+local profiles = require "ebb.models.profiles"
 local schema = require "ebb.support.schema"
 local settings = require "ebb.request.settings"
+local tables = require "ebb.support.tables"
+local target = require "ebb.models.target"
+local traits = require "ebb.models.traits"
 
 local request = {}
+
+local KEEPS_REASONING = { keep = true, require = true, require_with_calls = true }
 
 ---@type table<ebb.Dialect, table>
 local FORMS = {
@@ -21,6 +27,7 @@ local FORMS = {
 local OPTIONS = {
   to = { type = "choice", choices = require "ebb.models.dialects", required = true },
   shape = { type = "choice", choices = { "body", "array", "jsonl" } }, model = { type = "string" },
+  profile = { type = "string" },
   keep_extra = { type = "boolean" }, unbound_from = { type = "integer", min = 1 },
 }
 
@@ -100,10 +107,15 @@ end
 
 local function convert(chat, dialect, options, system, lines, probe)
   local foreign = request.dialect_of(chat) ~= dialect
+  local model = options.model or chat:model()
+  local goal = target.of { to = dialect, profile = options.profile, model = model }
+  local profile, own = profiles.find(goal.profile), traits.of(model) or {}
   local texts = core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
   return core.convert(chat, texts, {
     to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
-    unbound_from = options.unbound_from, developer = uses_developer(options.model or chat:model()),
+    unbound_from = options.unbound_from, developer = uses_developer(model),
+    late_system = tables.contains(own, "system_role"), bound = tables.contains(own, "bound_thinking"),
+    reasoning_text = KEEPS_REASONING[profile.reasoning] or false, profile = profile,
   })
 end
 
