@@ -361,8 +361,10 @@ end
 ---@param args table
 ---@param before? ebb.Conversation     as it was read
 ---@param dialect? "ebb"
-function options.save(chat, args, before, dialect)
+---@param written? string              in place of what the conversation writes itself
+function options.save(chat, args, before, dialect, written)
   terminal.conclude(args.output, function(path, unchanged)
+    if written then return core.write_file(path, written, unchanged) end
     return chat:save(path, { unchanged = unchanged, dialect = dialect })
   end)
   if not before then return end

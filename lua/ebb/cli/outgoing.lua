@@ -7,7 +7,9 @@
 local difference = require "ebb.conversation.difference"
 local diff = require "ebb.cli.diff"
 local failure = require "ebb.cli.failure"
+local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
+local request = require "ebb.request"
 local profile_file = require "ebb.cli.profile_file"
 local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
@@ -55,6 +57,7 @@ end
 ---@class ebb.cli.Rules         A conversation as it was read
 ---@field target ebb.CheckOptions     by whose rules it is written
 ---@field original ebb.Conversation   a fork
+---@field is_request? boolean         it is written by outgoing.request
 
 --- Notes the conversation before it is edited. Its violations are looked for only if the
 --- output has some.
@@ -91,16 +94,27 @@ function outgoing.prepare(chat, args)
   return copy, { target = goal, original = copy:fork() }, report
 end
 
+--- Violations without those of reasoning that the writer leaves out.
+local function without_bound(list)
+  local rest = {}
+  for _, violation in ipairs(list) do
+    if violation.code ~= "bound_thinking" then rest[#rest + 1] = violation end
+  end
+  return rest
+end
+
 --- What the target refuses. Files keep members that requests lack.
-local function violations_of(chat, goal)
-  return failure.typed(chat.check, chat,
+local function violations_of(chat, rules)
+  local goal = rules.target
+  local list, dialect = failure.typed(chat.check, chat,
     { dialect = goal.dialect, profile = goal.profile, model = goal.model, members = false })
+  return rules.is_request and without_bound(list) or list, dialect
 end
 
 --- The codes of rules for neighbours that the input obeys.
 local function fresh_codes(rules)
   local broken, codes = {}, {}
-  for _, violation in ipairs(violations_of(rules.original, rules.target)) do
+  for _, violation in ipairs(violations_of(rules.original, rules)) do
     broken[violation.code] = true
   end
   for _, code in ipairs(NEIGHBOURS) do
@@ -148,12 +162,14 @@ end
 function outgoing.mend(chat, rules, calls)
   local goal = rules.target
   if chat.saved then return chat, { dialect = goal.dialect, left = {} } end   -- it is not sent
-  local violations, dialect = violations_of(chat, goal)
+  local violations, dialect = violations_of(chat, rules)
   if #violations == 0 then return chat, { dialect = dialect, left = violations } end
-  return chat:repaired {
+  local copy, report = chat:repaired {
     dialect = goal.dialect, profile = goal.profile, model = goal.model, calls = calls,
     codes = not calls and fresh_codes(rules) or nil,
   }
+  if rules.is_request then report.left = without_bound(report.left) end
+  return copy, report
 end
 
 --- Reports what was repaired, and which violations are left.
@@ -162,6 +178,29 @@ end
 function outgoing.tell(report, args)
   outgoing.tell_repaired(report)
   if #report.left > 0 then tell_left(report.left, report.dialect, not args.repair) end
+end
+
+--- Is a conversation written as a request? Other shapes, files that are edited in place, and bodies whose model has
+--- another form, which `ebb convert` writes, are not.
+---@param chat ebb.Conversation
+---@param args table
+---@param rules ebb.cli.Rules
+---@return boolean
+function outgoing.is_request(chat, args, rules)
+  if chat.shape ~= "body" or chat.saved or args.keep_extra or args.in_place then return false end
+  return args.dialect ~= nil or rules.target.dialect == request.dialect_of(chat)
+end
+
+--- The request that a body becomes; nil for what is no request.
+---@param copy ebb.Conversation
+---@param rules ebb.cli.Rules
+---@return string?
+function outgoing.request(copy, rules)
+  if not rules.is_request then return nil end
+  local goal = rules.target
+  local written, lost = copy:write(goal.dialect, { shape = "body", profile = goal.profile })
+  losses.tell(lost)
+  return written
 end
 
 --- Repairs, reports, and writes in the shape of the input.

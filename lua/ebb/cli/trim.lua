@@ -48,6 +48,7 @@ function trim.declare(parser)
   options.group(parser, "What to write", function()
     options.edited(parser)
     outgoing.declare(parser)
+    parser:flag("--keep-extra", "Keep members of a body's messages that requests do not have, as id and timestamp.")
   end)
   model_command.declare(parser)
   options.sandbox(parser)
@@ -225,7 +226,7 @@ end
 
 local function write_result(args, trimmed)
   if not args.dry_run then
-    options.save(trimmed.chat, args)
+    options.save(trimmed.chat, args, nil, nil, outgoing.request(trimmed.chat, trimmed.rules))
   elseif args.json then
     terminal.result(as_json(trimmed, true), args.output)
   end
@@ -255,10 +256,11 @@ function trim.run(args)
   local loaded = options.load(args.file, args)
   options.tell_stand_in(loaded, args)
   local chat, rules, repair = outgoing.prepare(loaded, args)
+  rules.is_request = outgoing.is_request(chat, args, rules)
   local before = args.explain and require("ebb.cli.explain").before(loaded, not args.unguarded) or nil
   local trimmed = trim_to_fit(chat, args, policy, rules, loading)
   terminal.progress(nil)
-  trimmed.repair = repair
+  trimmed.repair, trimmed.rules = repair, rules
 
   tell(args, before, trimmed)
   write(args, trimmed)
