@@ -11,7 +11,7 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output -i --in-place --repair --dialect --profile --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             filter)

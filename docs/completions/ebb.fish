@@ -134,6 +134,7 @@ complete -c ebb -n '__fish_ebb_seen_command trim' -s i -l in-place -d 'Write the
 complete -c ebb -n '__fish_ebb_seen_command trim' -l repair -r -d 'Repair what the provider would refuse; unanswered calls: drop (default) or synthesize'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l dialect -r -d 'The form of the request: openai, responses, anthropic or gemini; default: the model\'s, else that of the messages'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l profile -r -d 'The server\'s rules, by a name that \'ebb profiles\' lists or by its URL'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l keep-extra -d 'Keep members of a body\'s messages that requests do not have, as id and timestamp'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l model-command -r -d 'Shell command that answers requests of policies: JSON in, text or JSON out'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l model-timeout -r -d 'Time limit for an answer in seconds (default 120)'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l deadline -r -d 'Time limit in ms (default: 2000 plus 0.02 per message; 0: unlimited)'

@@ -58,11 +58,41 @@ describe("conversations come back byte for byte", function()
       for _, shaped in ipairs { text, as_jsonl(text), as_body(text) } do
         local input = file("in", shaped)
 
-        local run = ebb("trim --budget 100000000", input)
+        local run = ebb("trim --budget 100000000 --keep-extra", input)
 
         assert.equal(0, run.status, run.err)
         assert.truthy(shaped == run.out, "the bytes differ")
       end
     end)
   end
+end)
+
+describe("a trimmed body is a request", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local THINKING = [[{"model":"claude-opus-5-5","max_tokens":100,"system":"S","messages":[
+{"role":"user","content":"one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"},
+{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":"x"},{"type":"text","text":"b"}]},
+{"role":"user","content":"c","id":"m3"},
+{"role":"assistant","content":[{"type":"thinking","thinking":"d","signature":"y"},{"type":"text","text":"e"}]},
+{"role":"user","content":"f"}]}]]
+
+  it("without members that requests do not have; files that are edited in place keep them", function()
+    local input = file("in", THINKING)
+    local run = ebb("trim --budget 1000", input)
+    assert.is_nil(run.out:find("m3", 1, true))
+    assert.truthy(run.out:find('"signature":"y"', 1, true))
+    assert.truthy(run.err:find("the member .id. is left out"), run.err)
+    assert.equal(0, ebb("trim -i --budget 1000 " .. input).status)
+    assert.equal(THINKING, read(input))
+  end)
+
+  it("without thinking that is bound to what was dropped before it", function()
+    local run = ebb("trim --budget 42", file("in", THINKING))
+    assert.equal(0, run.status, run.err)
+    assert.is_nil(run.out:find("thinking", 1, true))
+    assert.truthy(run.err:find("lost_bound_reasoning", 1, true))
+    assert.is_nil(run.err:find("would refuse", 1, true))
+  end)
 end)
