@@ -416,7 +416,8 @@ local ELSEWHERE = {
   -- What has no input that can be lengthened, or only that of the system.
   ["core.root"] = "folders", ["Root:close"] = "folders", ["Root:read"] = "folders", ["core.sandbox.box_of"] = "fixed",
   ["core.sandbox.enter"] = "fixed", ["core.sandbox.limit"] = "fixed", ["core.sandbox.new"] = "fixed",
-  ["core.rules"] = "fixed", ["core.sandbox.set_hint"] = "fixed", ["core.vocab.home"] = "fixed", ["ebb.limits"] = "fixed",
+  ["core.rules"] = "fixed", ["core.sandbox.set_hint"] = "fixed", ["core.vocab.home"] = "fixed",
+  ["ebb.limits"] = "fixed",
   ["ebb.file_identity"] = "files",
   ["ebb.list_folder"] = "folders", ["ebb.make_folder"] = "folders", ["ebb.read_file"] = "files",
   ["ebb.same_target"] = "files", ["ebb.stage_file"] = "files", ["ebb.write_file"] = "files",

@@ -172,7 +172,8 @@ describe("ids of calls", function()
   it("of more than 40 characters get others in a body of openai, whose bytes stay else", function()
     local long = ("y"):rep(41)
     local chat = ebb.parse(([[{"model": "gpt-4o", "messages": [{"role":"assistant","content":null,"tool_calls":[
-{"id":"%s","type":"function","function":{"name":"f","arguments":"{}"}}]}, {"role":"tool","tool_call_id":"%s","content":"1"}]}]])
+{"id":"%s","type":"function","function":{"name":"f","arguments":"{}"}}]},
+{"role":"tool","tool_call_id":"%s","content":"1"}]}]])
       :format(long, long))
     local body, losses, text = body_of(chat, "openai")
     assert.equal(body.messages[1].tool_calls[1].id, body.messages[2].tool_call_id)

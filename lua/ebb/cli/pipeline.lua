@@ -83,7 +83,8 @@ local function pipeline_of(args)
   failure.typed(ebb.pipeline, { processors = loaded })   -- raises for bad processors
   local pipeline = ebb.pipeline {
     agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
-    model = args.model, to = args.to, encoding = args.encoding, processors = loaded, macros = options.macro_registry(args, loading),
+    model = args.model, to = args.to, encoding = args.encoding, processors = loaded,
+    macros = options.macro_registry(args, loading),
     asset_root = args.asset_root, limits = loading.limits, trusted = loading.trusted or nil,
     on_error = args.on_error, now = args.now, zone = zone(), seed = args.seed,
     role_map = options.of_conversation(args).role_map, max_message = args.max_message, max_file = args.max_file,

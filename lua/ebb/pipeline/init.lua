@@ -296,7 +296,8 @@ local function conclude(run, run_context)
   local result = {
     body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, run_context),
     messages = run_context.messages, logs = run.logs, repair = report, shared_data = run_context.shared_data,
-    dialect = run.target.dialect, losses = losses, skipped = run.skipped, unasked = run.unasked, variables = run.macros:variables(),
+    dialect = run.target.dialect, losses = losses, skipped = run.skipped, unasked = run.unasked,
+    variables = run.macros:variables(),
   }
   setmetatable(result, { __index = composition.measure })
   if result.budget and tokens > result.budget then
