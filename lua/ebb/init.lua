@@ -28,7 +28,6 @@ local ebb = {
   policy_path = script_path.policies,
   filter_path = script_path.filters,
   models = models.known,
-  profiles = require("ebb.models.profiles").known,
   version = core.version,
 }
 
@@ -160,16 +159,16 @@ function ebb.read_window(text, options)
   return require("ebb.windows.markup_read").read(text, options)
 end
 
---- Modules that are fields of `ebb`: loaded by the first use, for some need LPeg.
+--- Modules that are fields of `ebb`: loaded by the first use, for some need LPeg, and an idle chat needs none.
 local MODULES = {
   import = "ebb.import", macros = "ebb.macros", recall = "ebb.conversation.recall", rules = "ebb.rules",
   workflow = "ebb.workflow",
 }
 
 setmetatable(ebb, { __index = function(_, name)
-  if not MODULES[name] then return nil end
-  ebb[name] = require(MODULES[name])
-  return ebb[name]
+  if name == "profiles" then ebb.profiles = require("ebb.models.profiles").known
+  elseif MODULES[name] then ebb[name] = require(MODULES[name]) end
+  return rawget(ebb, name)
 end })
 
 ---- Methods in Lua ----
