@@ -131,33 +131,26 @@ static size_t random_replies(char *out) {
   return at + (size_t)sprintf(out + at, "]");
 }
 
-static bool is_reasoning(const Message *message) {
-  return message_part_count(message) > 0 && message_part(message, 0).kind == PART_REASONING;
+/* True if both are in one fragmentary reply: neighbours in the file, too. */
+static bool belong_together(const Store *store, MessageId one, MessageId next) {
+  const Message *a = store_message(store, one), *b = store_message(store, next);
+  if (message_role(a) != ROLE_ASSISTANT || message_role(b) != ROLE_ASSISTANT) return false;
+  return message_is_fragment(a) || message_is_fragment(b);
 }
 
-/* Each output has its call before it and each call its output behind it; reasoning stands before an item of its reply. */
+/* Of each reply all fragments are visible or none, and of each call and its output both or none. */
 static void assert_whole(const Conversation *chat) {
   const Sequence *list = conversation_list(chat);
-  uint32_t open = 0;
-  for (uint32_t i = 0; i < sequence_count(list); i++) {
-    MessageId id = sequence_at(list, i);
-    const Message *message = conversation_message(chat, id);
-    if (is_reasoning(message)) {
-      assert_true(i + 1 < sequence_count(list));
-      MessageId next = sequence_at(list, i + 1);
-      assert_int_equal(next, id + 1);
-      assert_int_equal(message_role(conversation_message(chat, next)), ROLE_ASSISTANT);
+  const Store *store = conversation_store(chat);
+  uint32_t count = sequence_count(list);
+  for (MessageId id = 1; id <= store_count(store); id++) {
+    bool visible = sequence_index_of(list, id, 0) < count;
+    if (id < store_count(store) && belong_together(store, id, id + 1)) {
+      assert_int_equal(visible, sequence_index_of(list, id + 1, 0) < count);
     }
-    open += message_call_count(message);
-    if (message_result_count(message) == 0) {
-      assert_true(open == 0 || message_role(message) == ROLE_ASSISTANT);
-      continue;
-    }
-    CallLink link = store_answers(conversation_store(chat), id, 0);
-    assert_true(sequence_index_of(list, link.message, 0) < i);
-    open--;
+    if (message_result_count(store_message(store, id)) == 0) continue;
+    assert_int_equal(visible, sequence_index_of(list, store_answers(store, id, 0).message, 0) < count);
   }
-  assert_int_equal(open, 0);
 }
 
 static void trim_randomly(Conversation *chat) {
