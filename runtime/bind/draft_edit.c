@@ -15,6 +15,7 @@
 #include "bind/type.h"
 #include "bind/unit.h"
 #include "bind/view.h"
+#include "format/message_form.h"
 #include "json/json_edit.h"
 #include "sandbox/guard.h"
 
@@ -209,6 +210,21 @@ static uint32_t read_edits(lua_State *L, View *view, MessageId id, MemberEdit ed
   return (uint32_t)count;
 }
 
+/* Turns an edit of the content into one of the member that has it in this message. */
+static void place_content(lua_State *L, const Message *message, MemberEdit *edit) {
+  const char *key = message_content_key(message);
+  if (key == NULL) {
+    bind_raise_argument(L, "argument", "drop it, or edit its own members", "an item of this type has no content");
+  }
+  if (message_form(message) == FORM_PARTS && edit->value.size > 0 && edit->value.bytes[0] == '"') {
+    Buffer *parts = bind_buffer(L);
+    Status status = message_put_parts(message, edit->value, parts);
+    if (status != STATUS_OK) bind_raise_status(L, status, "replace");
+    edit->value = text_plain(parts->bytes, parts->size);
+  }
+  edit->key = text_of(key);
+}
+
 /* Raises nothing: the reader holds memory. */
 static Status read_message(Reader *reader, Text json, Text *raw, MessageShape *shape, const char **expected) {
   Json cursor;
@@ -232,6 +248,9 @@ static int l_replace(lua_State *L) {
   uint32_t slot = bind_view_slot(L, &view, id, 0);
   if (slot == UNIT_NONE) return refuse(L, STATUS_RANGE, "it is not in the draft");
   const Message *message = conversation_message(view.conversation, draft_slot_message(draft, slot));
+  for (uint32_t i = 0; i < count; i++) {
+    if (text_is(edits[i].key, "content")) place_content(L, message, &edits[i]);
+  }
   Status status = json_edit_members(message_raw(message), edits, count, out);
   if (status != STATUS_OK) return bind_raise_status(L, status, "replace");
   bind_hold_draft(L, out->size);
@@ -243,6 +262,7 @@ static int l_replace(lua_State *L) {
   int64_t freed;
   RoleAlias alias = {.spelling = message_role_text(message), .role = message_role(message)};
   reader_init(&reader, bind_memory(L));
+  reader.all_items = true;
   reader.aliases = &alias;   /* a role that was mapped when it was loaded stays mapped */
   reader.alias_count = 1;
   status = read_message(&reader, text_plain(out->bytes, out->size), &raw, &shape, &expected);

@@ -12,6 +12,7 @@
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"
+#include "format/message_form.h"
 #include "sandbox/guard.h"
 
 /* Do both have the message under this seq? Forks share what they began with. */
@@ -149,13 +150,14 @@ static void push_calls(lua_State *L, const Message *message) {
   }
 }
 
-/* The ids of the calls that the message answers. A legacy function result names a function, and no id. */
+/* The ids of the calls that the message answers; the name where a result has no id. A legacy function result
+   names a function, too, and is left out. */
 static void push_answers(lua_State *L, const Message *message) {
   bool legacy = text_equal(message_role_text(message), text_of("function"));
   uint32_t count = legacy ? 0 : message_result_count(message);
   lua_createtable(L, (int)count, 0);
   for (uint32_t i = 0; i < count; i++) {
-    bind_push_text(L, message_text(message, message_result(message, i).id));
+    bind_push_text(L, message_result_key(message, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -383,8 +385,9 @@ static int l_without(lua_State *L) {
     lua_pushnil(L);
     lua_setfield(L, -2, "tool_calls");
   }
-  if (message_content_kind(access.message) == CONTENT_PARTS) {
-    lua_getfield(L, -1, "content");
+  Text content = message_content(access.message);
+  if (message_content_kind(access.message) == CONTENT_PARTS && content.bytes[0] == '[') {
+    lua_getfield(L, -1, message_content_key(access.message));
     drop_parts(L, access.message, kind);
     lua_pop(L, 1);
   }

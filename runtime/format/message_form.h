@@ -14,5 +14,11 @@ Text part_type(const Message *message, Part part);
    from 0, below message_call_count (message_result_count). */
 bool call_is_part(const Message *message, uint32_t call);
 bool result_is_part(const Message *message, uint32_t result);
+/* The member of a message that has its content: "content", "parts", or "output" of an item that is
+   a result; NULL: the item has none. Static. */
+const char *message_content_key(const Message *message);
+/* Adds the JSON of a list of parts that say `string`, a JSON string, to `out`: as the response of
+   each result of the message, if it has results. The message has FORM_PARTS. STATUS_MEMORY. */
+Status message_put_parts(const Message *message, Text string, Buffer *out);
 
 #endif

@@ -97,7 +97,7 @@ static bool read_role(MessageProgress *progress) {
   shape->role_text = contents_span(&progress->context, &value);
   Role usual;
   bool same = mapped && role_parse(json_text(&value), &usual) && usual == shape->role;
-  if (mapped && !same) shape->fields[FIELD_SPELLING] = shape->role_text;
+  if ((mapped && !same) || progress->model != NULL) shape->fields[FIELD_SPELLING] = shape->role_text;
   return true;
 }
 

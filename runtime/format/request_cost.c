@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "json/json_fields.h"
 
 /* Tokens of the recipe (request_cost.h). */
 enum { PER_PROPERTIES = 3, PER_PROPERTY = 3, PER_ENUM = -3, PER_ENUM_ITEM = 3, PER_END = 12 };
@@ -144,7 +145,7 @@ static void add_parameters(Recipe *recipe, const JsonValue *parameters) {
 /* ---- tools ---- */
 
 typedef struct Function {
-  JsonValue name, description, parameters, inner;
+  JsonValue name, description, parameters, inner, list;
 } Function;
 
 static void read_function(const JsonValue *tool, Function *function) {
@@ -157,7 +158,9 @@ static void read_function(const JsonValue *tool, Function *function) {
     if (!json_value(&json, &value)) return;
     if (text_is(key, "name")) function->name = value;
     else if (text_is(key, "description")) function->description = value;
-    else if (text_is(key, "parameters") || text_is(key, "input_schema")) function->parameters = value;
+    else if (text_is(key, "parameters") || text_is(key, "input_schema") || text_is(key, "parametersJsonSchema"))
+      function->parameters = value;
+    else if (text_is(key, "functionDeclarations") || text_is(key, "function_declarations")) function->list = value;
     else if (text_is(key, "function")) function->inner = value;
   }
 }
@@ -182,29 +185,88 @@ static void add_tool(Recipe *recipe, const JsonValue *tool) {
   add_parameters(recipe, &function.parameters);
 }
 
-static void add_tools(Recipe *recipe, const JsonValue *tools) {
+/* Adds the tools of a list, or of the lists that some of them hold; true if there were any. */
+static bool add_tool_list(Recipe *recipe, const JsonValue *tools, bool nested) {
   Json json;
   bool any = false;
   json_open_value(&json, tools);
-  if (!json_enter(&json)) return;
+  if (!json_enter(&json)) return false;
   while (json_next_element(&json)) {
     JsonValue tool;
-    if (!json_value(&json, &tool)) return;
-    any = true;
-    add_tool(recipe, &tool);
+    Function function = {0};
+    if (!json_value(&json, &tool)) return any;
+    read_function(&tool, &function);
+    bool list = !nested && function.list.bytes != NULL && function.list.kind == JSON_ARRAY;
+    any |= list ? add_tool_list(recipe, &function.list, true) : true;
+    if (!list) add_tool(recipe, &tool);
   }
-  if (any) add_constant(recipe, PER_END);
+  return any;
+}
+
+static void add_tools(Recipe *recipe, const JsonValue *tools) {
+  if (add_tool_list(recipe, tools, false)) add_constant(recipe, PER_END);
+}
+
+/* ---- texts, and schemas of answers ---- */
+
+/* Adds the texts of {"parts": [{"text": ..}]}, or of a part or a list of them; JSON text where there are none. */
+static void add_system(Recipe *recipe, const JsonValue *value, unsigned depth) {
+  Json json;
+  JsonValue inner;
+  Text raw = text_plain(value->bytes, value->size);
+  recipe->tally.guessed = true;
+  if (value->kind == JSON_STRING) {
+    tally_text(&recipe->tally, json_text(value));
+  } else if (value->kind == JSON_ARRAY && depth < DEPTH_MAX) {
+    json_open_value(&json, value);
+    if (!json_enter(&json)) return;
+    while (json_next_element(&json) && json_value(&json, &inner)) add_system(recipe, &inner, depth + 1);
+  } else if (value->kind != JSON_OBJECT || depth >= DEPTH_MAX) {
+    add_value(recipe, value);
+  } else if (json_find(raw, "parts", JSON_ARRAY, &inner) || json_find(raw, "parts", JSON_OBJECT, &inner) ||
+             json_find(raw, "text", JSON_STRING, &inner)) {
+    add_system(recipe, &inner, depth + 1);
+  } else {
+    add_value(recipe, value);
+  }
+}
+
+/* Adds the first of these members that an object has; the other members are settings, which cost nothing. */
+static void add_schema_of(Recipe *recipe, const JsonValue *object, const char *const names[], size_t count) {
+  JsonValue schema;
+  Text raw = text_plain(object->bytes, object->size);
+  for (size_t i = 0; object->kind == JSON_OBJECT && i < count; i++) {
+    if (!json_find(raw, names[i], JSON_OBJECT, &schema)) continue;
+    add_value(recipe, &schema);
+    return;
+  }
 }
 
 /* ---- members of a body ---- */
 
 bool request_member_of(Text key, RequestMember *member) {
-  static const char *const names[REQUEST_MEMBERS] = {"tools", "functions", "system", "instructions", "response_format"};
+  static const char *const names[REQUEST_MEMBERS] = {
+    "tools", "functions", "system", "instructions", "response_format", "systemInstruction", "system_instruction",
+    "text", "generationConfig"};
   *member = (RequestMember)NAMES_FIND(names, key);
   return *member < REQUEST_MEMBERS;
 }
 
 static void add_member(Recipe *recipe, RequestMember member, const JsonValue *value) {
+  static const char *const schema[] = {"schema"};
+  static const char *const schemas[] = {"responseSchema", "responseJsonSchema", "response_schema"};
+  JsonValue format;
+  switch (member) {
+  case REQUEST_SYSTEM_INSTRUCTION:
+  case REQUEST_SYSTEM_INSTRUCTION_SNAKE: add_system(recipe, value, 0); return;
+  case REQUEST_TEXT:
+    if (json_find(text_plain(value->bytes, value->size), "format", JSON_OBJECT, &format)) {
+      add_schema_of(recipe, &format, schema, COUNT_OF(schema));
+    }
+    return;
+  case REQUEST_GENERATION: add_schema_of(recipe, value, schemas, COUNT_OF(schemas)); return;
+  default: break;
+  }
   bool functions = member == REQUEST_TOOLS || member == REQUEST_FUNCTIONS;
   if (functions && value->kind == JSON_ARRAY) add_tools(recipe, value);
   else if (value->kind == JSON_STRING) tally_text(&recipe->tally, json_text(value));

@@ -1,6 +1,7 @@
 /*
 ** Request cost: the tokens of those members of a request body that are not messages:
-** tools, functions, system, instructions, response_format.
+** tools, functions, system texts, and the schema of the answer, by the names that they have
+** in any dialect.
 **
 ** Tool schemas are counted as OpenAI's cookbook does ("How to count tokens with tiktoken",
 ** part 7, on functions). Tokens of a list of functions:
@@ -12,10 +13,11 @@
 **     the end of the list     12
 **
 ** What that recipe leaves open (nested objects, arrays, other keywords) counts as its
-** text and makes the cost a guess. A missing description counts as empty. Tools of
-** Anthropic's form (name, description, input_schema) are counted by the same recipe. A
-** member of an unexpected JSON type counts as its JSON text, a guess, too; null counts
-** nothing.
+** text and makes the cost a guess. A missing description counts as empty. Tools of other
+** forms (with input_schema; lists of function_declarations) are counted by the same
+** recipe. System texts in parts count as these texts; how a provider frames them is not
+** published, so they are a guess. A member of an unexpected JSON type counts as its JSON
+** text, a guess, too; null counts nothing.
 */
 #ifndef EBB_FORMAT_REQUEST_COST_H
 #define EBB_FORMAT_REQUEST_COST_H
@@ -25,6 +27,7 @@
 
 typedef enum RequestMember {
   REQUEST_TOOLS, REQUEST_FUNCTIONS, REQUEST_SYSTEM, REQUEST_INSTRUCTIONS, REQUEST_RESPONSE_FORMAT,
+  REQUEST_SYSTEM_INSTRUCTION, REQUEST_SYSTEM_INSTRUCTION_SNAKE, REQUEST_TEXT, REQUEST_GENERATION,
   REQUEST_MEMBERS      /* their number */
 } RequestMember;
 

@@ -173,6 +173,34 @@ static void tools_cost_by_the_published_recipe(void **state) {
   }
 }
 
+/* Bodies of other dialects beside one that costs the same. */
+static void members_of_all_dialects_cost_what_they_say(void **state) {
+  (void)state;
+  static const char *const pairs[][2] = {
+    {"{'contents':[],'tools':[{'functionDeclarations':[{'name':'abcd','description':'123'},{'name':'e'}]}]}",
+     "{'messages':[],'tools':[{'name':'abcd','description':'123'},{'name':'e'}]}"},
+    {"{'contents':[],'tools':[{'function_declarations':[{'name':'a','parametersJsonSchema':{'properties':"
+     "{'b':{'type':'string'}}}}]}]}",
+     "{'messages':[],'tools':[{'name':'a','input_schema':{'properties':{'b':{'type':'string'}}}}]}"},
+    {"{'contents':[],'systemInstruction':{'parts':[{'text':'be brief'}]}}", "{'messages':[],'system':'be brief'}"},
+    {"{'contents':[],'system_instruction':{'parts':{'text':'be brief'}}}", "{'messages':[],'system':'be brief'}"},
+    {"{'input':[],'instructions':'be brief'}", "{'messages':[],'system':'be brief'}"},
+    {"{'input':[],'text':{'format':{'type':'text'},'verbosity':'low'}}", "{'messages':[]}"},
+    {"{'input':[],'text':{'format':{'type':'json_schema','schema':{'a':1}}}}", "{'messages':[],'response_format':{'a':1}}"},
+    {"{'contents':[],'generationConfig':{'temperature':1}}", "{'messages':[]}"},
+    {"{'contents':[],'generationConfig':{'responseSchema':{'a':1}}}", "{'messages':[],'response_format':{'a':1}}"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    Request one, other;
+    assert_int_equal(read_request(&one, pairs[i][0], counter_of(ESTIMATE_BYTES4), 0), STATUS_OK);
+    assert_int_equal(read_request(&other, pairs[i][1], counter_of(ESTIMATE_BYTES4), 0), STATUS_OK);
+    uint64_t cost = conversation_overhead(one.chat), expected = conversation_overhead(other.chat);
+    if (cost != expected) fail_msg("%s: %u, not %u", pairs[i][0], (unsigned)cost, (unsigned)expected);
+    end_request(&one);
+    end_request(&other);
+  }
+}
+
 /* ---- other counters ---- */
 
 static const char BODY[] =
@@ -582,6 +610,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(requests_cost_what_their_parts_do),
     cmocka_unit_test(tools_cost_by_the_published_recipe),
+    cmocka_unit_test(members_of_all_dialects_cost_what_they_say),
     cmocka_unit_test(a_recounted_chat_is_as_if_it_had_been_read_so),
     cmocka_unit_test(counters_change_amid_edits),
     cmocka_unit_test(weights_are_taken_back_with_their_messages),

@@ -202,14 +202,14 @@ static const struct Accepted {
 
   /* parts without types */
   {"{'role':'user','parts':[{'text':'a'},{'text':'b\\n'}]}", "user parts text(a) text(~b\\n)"},
-  {"{'parts':[{'text':'a'}],'role':'model'}", "assistant parts text(a)"},
+  {"{'parts':[{'text':'a'}],'role':'model'}", "assistant parts spelling=model text(a)"},
   {"{'parts':{'text':'a'}}", "user parts text(a)"},
-  {"{'role':'mod\\u0065l','parts':[]}", "assistant parts"},
+  {"{'role':'mod\\u0065l','parts':[]}", "assistant parts spelling=~mod\\u0065l"},
   {"{'role':'model','parts':[{'text':'hm','thought':true},{'text':'','thoughtSignature':'s'},{'thoughtSignature':'s'},"
-   "{'text':'x','thought':false}]}", "assistant parts reasoning(hm) text() other(-) text(x)"},
+   "{'text':'x','thought':false}]}", "assistant parts spelling=model reasoning(hm) text() other(-) text(x)"},
   {"{'role':'model','parts':[{'functionCall':{'name':'f','args':{'a':1}},'thoughtSignature':'s'},"
    "{'function_call':{'id':'c','name':'g'}},{'functionCall':{'args':null,'name':'h','id':null}}]}",
-   "assistant parts call(- f {'a':1}) call(c g -) call(- h -) tool_use(-) tool_use(-) tool_use(-)"},
+   "assistant parts spelling=model call(- f {'a':1}) call(c g -) call(- h -) tool_use(-) tool_use(-) tool_use(-)"},
   {"{'role':'user','parts':[{'functionResponse':{'name':'f','response':{'output':'42'}}},"
    "{'function_response':{'name':'g','id':'c','response':{'error':'no'}}},"
    "{'functionResponse':{'name':'h','response':{'output':{'n':1}}}},{'functionResponse':{'name':'i'}}]}",
@@ -223,9 +223,9 @@ static const struct Accepted {
    "user parts image(QQ==) audio(Qg==) file(u) file(v)"},
   {"{'role':'model','parts':[{'executableCode':{'language':'PYTHON','code':'1+1'}},{'codeExecutionResult':{'outcome':'OK',"
    "'output':'2'}},{'toolCall':{'id':'t'}},{'toolResponse':{}},{'later':{}}]}",
-   "assistant parts other(1+1) other(2) other(-) other(-) other?(-)"},
+   "assistant parts spelling=model other(1+1) other(2) other(-) other(-) other?(-)"},
   {"{'role':'user','parts':[{'functionCall':{'name':'f'}}]}", "user parts tool_use(-)"},
-  {"{'role':'model','parts':[{'functionResponse':{'name':'f'}}]}", "assistant parts tool_result(-)"},
+  {"{'role':'model','parts':[{'functionResponse':{'name':'f'}}]}", "assistant parts spelling=model tool_result(-)"},
   {"{'role':'user','parts':[{'text':7},{'text':null,'inlineData':null}]}", "user parts text(-) other?(-)"},
   /* content and calls make parts an unknown member */
   {"{'role':'user','parts':[{'type':'text','text':'a'}],'content':'x'}", "user 'x'"},

@@ -6,6 +6,12 @@
 --     {type = "tool_use", id = "c1", name = "read", input = {}}
 --     {type = "tool_use", tool_use = {id = "c1", name = "read", input = {}}}
 --
+-- Parts may lack a type; then they are the `parts` of a message, and one member says what they
+-- are:
+--
+--     {functionCall = {id = "c1", name = "read", args = {}}}
+--     {functionResponse = {id = "c1", name = "read", response = {output = "text"}}}
+--
 -- The policies that prune and clear share what knows these forms.
 
 local core = require "ebb.support.core"
@@ -22,21 +28,88 @@ function parts.body(part)
   return type(nested) == "table" and nested or part
 end
 
----@return string? id      of the call that a part makes
+--- The call, or the response, in a part without a type; nil for other parts.
+local function untyped_call(part) return part.functionCall or part.function_call end
+local function untyped_response(part) return part.functionResponse or part.function_response end
+
+---@return string? id      of the call that a part makes; its name if it has none
 function parts.call_id(part)
-  return type(part) == "table" and part.type == "tool_use" and parts.body(part).id or nil
+  if type(part) ~= "table" then return nil end
+  local call = untyped_call(part)
+  if call then return call.id or call.name end
+  return part.type == "tool_use" and parts.body(part).id or nil
 end
 
----@return string? id      of the call that a part answers
+---@return string? id      of the call that a part answers; its name if it has none
 function parts.result_id(part)
-  return type(part) == "table" and part.type == "tool_result" and parts.body(part).tool_use_id or nil
+  if type(part) ~= "table" then return nil end
+  local response = untyped_response(part)
+  if response then return response.id or response.name end
+  return part.type == "tool_result" and parts.body(part).tool_use_id or nil
 end
 
---- The list in `content`, or an empty one.
+--- What a result says: a text or a list of parts, and true if it is an error.
+---@param part table       for which parts.result_id gives an id
+---@return string|table|nil, boolean
+function parts.result(part)
+  local response = untyped_response(part)
+  if not response then
+    local body = parts.body(part)
+    return body.content, body.is_error == true
+  end
+  local said = response.response
+  if type(said) ~= "table" then return said, false end
+  if type(said.output) == "string" then return said.output, false end
+  if type(said.error) == "string" then return said.error, true end
+  return core.json.encode(said), said.error ~= nil
+end
+
+--- Sets what a result says.
+---@param part table
+---@param text string
+function parts.set_result(part, text)
+  local response = untyped_response(part)
+  if not response then
+    parts.body(part).content = text
+  elseif type(response.response) == "table" and type(response.response.error) == "string" then
+    response.response.error = text
+  else
+    response.response = { output = text }
+  end
+end
+
+--- The member of a message that has its content.
+local function member_of(message)
+  if message.content == nil and message.parts ~= nil then return "parts" end
+  return message.role == nil and message.type ~= nil and message.output ~= nil and "output" or "content"
+end
+
+--- The list in the message's content, or an empty one.
 ---@param message table    as from message:totable()
 ---@return table[]
 function parts.list(message)
-  return type(message.content) == "table" and message.content or {}
+  local content = message[member_of(message)]
+  return type(content) == "table" and content or {}
+end
+
+--- Sets the content of a message, as draft:replace does with `content`.
+---@param message table    as from message:totable()
+---@param content string|table[]
+function parts.set_content(message, content)
+  local member = member_of(message)
+  if member ~= "parts" or type(content) ~= "string" then
+    message[member] = content
+    return
+  end
+  local list = {}
+  for _, part in ipairs(parts.list(message)) do
+    local response = untyped_response(part)
+    if response then
+      list[#list + 1] = { functionResponse = { id = response.id, name = response.name,
+        response = { output = content } } }
+    end
+  end
+  message.parts = array(#list > 0 and list or { { text = content } })
 end
 
 --- The ids of the calls that a message makes.
@@ -96,10 +169,10 @@ end
 ---@param placeholder string
 ---@return string|table[] content
 function parts.cleared(message, ids, placeholder)
-  if message.tool_call_id then return placeholder end
+  if message.tool_call_id or message.call_id then return placeholder end
   local content = {}
   for i, part in ipairs(parts.list(message)) do
-    if ids[parts.result_id(part)] then parts.body(part).content = placeholder end
+    if ids[parts.result_id(part)] then parts.set_result(part, placeholder) end
     content[i] = part
   end
   return array(content)
@@ -117,7 +190,11 @@ function parts.without_inputs(message, ids)
     end
   end
   for _, part in ipairs(parts.list(message)) do
-    if ids[parts.call_id(part)] then parts.body(part).input, fields.content = {}, message.content end
+    if ids[parts.call_id(part)] then
+      local call = untyped_call(part)
+      if call then call.args = {} else parts.body(part).input = {} end
+      fields.content = array(parts.list(message))
+    end
   end
   return fields
 end

@@ -66,7 +66,7 @@ function results.call_of(result)
     calls.read = true
     for _, message in ipairs(result.message.unit.messages) do
       for _, call in ipairs(message.calls) do
-        calls[call.id or false] = call
+        calls[call.id or call.name or false] = call
       end
     end
   end
@@ -87,7 +87,8 @@ end
 local function rewrite_list(draft, list, result, rewrite)
   local changed = false
   for _, part in ipairs(list) do
-    if part.type == "text" and type(part.text) == "string" then
+    local is_text = part.type == "text" or part.type == "input_text" or part.type == nil
+    if is_text and type(part.text) == "string" then
       local new = smaller(draft, part.text, result, rewrite)
       part.text, changed = new or part.text, changed or new ~= nil
     end
@@ -98,22 +99,24 @@ end
 --- Rewrites the results among the parts of a message; nil if nothing changed.
 local function rewrite_parts(draft, message, choice, rewrite)
   local whole, changed, calls = message:totable(), false, {}
-  local is_result = whole.tool_call_id ~= nil or whole.role == "function" or choice.users
+  local is_result = whole.tool_call_id ~= nil or whole.role == "function" or whole.role == nil or choice.users
   local list, newest = parts.list(whole), choice.from == "newest"
   for i = 1, #list do
     local part = list[newest and #list + 1 - i or i]
-    local id, body = parts.result_id(part), parts.body(part)
-    local result = { id = id, message = message, error = id ~= nil and body.is_error == true, calls = id and calls }
-    if id and type(body.content) == "string" then
-      local new = smaller(draft, body.content, result, rewrite)
-      body.content, changed = new or body.content, changed or new ~= nil
-    elseif id and type(body.content) == "table" then
-      changed = rewrite_list(draft, body.content, result, rewrite) or changed
+    local id, said, failed = parts.result_id(part), nil, false
+    if id then said, failed = parts.result(part) end
+    local result = { id = id, message = message, error = failed, calls = id and calls }
+    if type(said) == "string" then
+      local new = smaller(draft, said, result, rewrite)
+      if new then parts.set_result(part, new) end
+      changed = changed or new ~= nil
+    elseif type(said) == "table" then
+      changed = rewrite_list(draft, said, result, rewrite) or changed
     elseif is_result then
       changed = rewrite_list(draft, { part }, result, rewrite) or changed
     end
   end
-  return changed and array(whole.content) or nil
+  return changed and array(list) or nil
 end
 
 --- The messages that have the results of a choice.

@@ -39,7 +39,8 @@
 ---@field parts table[]        {kind, text?, value} per part; a string content is one text part
 ---@field calls ebb.Call[]
 ---@field call? ebb.Call       the call that it answers
----@field answers string[]     ids of the calls that it answers; a legacy function result has none
+---@field answers string[]     ids of the calls that it answers, or names of calls without id; a legacy function
+---result has none
 ---@field tokens integer
 ---@field age ebb.Age
 ---@field marks string[]

@@ -15,6 +15,9 @@ local envelope = {}
 
 local json = core.json
 
+--- The members of bodies that have the messages, by dialect; in an emptied body it is an empty list.
+local MEMBERS = { "messages", "input", "contents" }
+
 ---@class ebb.Envelope
 ---@field before string        up to and with the [
 ---@field after string         from the ] on
@@ -56,9 +59,12 @@ function envelope.build(chat, fields)
     written[key] = json.encode(value)
   end
   text = set(text, written)
-  for _, member in ipairs(places.members(text)) do
-    if member.key == "messages" then
-      return { before = text:sub(1, member.first), after = text:sub(member.past - 1) }
+  local members = places.members(text)
+  for _, key in ipairs(MEMBERS) do
+    for _, member in ipairs(members) do
+      if member.key == key and text:sub(member.first, member.past - 1):find "^%[%s*%]$" then
+        return { before = text:sub(1, member.first), after = text:sub(member.past - 1) }
+      end
     end
   end
   error "a body without messages"

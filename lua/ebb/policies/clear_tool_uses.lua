@@ -117,7 +117,7 @@ local function freed_tokens(draft, kept, placeholder)
   local freed = 0
   for message, content in each_cleared(draft, kept, placeholder) do
     local whole = message:totable()
-    whole.content = content
+    parts.set_content(whole, content)
     freed = freed + message.tokens - draft:cost(whole)
   end
   return freed

@@ -63,7 +63,7 @@ local function shrink_message(draft, message, allowed, with_handle)
     return parts.cleared(message:totable(), ids, text)
   end
   local text = note.fitting(entries.ranked(set.list), note.RESULT_HEADING, function(text)
-    whole.content = content_of(text)
+    parts.set_content(whole, content_of(text))
     return draft:cost(whole) <= allowed
   end, with_handle and recall.handle(message.tokens, message.seq) or nil)
   return text ~= nil and draft:replace(message, { content = content_of(text) }, "digest of a result") ~= nil
