@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "format/dialect.h"
+#include "format/reader_parts.h"
 
 /* How sure a member makes it that an object is a body: other data may have an "input", too. */
 typedef enum Sureness { SURE_NOT, SURE_UNLESS_TYPED, SURE } Sureness;
@@ -14,6 +15,13 @@ static Sureness sureness_of(Text key, JsonKind kind) {
   bool fits = kind == JSON_ARRAY || (kind == JSON_STRING && (traits & TRAIT_STRING)) ||
               (kind == JSON_OBJECT && (traits & TRAIT_OBJECT));
   return fits ? SURE_UNLESS_TYPED : SURE_NOT;
+}
+
+/* True if a member with this key and value makes an object a message. */
+static bool is_of_message(Text key, const JsonValue *value) {
+  bool has_role;
+  if (text_is(key, "parts")) return value->kind == JSON_ARRAY || value->kind == JSON_OBJECT;
+  return text_is(key, "type") && value->kind == JSON_STRING && reader_is_item(json_text(value), &has_role);
 }
 
 static FileFormat detect_object(Json *json, Text *evidence) {
@@ -35,6 +43,10 @@ static FileFormat detect_object(Json *json, Text *evidence) {
       *evidence = key;
     }
     if (!json_value(json, &value)) break;
+    if (is_of_message(key, &value)) {
+      *evidence = key;
+      return FORMAT_LINES;
+    }
   }
   if (most == SURE || (most == SURE_UNLESS_TYPED && !typed)) return FORMAT_BODY;
   *evidence = (Text){0};

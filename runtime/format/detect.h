@@ -8,9 +8,9 @@
 
 typedef enum FileFormat { FORMAT_LINES, FORMAT_ARRAY, FORMAT_BODY } FileFormat;
 
-/* Detects the format of the file from the cursor on. An object with a role is a
-   message, whatever precedes the role, so its file is FORMAT_LINES; a truncated body
-   is a body. *evidence: the key that decided, of a body the member that has the messages
+/* Detects the format of the file from the cursor on. An object with a role, with parts or with
+   the type of an item is a message, whatever precedes that, so its file is FORMAT_LINES; a
+   truncated body is a body. *evidence: the key that decided, of a body the member that has the messages
    (format/dialect.h); its bytes are NULL if no key did. */
 FileFormat detect_format(Json json, Text *evidence);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "format/dialect.h"
 #include "os/entropy.h"
 
 /* ---- what stands around the messages: written ---- */
@@ -19,7 +20,11 @@ static Status add_texts(const Document *document, Buffer *out) {
     if (status == STATUS_OK) status = buffer_add_string(out, "\":\"");
     if (status == STATUS_OK) status = text_escape(texts[i], out);
   }
-  return status == STATUS_OK ? buffer_add_string(out, "\"}") : status;
+  if (status == STATUS_OK) status = buffer_add_string(out, "\"");
+  if (status == STATUS_OK && document->single != SINGLE_NONE) {
+    status = buffer_add_string(out, document->single == SINGLE_STRING ? ",\"single\":\"string\"" : ",\"single\":\"object\"");
+  }
+  return status == STATUS_OK ? buffer_add_string(out, "}") : status;
 }
 
 /* The members of the caller's options, without the bracket before them. */
@@ -88,6 +93,7 @@ typedef struct Restoring {
   Memory memory;
   Buffer texts;              /* one behind the other */
   size_t sizes[TEXTS];
+  DocumentSingle single;
   Conversation *scratch;     /* reads the texts around no message */
   Document document;
   DocumentWarnings warnings;
@@ -108,7 +114,14 @@ static Status read_texts(Restoring *restoring, Text options) {
     if (text_decode(json_text(&value), &restoring->texts) != STATUS_OK) return STATUS_MEMORY;
     restoring->sizes[i] = restoring->texts.size - before;
   }
-  return json_next_member(&json, &key) || json.status != STATUS_OK ? STATUS_SHAPE : STATUS_OK;
+  if (json_next_member(&json, &key)) {
+    bool good = text_equal(key, text_of("single")) && json_value(&json, &value) && value.kind == JSON_STRING;
+    bool string = good && text_is(json_text(&value), "string");
+    if (!string && (!good || !text_is(json_text(&value), "object"))) return STATUS_SHAPE;
+    restoring->single = string ? SINGLE_STRING : SINGLE_OBJECT;
+    if (json_next_member(&json, &key)) return STATUS_SHAPE;
+  }
+  return json.status == STATUS_OK ? STATUS_OK : STATUS_SHAPE;
 }
 
 static bool is_blank(const char *bytes, size_t size) {
@@ -146,6 +159,16 @@ static Status load_texts(Restoring *restoring) {
   return status == STATUS_OK || status == STATUS_MEMORY ? status : STATUS_SHAPE;
 }
 
+/* True if the texts are those around a message without a list, with the brackets of one. */
+static bool may_be_single(const Restoring *restoring) {
+  const Document *document = &restoring->document;
+  size_t before = restoring->sizes[BEFORE];
+  unsigned trait = restoring->single == SINGLE_STRING ? TRAIT_STRING : TRAIT_OBJECT;
+  const char *bytes = document->block.bytes;
+  return document->shape == DOCUMENT_BODY && (dialects_traits(document->dialects) & trait) && before > 0 &&
+         bytes[before - 1] == '[' && restoring->sizes[AFTER] > 0 && bytes[before] == ']';
+}
+
 /* Messages go where the first text ends: only blanks stand between there and where the list begins. */
 static Status split_texts(Restoring *restoring) {
   Document *document = &restoring->document;
@@ -153,7 +176,8 @@ static Status split_texts(Restoring *restoring) {
   const char *bytes = document->block.bytes, *gap = restoring->texts.bytes + before;
   bool good = document->count == 0 && begin <= before && is_blank(bytes + begin, before - begin) &&
               is_gap(document->shape, gap, restoring->sizes[GAP]);
-  if (!good) return STATUS_SHAPE;
+  if (!good || (restoring->single != SINGLE_NONE && !may_be_single(restoring))) return STATUS_SHAPE;
+  document->single = restoring->single;
   document->before = text_plain(bytes, before);
   document->after = text_plain(bytes + before, restoring->sizes[AFTER]);
   document->gap = text_plain(gap, restoring->sizes[GAP]);

@@ -50,6 +50,8 @@ static const struct Shape {
    DOCUMENT_ARRAY, 2},
   {"items by line", "{'type':'custom_tool_call','call_id':'c','name':'f','input':'x'}\n{'input':'x','type':'compaction'}",
    DOCUMENT_JSONL, 2},
+  {"input and messages in items and messages", "{'messages':[],'type':'reasoning'}\n{'contents':[],'parts':[]}",
+   DOCUMENT_JSONL, 2},
   {"messages with parts by line", "{'role':'user','parts':[{'text':'a'}]}\n{'parts':[],'role':'model'}\n", DOCUMENT_JSONL, 2},
 };
 

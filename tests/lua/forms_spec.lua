@@ -123,3 +123,26 @@ describe("every policy", function()
     end)
   end
 end)
+
+describe("a body with one message and no list", function()
+  for name, text in pairs {
+    text = '{"model":"m","input":"a\\u0041 text","instructions":"brief"}\n',
+    object = '{"contents" : {"parts":{"text":"a"}} , "tools":[]}',
+  } do
+    it("is written back as it came, and as a list when there are more: " .. name, function()
+      local chat = assert(ebb.parse(text))
+      assert.equal(1, #chat)
+      assert.equal("user", chat[1].role)
+      assert.equal(text, chat:json())
+      local saved = assert(ebb.parse(chat:json { dialect = "ebb" }))
+      assert.equal(text, saved:json())
+      chat:append(chat[1]:totable())
+      local again = assert(ebb.parse(chat:json()))
+      assert.equal(2, #again)
+      chat:truncate { keep_first = 1 }
+      assert.equal(text, chat:json())
+      chat:truncate { keep_first = 0 }
+      assert.equal(0, #assert(ebb.parse(chat:json())))
+    end)
+  end
+end)
