@@ -22,7 +22,8 @@ static Status add_texts(const Document *document, Buffer *out) {
   }
   if (status == STATUS_OK) status = buffer_add_string(out, "\"");
   if (status == STATUS_OK && document->single != SINGLE_NONE) {
-    status = buffer_add_string(out, document->single == SINGLE_STRING ? ",\"single\":\"string\"" : ",\"single\":\"object\"");
+    bool string = document->single == SINGLE_STRING;
+    status = buffer_add_string(out, string ? ",\"single\":\"string\"" : ",\"single\":\"object\"");
   }
   return status == STATUS_OK ? buffer_add_string(out, "}") : status;
 }

@@ -92,8 +92,9 @@ static void answers_and_units_are_those_of_the_form(void **state) {
     must_load(&loaded, rows[i].shows, quoted(text), strlen(text));
     say_answers(&loaded, answers);
     say_units(&loaded, units);
-    if (strcmp(answers, rows[i].answers) != 0) fail_msg("%s: answers %s, not %s", rows[i].shows, answers, rows[i].answers);
-    if (strcmp(units, rows[i].units) != 0) fail_msg("%s: units %s, not %s", rows[i].shows, units, rows[i].units);
+    const char *shows = rows[i].shows;
+    if (strcmp(answers, rows[i].answers) != 0) fail_msg("%s: answers %s, not %s", shows, answers, rows[i].answers);
+    if (strcmp(units, rows[i].units) != 0) fail_msg("%s: units %s, not %s", shows, units, rows[i].units);
     store_check(conversation_store(loaded.conversation));
     unload(&loaded);
   }

@@ -20,13 +20,13 @@ A conversation is read from one of three shapes:
 
   array    [{"role": "user", "content": "Hi"}, ...]
   JSONL    a message per line
-  body     {"model": "gpt-4o", "messages": [...], "tools": [...]}; also with `input` (a list of items,
-           or a text) or `contents`
+  body     {"model": "gpt-4o", "messages": [...], "tools": [...]}
+           or with `input` (items, or a text) or `contents` in their place
 
 Messages may have the form of OpenAI's APIs (Chat Completions, Responses), of Anthropic's or of
-Gemini's. Output has the shape of the input; messages that were not edited keep their bytes. `-`, or no file, is standard input. Roles are system, developer,
-user, assistant, tool and function; --role-map maps others. --lenient skips invalid messages and repairs
-text and keys, with warnings and exit status 3.
+Gemini's. Output has the shape of the input; messages that were not edited keep their bytes. `-`, or no
+file, is standard input. Roles are system, developer, user, assistant, tool and function; --role-map maps
+others. --lenient skips invalid messages and repairs text and keys, with warnings and exit status 3.
 
 Sessions of coding agents (Claude Code, Codex, Gemini CLI, pi, opencode, Cline, Roo Code), exports of
 chat programs and data sets are recognised by what stands in them, and read as what their model would
