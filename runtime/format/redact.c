@@ -39,7 +39,8 @@ static void erase_scalar(const Eraser *eraser, const JsonValue *value, const cha
 }
 
 static bool is_kept(Text key) {
-  static const char *const names[] = {"role", "type", "id", "name", "tool_call_id", "tool_use_id", "timestamp"};
+  static const char *const names[] = {"role", "type", "id", "name", "tool_call_id", "tool_use_id", "call_id",
+                                      "timestamp"};
   return NAMES_HAVE(names, key);
 }
 

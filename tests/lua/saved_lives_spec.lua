@@ -20,6 +20,10 @@ local BEGINNINGS = {
   '"text":"u0"}]},' ..
   '{"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"cw=="},' ..
   '{"type":"text","text":"a0"}]}]}',
+  '{"contents":[{"role":"user","parts":[{"text":"u0"}]},{"role":"model","parts":[{"functionCall":{"name":"f",' ..
+  '"args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"a":1}}}]}]}',
+  '{"model":"gpt-5","input":[{"role":"user","content":"u0"},{"type":"function_call","call_id":"c","name":"f",' ..
+  '"arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]}',
 }
 
 ---- The plain model: batches of texts ----

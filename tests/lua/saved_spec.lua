@@ -166,6 +166,17 @@ describe("a saved conversation", function()
     assert.equal("clear", assert(ebb.parse(text_of(fork))):batches()[#fork:batches()].operation)
   end)
 
+  it("comes back with forgotten calls and results of every form", function()
+    local chat = assert(ebb.parse('{"model":"gpt-5","input":[{"type":"function_call","call_id":"c","name":"f",' ..
+      '"arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"secret"}]}'))
+    chat:forget(1)
+    chat:forget(2)
+    local copy = assert(ebb.parse(text_of(chat)))
+    assert.equal(text_of(chat), text_of(copy))
+    assert.falsy(copy:json():find "secret")
+    assert.equal("f", copy[2].call.name)
+  end)
+
   it("is refused with its place if a byte was changed, and read with a warning under lenient", function()
     local text = text_of(rich())
     local changed = text:gsub("Be brief%.", "Be frank.", 1)
