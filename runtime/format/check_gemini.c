@@ -102,26 +102,16 @@ static Status check_calls(Checker *checker, uint32_t index) {
   return status;
 }
 
-static bool answers_any(const Message *message, uint32_t result, const Message *caller) {
-  for (uint32_t i = 0; i < message_call_count(caller); i++) {
-    if (message_may_answer(message, result, caller, i)) return true;
-  }
-  return false;
-}
-
-/* Checks a content with responses: they are those of the content before, each once. */
-static Status check_responses_of(Checker *checker, uint32_t index) {
+/* Checks a content with responses: the content before calls, and as often. */
+static Status check_results(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
-  const Message *caller = index > 0 ? checker_message(checker, index - 1) : NULL;
-  uint32_t calls = caller == NULL ? 0 : message_call_count(caller), results = message_result_count(message), strays = 0;
-  Status status = STATUS_OK;
-  for (uint32_t i = 0; i < results && status == STATUS_OK; i++) {
-    if (calls > 0 && (results == calls || answers_any(message, i, caller))) continue;
-    strays++;
+  uint32_t calls = index > 0 ? message_call_count(checker_message(checker, index - 1)) : 0;
+  uint32_t results = message_result_count(message);
+  Status status = checker_add_if(checker, calls > 0 && results != calls, CHECK_RESULT_COUNT, index, text_of("the"));
+  for (uint32_t i = 0; i < results && calls == 0 && status == STATUS_OK; i++) {
     status = checker_add(checker, CHECK_ORPHAN_RESULT, index, message_result_key(message, i));
   }
-  bool differs = calls > 0 && results - strays != calls;
-  return status == STATUS_OK ? checker_add_if(checker, differs, CHECK_RESULT_COUNT, index, text_of("the")) : status;
+  return status;
 }
 
 /* Checks that the first call of a step behind the last text of the user is signed. */
@@ -150,7 +140,7 @@ static Status check_content(Checker *checker, uint32_t index, uint32_t step) {
   status = checker_add_if(checker, index == 0 && role == ROLE_ASSISTANT, CHECK_USER_FIRST, index, NO_TEXT);
   if (status == STATUS_OK) status = check_parts(checker, index);
   if (status == STATUS_OK && message_call_count(message) > 0) status = check_calls(checker, index);
-  if (status == STATUS_OK && message_result_count(message) > 0) status = check_responses_of(checker, index);
+  if (status == STATUS_OK && message_result_count(message) > 0) status = check_results(checker, index);
   if (status == STATUS_OK && index >= step) status = check_signature(checker, index);
   bool ends = index + 1 == checker->count && role == ROLE_ASSISTANT && message_call_count(message) == 0;
   return status == STATUS_OK ? checker_add_if(checker, ends, CHECK_ASSISTANT_LAST, index, NO_TEXT) : status;

@@ -11,9 +11,10 @@
 
 #include "json/json_fields.h"
 
-#define TEXT_MAX  10485760
-#define IMAGE_MAX 20971520
-#define FILE_MAX  73400320
+/* Characters that the API takes. */
+#define MOST_TEXT  10485760
+#define MOST_IMAGE 20971520
+#define MOST_FILE  73400320
 
 typedef struct Items {
   Checker *checker;
@@ -181,13 +182,13 @@ static Status check_text(Items *items, uint32_t index) {
 static Status check_parts(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
   Status status = STATUS_OK;
-  bool is_long = message_content_kind(message) == CONTENT_STRING && message_content(message).size > TEXT_MAX;
+  bool is_long = message_content_kind(message) == CONTENT_STRING && message_content(message).size > MOST_TEXT;
   status = checker_add_if(checker, is_long, CHECK_TEXT_SIZE, index, text_of("the text"));
   for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK; i++) {
     Part part = message_part(message, i);
     CheckCode code;
     Text type;
-    uint32_t most = part.kind == PART_IMAGE ? IMAGE_MAX : part.kind == PART_FILE ? FILE_MAX : TEXT_MAX;
+    uint32_t most = part.kind == PART_IMAGE ? MOST_IMAGE : part.kind == PART_FILE ? MOST_FILE : MOST_TEXT;
     status = checker_add_if(checker, part.text.size > most, CHECK_TEXT_SIZE, index,
                             text_of(part_kind_name((PartKind)part.kind)));
     bool is_message = message_form(message) == FORM_CONTENT;
