@@ -318,4 +318,33 @@ describe("what only strict servers refuse", function()
     assert.equal(2, #chat:repaired { dialect = "anthropic" })
     assert.equal(1, #chat:repaired { profile = "bedrock-converse" })
   end)
+
+  it("stays beside what is repaired", function()
+    local chat = assert(ebb.parse('[{"role":"user","content":"a"},{"role":"user","content":"b"},'
+      .. '{"role":"user","content":" "}]'))
+    local copy, report = chat:repaired { dialect = "anthropic" }
+    assert.same({ 2, 1, "a", "b" }, { #copy, report.mended, copy[1].text, copy[2].text })
+  end)
+end)
+
+describe("rules for some models", function()
+  local function last(model)
+    local chat = assert(ebb.parse '[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]')
+    local violation = find(chat:check { dialect = "anthropic", model = model, severity = "strict" }, "assistant_last")
+    return violation and violation.severity
+  end
+
+  it("hold for those, for no other, and are strict where the model is not known", function()
+    assert.equal("refused", last "claude-opus-4-6")
+    assert.equal("refused", last "claude-sonnet-5-20260601")
+    assert.is_nil(last "claude-opus-4-5")
+    assert.is_nil(last "claude-3-5-haiku-latest")
+    assert.equal("strict", last(nil))
+  end)
+
+  it("want signatures of Gemini's calls behind the last text of the user only", function()
+    local body = BODIES.gemini()
+    body.contents[2].parts[1].thoughtSignature = nil
+    assert.is_nil(find(check("gemini", body, {}), "missing_signature"))
+  end)
 end)
