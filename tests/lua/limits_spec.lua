@@ -52,6 +52,7 @@ local OTHERS = {
   ["runtime/sandbox/guard.c"] = "amounts of a charge",
   ["runtime/sandbox/parse_cost.c"] = "limits of Lua itself",
   ["runtime/format/document.c ENVELOPE_COPY_MAX"] = "when bytes are copied",
+  ["runtime/format/check_responses.c"] = "limits of a provider",
   ["runtime/format/request_cost.c DEPTH_MAX"] = "what is estimated",
   ["runtime/api/abi.c SIZE_MAX_ANY"] = "sizes of structs",
   ["runtime/api/window.c CONTENT_MAX"] = "ebb.windows.view BYTES_MAX",

@@ -35,7 +35,7 @@ end
 
 local PLURALS = { branch = "branches", entry = "entries" }
 
---- Words behind which a noun is explained: "calls without result".
+--- Words that follow a noun and explain it: "calls without result".
 local EXPLAINS = { as = true, before = true, ["for"] = true, ["in"] = true, of = true, that = true, with = true,
   without = true }
 
