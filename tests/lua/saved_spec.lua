@@ -148,6 +148,15 @@ describe("a saved conversation", function()
     assert.truthy(tostring(problem):find "no")
   end)
 
+  it("keeps the bytes of options that the C library has saved", function()
+    for _, name in ipairs { "rich", "body", "cleared", "forgotten" } do
+      local seed = helper.read(("tests/fuzz/seeds/saved/%s.json"):format(name))
+      local text = seed:gsub('},\n"messages"', ' },\n"messages"', 1)
+      local chat = assert(ebb.parse(text, { lenient = true }))
+      assert.equal(text:match '"options":[^\n]*', chat:write "ebb":match '"options":[^\n]*')
+    end
+  end)
+
   it("reads roles of the file's own", function()
     local text = '[{"role":"pirate","content":"Arr"}]'
     local chat = assert(ebb.parse(text, { role_map = { pirate = "user" } }))
