@@ -369,6 +369,8 @@ ebb_status document_restore(ebb_chat *chat);
 /* write_document(list, texts, shape) for lua/ebb/libebb, upvalue 1 is the runtime: writes the list to
    runtime->out; shape nil: as it was read. */
 int        api_write_document(lua_State *L);
+/* write_body(text), the same: writes the text to runtime->out. */
+int        api_write_body(lua_State *L);
 
 /* ---- query.c ---- */
 

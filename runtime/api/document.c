@@ -171,6 +171,34 @@ ebb_status ebb_chat_check(ebb_chat *chat, const char *dialect, ebb_text *json) {
   return api_leave(chat->runtime, api_ask_text(chat->runtime, &asking, json));
 }
 
+int api_write_body(lua_State *L) {
+  ebb_runtime *runtime = lua_touserdata(L, lua_upvalueindex(1));
+  Text text = bind_text(L, 1);
+  Status status = runtime->out->write(runtime->out->user, text.bytes, text.size);
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "request");
+}
+
+static ebb_status request(ebb_chat *chat, const char *dialect, Text options, ebb_text *body, ebb_text *report) {
+  ebb_runtime *runtime = chat->runtime;
+  ebb_text answer;
+  Sink sink = sink_to_buffer(api_answer_buffer(runtime, 1));
+  Asking asking = {.function = "requester", .chat = chat, .texts = {api_text(dialect), options}, .text_count = 2};
+  runtime->out = &sink;
+  ebb_status status = api_ask_text(runtime, &asking, &answer);
+  runtime->out = NULL;
+  if (status == EBB_OK) status = api_answer(runtime, 1, body);
+  if (status == EBB_OK && report != NULL) *report = answer;
+  return status;
+}
+
+ebb_status ebb_chat_request(ebb_chat *chat, const char *dialect, const char *options, size_t size, ebb_text *body,
+                            ebb_text *report) {
+  if (chat == NULL || body == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  return api_leave(chat->runtime, request(chat, dialect, api_options(options, size), body, report));
+}
+
 static ebb_status repair(ebb_chat *chat, Text options, ebb_chat **result, ebb_text *report) {
   ebb_text answer;
   Asking asking = {.function = "repairer", .chat = chat, .texts = {options}, .text_count = 1};

@@ -69,7 +69,8 @@ static ebb_status open_sandbox(ebb_runtime *runtime) {
   runtime->L = sandbox_state(runtime->sandbox);
   static const luaL_Reg functions[] = {
     {"keep_chunk", api_keep_chunk},         {"keep_conversation", chat_keep},     {"write", api_write_text},
-    {"write_messages", api_write_messages}, {"write_document", api_write_document}, {"write_list", api_write_list},
+    {"write_messages", api_write_messages}, {"write_document", api_write_document},
+    {"write_body", api_write_body},         {"write_list", api_write_list},
     {"write_message", api_write_message},   {NULL, NULL}};
   static const LibraryHooks hooks = {
     .tokenizer = api_tokenizer, .vocabularies = api_vocabularies, .functions = functions};

@@ -365,6 +365,18 @@ EBB_API ebb_status ebb_chat_report_usage(ebb_chat *chat, uint64_t prompt_tokens)
    for the body's other members. dialect: "openai", "responses", "anthropic", "gemini", or NULL: the model's, else
    whose form the messages have. mendable: ebb_chat_repair mends it. EBB_UNKNOWN_NAME. */
 EBB_API ebb_status ebb_chat_check(ebb_chat *chat, const char *dialect, ebb_text *json);
+/* The visible messages as the body of a request of a dialect, to be sent: "openai", "responses", "anthropic",
+   "gemini", or NULL: the model's, else whose form the messages have. Messages of its form go out byte for byte
+   but for members that requests do not have; others are written anew, and calls get valid ids. The body that
+   was read is kept around them where it is in the dialect. Options, a JSON object or nothing:
+     model        in the place of the body's
+     profile      name of the server's, as `ebb profiles` lists them
+     keepExtra    true: members that requests do not have stay
+   *report (may be NULL): {"dialect", "losses": [{"code", "text", "subject", "changed", "index"}]}: what is left
+   out, or said in another way (changed); without index it is of the body. Runs within the runtime's limits.
+   EBB_UNKNOWN_NAME, EBB_ARGUMENT, EBB_MEMORY. */
+EBB_API ebb_status ebb_chat_request(ebb_chat *chat, const char *dialect, const char *options, size_t size,
+                                    ebb_text *body, ebb_text *report);
 /* A fork that the provider will take, to be sent (ebb_chat_write); the chat stays as it is. Windows
    are messages in it. Options, a JSON object or nothing:
      dialect      as above

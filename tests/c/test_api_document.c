@@ -378,6 +378,37 @@ static void repairs_are_forks(void **state) {
   host_close(&host, runtime);
 }
 
+static void requests_are_written_in_every_dialect(void **state) {
+  static const char BODY[] =
+    "{\"model\": \"gpt-4o\", \"messages\": [{\"role\":\"system\",\"content\":\"S\"},"
+    "{\"role\":\"user\",\"content\":\"hi\",\"id\":\"m1\"},"
+    "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a b\",\"type\":\"function\",\"function\":"
+    "{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"a b\",\"content\":\"r\"}]}";
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text body, report;
+  (void)state;
+  host_open(&host, &runtime);
+  must(read_text(runtime, BODY, NULL, &chat));
+  must(ebb_chat_request(chat, "anthropic", NULL, 0, &body, &report));
+  assert_non_null(strstr(body.bytes, "\"system\":[{\"type\":\"text\",\"text\":\"S\"}]"));
+  assert_non_null(strstr(body.bytes, "\"max_tokens\":4096"));
+  assert_non_null(strstr(report.bytes, "\"code\":\"changed_id\",\"index\":2,"));
+  must(ebb_chat_request(chat, "gemini", NULL, 0, &body, NULL));
+  assert_non_null(strstr(body.bytes, "\"systemInstruction\":{\"parts\":[{\"text\":\"S\"}]}"));
+  must(ebb_chat_request(chat, NULL, "{\"model\":\"claude-opus-4-5\"}", 27, &body, &report));
+  assert_non_null(strstr(report.bytes, "{\"dialect\":\"anthropic\""));
+  must(ebb_chat_request(chat, NULL, NULL, 0, &body, &report));
+  assert_non_null(strstr(body.bytes, "{\"role\":\"user\",\"content\":\"hi\"}"));
+  assert_non_null(strstr(report.bytes, "lost_member"));
+  must(ebb_chat_request(chat, NULL, "{\"keepExtra\":true}", 18, &body, NULL));
+  assert_string_equal(body.bytes, BODY);
+  refused(ebb_chat_request(chat, "antropic", NULL, 0, &body, NULL), EBB_UNKNOWN_NAME, "anthropic");
+  refused(ebb_chat_request(chat, NULL, "{\"keep\":1}", 10, &body, NULL), EBB_ARGUMENT, "keep");
+  host_close(&host, runtime);
+}
+
 static void windows_are_written_as_messages(void **state) {
   Host host;
   ebb_runtime *runtime;
@@ -412,6 +443,7 @@ int main(void) {
     cmocka_unit_test(the_cap_of_a_message_is_configured),
     cmocka_unit_test(violations_are_named),
     cmocka_unit_test(repairs_are_forks),
+    cmocka_unit_test(requests_are_written_in_every_dialect),
     cmocka_unit_test(windows_are_written_as_messages),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

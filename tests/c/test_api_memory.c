@@ -403,6 +403,10 @@ static ebb_status call_write(World *w) {
   ebb_status status = ebb_chat_write(w->chat, NULL, 0, &text);
   return status == EBB_OK ? ebb_chat_write(w->chat, "{\"repair\":true}", 15, &text) : status;
 }
+static ebb_status call_request(World *w) {
+  ebb_text body, report;
+  return ebb_chat_request(w->chat, "anthropic", NULL, 0, &body, &report);
+}
 static ebb_status call_check(World *w) {
   ebb_text json;
   return ebb_chat_check(w->chat, NULL, &json);
@@ -457,6 +461,7 @@ static ebb_status call_repair(World *w) { return ebb_chat_repair(w->chat, NULL, 
 
 static const Call CALLS[] = {
   {"new", call_new, NULL},         {"fork", call_fork, NULL},       {"load", call_load, NULL},
+  {"request", call_request, NULL},
   {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
   {"checkpoint", call_checkpoint, NULL}, {"mark", call_mark, NULL}, {"trim", call_trim, NULL},
   {"built_in", call_built_in, NULL}, {"policy", call_policy, NULL}, {"task", call_task, NULL},

@@ -5,6 +5,8 @@ local emit = require "ebb.libebb.emit"
 local json_arguments = require "ebb.support.json_arguments"
 local refuse = require "ebb.support.refuse"
 local repair = require "ebb.models.repair"
+local request = require "ebb.request"
+local target = require "ebb.models.target"
 
 local documents = {}
 
@@ -55,6 +57,32 @@ function documents.checker(with_hints, api, chat, dialect)
     local violations, checked_dialect = chat:check(dialect)
     api.write(('{"dialect":%s,"violations":'):format(json.encode(checked_dialect)))
     emit.list(api.write, violations, violation_of)
+    api.write "}"
+  end)
+end
+
+local REQUEST = { model = { type = "string" }, profile = { type = "string" }, keep_extra = { type = "boolean" } }
+
+---@param loss ebb.Loss
+---@return string
+local function loss_of(loss)
+  return json.encode {
+    code = loss.code, text = loss.text, subject = loss.subject, changed = loss.changed or false,
+    index = loss.index and loss.index - 1,
+  }
+end
+
+--- `api.write_body` takes the body, `api.write` the report.
+function documents.requester(with_hints, api, chat, dialect, text)
+  local options = json_arguments.options(text, REQUEST, "a request")
+  return with_hints(function()
+    local goal = target.of_list(chat, { dialect = dialect, profile = options.profile, model = options.model })
+    local body, losses = request.write(chat, goal.dialect, {
+      shape = "body", model = options.model, profile = options.profile, keep_extra = options.keep_extra,
+    })
+    api.write_body(body)
+    api.write(('{"dialect":%s,"losses":'):format(json.encode(goal.dialect)))
+    emit.list(api.write, losses, loss_of)
     api.write "}"
   end)
 end

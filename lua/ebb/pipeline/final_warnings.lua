@@ -87,11 +87,11 @@ end
 ---@param from ebb.Context
 ---@param losses ebb.Loss[]
 function final_warnings.losses(from, losses)
-  local told = {}
+  local logged = {}
   for _, loss in ipairs(losses) do
     local text = ("%s: %s"):format(loss.code, loss.text)
-    if not told[text] then from:log(loss.changed and "info" or "warn", text) end
-    told[text] = true
+    if not logged[text] then from:log(loss.changed and "info" or "warn", text) end
+    logged[text] = true
   end
 end
 
