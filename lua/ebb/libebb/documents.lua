@@ -6,7 +6,7 @@ local json_arguments = require "ebb.support.json_arguments"
 local refuse = require "ebb.support.refuse"
 local repair = require "ebb.models.repair"
 local request = require "ebb.request"
-local target = require "ebb.models.target"
+local targets = require "ebb.models.target"
 
 local documents = {}
 
@@ -76,7 +76,7 @@ end
 function documents.requester(with_hints, api, chat, dialect, text)
   local options = json_arguments.options(text, REQUEST, "a request")
   return with_hints(function()
-    local goal = target.of_list(chat, { dialect = dialect, profile = options.profile, model = options.model })
+    local goal = targets.of_list(chat, { dialect = dialect, profile = options.profile, model = options.model })
     local body, losses = request.write(chat, goal.dialect, {
       shape = "body", model = options.model, profile = options.profile, keep_extra = options.keep_extra,
     })
