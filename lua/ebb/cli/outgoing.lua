@@ -191,7 +191,7 @@ function outgoing.is_request(chat, args, rules)
   return args.dialect ~= nil or rules.target.dialect == request.dialect_of(chat)
 end
 
---- The request that a body becomes; nil for what is no request.
+--- The body as a request; nil where the conversation is written as a file.
 ---@param copy ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return string?
