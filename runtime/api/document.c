@@ -182,7 +182,7 @@ static ebb_status request(ebb_chat *chat, const char *dialect, Text options, ebb
   ebb_runtime *runtime = chat->runtime;
   ebb_text answer;
   Sink sink = sink_to_buffer(api_answer_buffer(runtime, 1));
-  Asking asking = {.function = "requester", .chat = chat, .texts = {api_text(dialect), options}, .text_count = 2};
+  Asking asking = {.function = "request_writer", .chat = chat, .texts = {api_text(dialect), options}, .text_count = 2};
   runtime->out = &sink;
   ebb_status status = api_ask_text(runtime, &asking, &answer);
   runtime->out = NULL;

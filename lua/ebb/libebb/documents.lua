@@ -73,7 +73,7 @@ local function loss_of(loss)
 end
 
 --- `api.write_body` takes the body, `api.write` the report.
-function documents.requester(with_hints, api, chat, dialect, text)
+function documents.request_writer(with_hints, api, chat, dialect, text)
   local options = json_arguments.options(text, REQUEST, "a request")
   return with_hints(function()
     local goal = targets.of_list(chat, { dialect = dialect, profile = options.profile, model = options.model })

@@ -365,7 +365,7 @@ for _, name in ipairs { "window_open", "window_update", "window_close", "window_
   api[name] = function(...) return require("ebb.libebb.windows")[name](with_hints, api, ...) end
 end
 
-for _, name in ipairs { "writer", "checker", "requester", "repairer" } do
+for _, name in ipairs { "writer", "checker", "request_writer", "repairer" } do
   api[name] = function(...) return require("ebb.libebb.documents")[name](with_hints, api, ...) end
 end
 
