@@ -31,7 +31,7 @@ _ebb() {
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --asset-root --to --set --budget --processor --plugin --macro --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --agent --model-config --user-profile --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
                 break
                 ;;
             count)

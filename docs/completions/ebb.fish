@@ -224,6 +224,7 @@ complete -c ebb -n '__fish_ebb_seen_command pipeline' -l model-config -r -d 'The
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l user-profile -r -d 'The user: name, description; JSON or Lua'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l asset-root -r -d 'The folder of attachments; default: the agent\'s assetRoot, below its file\'s folder'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l to -r -d 'The dialect of the body: openai, responses, anthropic or gemini; default: the model\'s'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l keep-extra -d 'Keep members of messages that requests do not have, such as id and timestamp'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l set -r -d 'A setting of one processor: id.key=value'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l budget -r -d 'Tokens of the whole request: --set token-limiter.budget=<tokens>'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l processor -l plugin -r -d 'Your own processor: a Lua file, or a folder of them'

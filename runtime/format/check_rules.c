@@ -26,7 +26,9 @@ bool part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCo
   if (part.kind == PART_OTHER || part.nested) return false;
   *type = part_type(message, part);
   if (dialect_has_part(dialect, *type)) return false;
-  *code = part.kind == PART_REASONING ? CHECK_FOREIGN_REASONING : CHECK_FOREIGN_PART;
+  /* Reasoning that is a message of its own, or stands in one of another form, goes with a conversion only. */
+  bool can_go = part.kind == PART_REASONING && message_form(message) == FORM_CONTENT;
+  *code = can_go ? CHECK_FOREIGN_REASONING : CHECK_FOREIGN_PART;
   return true;
 }
 

@@ -210,7 +210,7 @@ static uint32_t write_others(Convert *convert, const Pieces *pieces, Role role) 
   for (uint32_t i = 0; i < pieces->count; i++) {
     const Piece *piece = &pieces->list[i];
     if (piece->nested || piece->kind == PIECE_RESULT || piece->kind == PIECE_CALL) continue;
-    if (!has_form(convert, piece)) {
+    if (!has_form(convert, piece) || (piece->kind == PIECE_MEDIA && role != ROLE_USER)) {
       if (piece->kind != PIECE_TEXT) convert_lose_piece(convert, piece);
       continue;
     }

@@ -175,18 +175,21 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
 
 /* ---- messages ---- */
 
+/* Media are parts of users' messages. */
+static bool is_part(const Pieces *pieces, const Piece *piece) {
+  return has_form(piece) && !piece->nested && (piece->kind != PIECE_MEDIA || pieces->role == ROLE_USER);
+}
+
 static uint32_t count_parts(Convert *convert, const Pieces *pieces) {
   uint32_t parts = 0;
   for (uint32_t i = 0; i < pieces->count; i++) {
     const Piece *piece = &pieces->list[i];
     if (piece->nested || piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT) continue;
-    if (has_form(piece)) parts++;
+    if (is_part(pieces, piece)) parts++;
     else if (piece->kind != PIECE_TEXT) convert_lose_piece(convert, piece);
   }
   return parts;
 }
-
-static bool is_part(const Piece *piece) { return has_form(piece) && !piece->nested; }
 
 /* Writes a system message's texts; one alone is a string. */
 static void write_system(Convert *convert, const Pieces *pieces, uint32_t parts) {
@@ -194,7 +197,7 @@ static void write_system(Convert *convert, const Pieces *pieces, uint32_t parts)
   open_item(convert, convert->options->developer ? "developer" : "system");
   if (parts > 1) json_out_open(out, '[');
   for (uint32_t i = 0; i < pieces->count; i++) {
-    if (!is_part(&pieces->list[i])) continue;
+    if (!is_part(pieces, &pieces->list[i])) continue;
     if (parts > 1) write_part(convert, &pieces->list[i], false);
     else json_out_text(out, pieces->list[i].text);
   }
@@ -207,7 +210,7 @@ static void write_user(Convert *convert, const Pieces *pieces) {
   open_item(convert, "user");
   json_out_open(out, '[');
   for (uint32_t i = 0; i < pieces->count; i++) {
-    if (is_part(&pieces->list[i])) write_part(convert, &pieces->list[i], false);
+    if (is_part(pieces, &pieces->list[i])) write_part(convert, &pieces->list[i], false);
   }
   json_out_close(out, ']');
   json_out_close(out, '}');
@@ -218,10 +221,10 @@ static void write_assistant(Convert *convert, const Pieces *pieces) {
   for (uint32_t i = 0; i < pieces->count; i++) {
     const Piece *piece = &pieces->list[i];
     if (piece->kind == PIECE_CALL) write_call(convert, piece);
-    if (!is_part(piece)) continue;
+    if (!is_part(pieces, piece)) continue;
     open_item(convert, "assistant");
     json_out_open(out, '[');
-    write_part(convert, piece, piece->kind != PIECE_MEDIA);
+    write_part(convert, piece, true);
     json_out_close(out, ']');
     json_out_close(out, '}');
   }

@@ -55,7 +55,7 @@ describe("a processor from a file", function()
     local chat = assert(ebb.parse('[{"role":"user","content" : "a", "n": 1.0, "big": 12345678901234567890, "l":[], '
       .. '"z":null},{"role":"assistant","content":"b"}]'))
 
-    local result = assert(run(chat, step "context.messages[2].content = 'B'"))
+    local result = assert(run(chat, step "context.messages[2].content = 'B'", { keep_extra = true }))
 
     assert.equal('{"role":"user","content" : "a", "n": 1.0, "big": 12345678901234567890, "l":[], "z":null}',
       result.chat[1].json)

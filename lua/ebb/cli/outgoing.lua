@@ -191,14 +191,14 @@ function outgoing.is_request(chat, args, rules)
   return args.dialect ~= nil or rules.target.dialect == request.dialect_of(chat)
 end
 
---- The body as a request; nil where the conversation is written as a file.
+--- The body as a request; nil where the conversation is written as it stands, by itself.
 ---@param copy ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return string?
 function outgoing.request(copy, rules)
   if not rules.is_request then return nil end
   local goal = rules.target
-  local written, lost = copy:write(goal.dialect, { shape = "body", profile = goal.profile })
+  local written, lost = request.change(copy, request.dialect_of(copy), goal.dialect, { profile = goal.profile })
   losses.tell(lost)
   return written
 end

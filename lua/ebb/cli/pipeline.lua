@@ -26,6 +26,7 @@ function command.declare(parser)
     :argname("<folder>")
   parser:option("--to", "The dialect of the body: openai, responses, anthropic or gemini; default: the model's.")
     :argname("<dialect>")
+  parser:flag("--keep-extra", "Keep members of messages that requests do not have, such as id and timestamp.")
   parser:option("--set", "A setting of one processor: id.key=value. Repeatable."):argname("<setting>"):count("*")
   parser:option("--budget", "Tokens of the whole request: --set token-limiter.budget=<tokens>."):argname("<tokens>")
     :convert(options.tokens "--budget")
@@ -83,7 +84,7 @@ local function pipeline_of(args)
   failure.typed(ebb.pipeline, { processors = loaded })   -- raises for bad processors
   local pipeline = ebb.pipeline {
     agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
-    model = args.model, to = args.to, encoding = args.encoding, processors = loaded,
+    model = args.model, to = args.to, keep_extra = args.keep_extra, encoding = args.encoding, processors = loaded,
     macros = options.macro_registry(args, loading),
     asset_root = args.asset_root, limits = loading.limits, trusted = loading.trusted or nil,
     on_error = args.on_error, now = args.now, zone = zone(), seed = args.seed,

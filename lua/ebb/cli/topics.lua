@@ -169,8 +169,8 @@ TEXTS.environment = [[
   NO_COLOR         no colours
   TERM=dumb        no colours, no progress
   XDG_CACHE_HOME   ebb/vocab: vocabularies that were checked (default ~/.cache)
-  XDG_CONFIG_HOME  ebb/models.json: your models and prices; ebb/profiles.json: your servers; ebb/policies,
-                   ebb/filters (default ~/.config)
+  XDG_CONFIG_HOME  ebb/models.json: your models and prices; ebb/policies,
+                   ebb/filters; ebb/profiles.json: servers (default ~/.config)
   XDG_DATA_HOME    ebb/vocab: vocabularies (default ~/.local/share)
   XDG_STATE_HOME   ebb/history: lines of `ebb repl` (default ~/.local/state)]]
 

@@ -5,8 +5,6 @@ local emit = require "ebb.libebb.emit"
 local json_arguments = require "ebb.support.json_arguments"
 local refuse = require "ebb.support.refuse"
 local repair = require "ebb.models.repair"
-local request = require "ebb.request"
-local targets = require "ebb.models.target"
 
 local documents = {}
 
@@ -76,6 +74,7 @@ end
 function documents.request_writer(with_hints, api, chat, dialect, text)
   local options = json_arguments.options(text, REQUEST, "a request")
   return with_hints(function()
+    local request, targets = require "ebb.request", require "ebb.models.target"      -- loaded by the first use
     local goal = targets.of_list(chat, { dialect = dialect, profile = options.profile, model = options.model })
     local body, losses = request.write(chat, goal.dialect, {
       shape = "body", model = options.model, profile = options.profile, keep_extra = options.keep_extra,

@@ -9,6 +9,7 @@
 ---@field user_profile? string|table   name, description, rules, variables
 ---@field model? string            the model's name; default: the model's file, the agent, the body
 ---@field encoding? string
+---@field keep_extra? boolean       members of messages that requests do not have stay
 ---@field to? ebb.Dialect          of the body; default: the model's, else that of the conversation
 ---@field counter? fun(message: ebb.Message): integer
 ---@field set? string[]            single settings: { "token-limiter.budget=4000" }

@@ -42,7 +42,7 @@ local FILE = { any_of = { TEXT, TABLE }, expected = "a table or the name of a fi
 --- The options of ebb.pipeline.
 ---@type table<string, ebb.Schema>
 pipeline.OPTIONS = {
-  agent = FILE, model_config = FILE, user_profile = FILE, model = TEXT, encoding = TEXT, to = TEXT,
+  agent = FILE, model_config = FILE, user_profile = FILE, model = TEXT, encoding = TEXT, to = TEXT, keep_extra = FLAG,
   counter = { type = "function" }, set = { type = "list", items = TEXT }, processors = { type = "list", items = ANY },
   macros = own_macros.SPEC,
   on_error = { type = "choice", choices = { "stop", "skip" }, default = "stop" },
@@ -234,7 +234,8 @@ end
 local function finish(run, messages)
   run.request:check(messages)
   local chat, goal = run.request:chat(messages), run.target
-  local text, losses = requests.change(chat, run.form, goal.dialect)
+  local text, losses = requests.change(chat, run.form, goal.dialect,
+    { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true })
   if text then chat = run.request:parse(text) end
   local by = { dialect = goal.dialect, profile = goal.profile }
   if #chat:check(by) == 0 then return chat, nil, losses end
@@ -260,6 +261,7 @@ local function prepare(self, chat, options)
   run.preview, run.unasked, run.fresh = options.preview, {}, {}
   run.ask = ask_of(self, run, options.in_task)
   local source, parse_options = requests.dialect_of(chat), request_model.parse_options(self, chat)
+  run.keep_extra = self.options.keep_extra
   run.target = target.of { to = self.options.to, model = fields.capabilities.model, input = source }
   local original
   original, run.form = requests.with_messages(chat, source, function(text) return core.parse(text, parse_options) end)

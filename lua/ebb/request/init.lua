@@ -105,11 +105,20 @@ local function uses_developer(model)
   return name:find "^o%d" ~= nil or version ~= nil and version >= 5 and not name:find "chat"
 end
 
+--- A profile that takes reasoning as text.
+local function with_reasoning(profile)
+  local copy = tables.copy(profile)
+  copy.reasoning, copy.members = "keep", table.move(profile.members or {}, 1, #(profile.members or {}), 1, {})
+  copy.members[#copy.members + 1] = "reasoning_content"
+  return copy
+end
+
 local function convert(chat, dialect, options, system, lines, probe)
   local foreign = request.dialect_of(chat) ~= dialect
   local model = options.model or chat:model()
   local goal = target.of { to = dialect, profile = options.profile, model = model }
   local profile, own = profiles.find(goal.profile), traits.of(model) or {}
+  if options.reasoning then profile = with_reasoning(profile) end
   local texts = core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
   return core.convert(chat, texts, {
     to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
@@ -216,11 +225,12 @@ end
 ---@param chat ebb.Conversation      of a body
 ---@param source ebb.Dialect         of the members around its messages
 ---@param to ebb.Dialect
+---@param options { profile: string, keep_extra?: boolean, reasoning?: boolean }   reasoning: its text stays
 ---@return string? text
 ---@return ebb.Loss[] losses
-function request.change(chat, source, to)
-  if source == to then return change_own(chat, to, {}) end
-  return write_foreign(chat, to, source, {})
+function request.change(chat, source, to, options)
+  if source == to then return change_own(chat, to, options) end
+  return write_foreign(chat, to, source, options)
 end
 
 return request
