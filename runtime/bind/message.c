@@ -153,7 +153,7 @@ static void push_calls(lua_State *L, const Message *message) {
 /* The ids of the calls that the message answers; the name where a result has no id. A legacy function result
    names a function, too, and is left out. */
 static void push_answers(lua_State *L, const Message *message) {
-  bool legacy = text_equal(message_role_text(message), text_of("function"));
+  bool legacy = message_form(message) == FORM_CONTENT && text_is(message_role_text(message), "function");
   uint32_t count = legacy ? 0 : message_result_count(message);
   lua_createtable(L, (int)count, 0);
   for (uint32_t i = 0; i < count; i++) {

@@ -137,7 +137,9 @@ static Status check_content(Checker *checker, uint32_t index, uint32_t step) {
   if (message_form(message) != FORM_PARTS) {
     return checker_add(checker, CHECK_FOREIGN_ROLE, index, message_role_text(message));
   }
-  status = checker_add_if(checker, index == 0 && role == ROLE_ASSISTANT, CHECK_USER_FIRST, index, NO_TEXT);
+  /* A text of the model may come first; its calls follow a user's turn or responses. */
+  bool calls_first = index == 0 && role == ROLE_ASSISTANT && message_call_count(message) > 0;
+  status = checker_add_if(checker, calls_first, CHECK_USER_FIRST, index, NO_TEXT);
   if (status == STATUS_OK) status = check_parts(checker, index);
   if (status == STATUS_OK && message_call_count(message) > 0) status = check_calls(checker, index);
   if (status == STATUS_OK && message_result_count(message) > 0) status = check_results(checker, index);

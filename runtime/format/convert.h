@@ -38,9 +38,10 @@ typedef enum LossKind {
   CHANGE_ARGUMENTS,          /* arguments that are not an object become one */
   CHANGE_REFUSAL,            /* a refusal becomes text */
   CHANGE_RESULT_MEDIA,       /* media of a result move to a user message behind it */
-  CHANGE_SIGNATURE           /* a signature of another dialect is left out, its part stays */
+  CHANGE_SIGNATURE,          /* a signature of another dialect is left out, its part stays */
+  CHANGE_FIRST               /* a user's turn is put before calls at the beginning */
 } LossKind;
-#define LOSS_KIND_COUNT 15
+#define LOSS_KIND_COUNT 16
 
 const char *loss_name(LossKind kind);      /* "lost_reasoning", ..., "changed_id"; static */
 bool        loss_is_change(LossKind kind); /* true if the meaning stays: nothing is left out */
@@ -137,6 +138,7 @@ typedef struct DialectWriter {
   void (*close)(Convert *convert);
   size_t id_max;             /* characters of a call's id */
   bool any_character;        /* an id may have any; else letters, digits, _ and - */
+  bool signs_reasoning;      /* reasoning without a signature is refused */
   bool unique_ids;           /* no id may occur in two calls of a request */
 } DialectWriter;
 

@@ -268,5 +268,5 @@ const PieceReader anthropic_pieces = {.parts = PARTS};
 
 const DialectWriter anthropic_writer = {
   .system = write_system, .message = write_message, .close = close_message,
-  .id_max = 64, .unique_ids = true,
+  .id_max = 64, .unique_ids = true, .signs_reasoning = true,
 };

@@ -233,13 +233,28 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   }
 }
 
-/* True if an item of the reply belongs to the open message: its calls stay together. */
-static bool joins_step(const Convert *convert, const Pieces *pieces) {
-  bool is_item = pieces->dialects == 1u << DIALECT_RESPONSES && convert->open == ROLE_ASSISTANT;
-  for (uint32_t i = 0; i < pieces->count && is_item; i++) {
+static bool has_call(const Pieces *pieces) {
+  for (uint32_t i = 0; i < pieces->count; i++) {
     if (pieces->list[i].kind == PIECE_CALL) return true;
   }
-  return is_item && convert->has_others;
+  return false;
+}
+
+/* True if a reply goes on in the open message: calls follow a user's turn, not another one of the model, and items of a
+   reply stay together. */
+static bool joins_step(const Convert *convert, const Pieces *pieces) {
+  if (convert->open != ROLE_ASSISTANT) return false;
+  return has_call(pieces) || (pieces->dialects == 1u << DIALECT_RESPONSES && convert->has_others);
+}
+
+/* Puts a user's turn before calls at the beginning, where a trim may leave them, also behind a text that begins. */
+static void begin_with_user(Convert *convert) {
+  begin_message(convert, ROLE_USER);
+  json_out_open(convert->out, '{');
+  json_out_member_string(convert->out, "text", "The beginning of the conversation was left out.");
+  json_out_close(convert->out, '}');
+  end_message(convert);
+  convert_lose(convert, CHANGE_FIRST, text_plain("", 0));
 }
 
 static void open_once(Convert *convert, bool *opened, Role role) {
@@ -254,6 +269,8 @@ static void write_message(Convert *convert, const Pieces *pieces) {
   Role role = pieces->role == ROLE_ASSISTANT ? ROLE_ASSISTANT : ROLE_USER;
   convert_lose_name(convert, pieces);
   if (pieces->role == ROLE_SYSTEM) convert_lose(convert, CHANGE_SYSTEM, text_plain("", 0));
+  bool text_alone = convert->written == 1 && convert->open == ROLE_ASSISTANT && !convert->has_others;
+  if (role == ROLE_ASSISTANT && has_call(pieces) && (convert->written == 0 || text_alone)) begin_with_user(convert);
   if (joins_step(convert, pieces)) opened = true;
   for (uint32_t i = 0; i < pieces->count; i++) {
     if (pieces->list[i].kind != PIECE_RESULT) continue;

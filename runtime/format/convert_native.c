@@ -40,9 +40,12 @@ static Text type_of(Text object) {
   return json_find(object, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
 }
 
-static bool is_unbound(const Convert *convert, const Piece *piece) {
-  bool bound = piece->kind == PIECE_REASONING && piece->signature.size > 0;
-  return bound && convert_is_unbound(convert);
+/* True for reasoning that the target would refuse: bound to what has changed, or not signed. */
+static bool is_refused(const Convert *convert, const Piece *piece, LossKind *kind) {
+  bool is_signed = piece->signature.size > 0;
+  *kind = is_signed ? LOSS_BOUND_REASONING : LOSS_REASONING;
+  if (piece->kind != PIECE_REASONING) return false;
+  return is_signed ? convert_is_unbound(convert) : convert->writer->signs_reasoning;
 }
 
 /* The id of a piece as it is written. Notes calls and results: ask once for each. */
@@ -75,8 +78,9 @@ static bool drops_part(NativeEdits *edits, const JsonValue *part) {
   for (uint32_t i = 0; i < edits->count; i++) {
     const Piece *piece = &edits->pieces[i];
     if (piece->json.bytes != part->bytes || piece->nested) continue;
-    if (!is_unbound(edits->convert, piece)) return false;
-    convert_lose(edits->convert, LOSS_BOUND_REASONING, text_plain("", 0));
+    LossKind kind;
+    if (!is_refused(edits->convert, piece, &kind)) return false;
+    convert_lose(edits->convert, kind, text_plain("", 0));
     edits->changed = true;
     return true;
   }
@@ -178,9 +182,10 @@ static bool has_extra(const ConvertOptions *options, MemberLevel level, Text obj
 /* True if a member or part of the message is left out, or may have an id that changes. */
 static bool needs_edits(const Convert *convert, Text raw) {
   const Pieces *pieces = &convert->pieces;
+  LossKind kind;
   for (uint32_t i = 0; i < pieces->count; i++) {
     const Piece *piece = &pieces->list[i];
-    if (piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT || is_unbound(convert, piece)) return true;
+    if (piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT || is_refused(convert, piece, &kind)) return true;
     bool part = piece->json.size > 0 && piece->json.bytes[0] == '{' && piece->json.bytes != raw.bytes;
     if (part && !piece->nested && has_extra(convert->options, MEMBER_OF_PART, piece->json)) return true;
   }
@@ -194,8 +199,10 @@ void convert_native(Convert *convert, Text raw) {
   bool left = true;
   if (needs_edits(convert, raw)) {
     buffer_reset(&convert->scratch);
-    bool item = pieces->count > 0 && is_unbound(convert, &pieces->list[0]) && pieces->list[0].json.bytes == raw.bytes;
-    if (item) convert_lose(convert, LOSS_BOUND_REASONING, text_plain("", 0));
+    LossKind kind;
+    const Piece *first = pieces->count > 0 ? &pieces->list[0] : NULL;
+    bool item = first != NULL && first->json.bytes == raw.bytes && is_refused(convert, first, &kind);
+    if (item) convert_lose(convert, kind, text_plain("", 0));
     left = !item && put_members(&edits, raw);
     convert->changed = convert->changed || edits.changed || !left;
     convert_fail(convert, edits.status);

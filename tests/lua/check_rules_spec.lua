@@ -230,7 +230,8 @@ local PLANTS = {
     add(b.contents[5].parts, b.contents[3].parts[1]) b.contents[5].role = "model"
   end },
   { "gemini", "empty_content", {}, function(b) b.contents[4].parts = json.array {} end },
-  { "gemini", "user_first", {}, function(b) add(b.contents, { role = "model", parts = { { text = "a" } } }, 1) end },
+  { "gemini", "user_first", {}, function(b) add(b.contents,
+    { role = "model", parts = { { functionCall = { name = "f", args = {} } } } }, 1) end },
   { "gemini", "assistant_last", {}, function(b) add(b.contents, { role = "model", parts = { { text = "a" } } }) end },
   { "gemini", "missing_signature", {}, function(b) b.contents[6].parts[1].thoughtSignature = nil end },
   { "gemini", "sentinel_signature", { profile = "vertex" }, function(b)
