@@ -11,7 +11,6 @@ if _VERSION ~= "Lua 5.4" then
   error("ebb needs Lua 5.4, and this is " .. (jit and jit.version or _VERSION), 0)
 end
 
-require "ebb.conversation.descriptions"
 require "ebb.trim.draft_methods"
 
 local built_in = require "ebb.policies"
@@ -170,6 +169,14 @@ setmetatable(ebb, { __index = function(_, name)
   elseif MODULES[name] then ebb[name] = require(MODULES[name]) end
   return rawget(ebb, name)
 end })
+
+---- What tostring gives ----
+
+local function describe(value) return require "ebb.conversation.descriptions"(value) end
+
+for _, name in ipairs { "Conversation", "Batch", "Draft", "Selection", "Unit", "Turn", "Ledger", "Tokenizer", "Windows" } do
+  core.descriptions[name] = describe
+end
 
 ---- Methods in Lua ----
 

@@ -9,6 +9,7 @@ local hints = require "ebb.support.hints"
 local memory = require "ebb.trim.memory"
 require "ebb.windows"      -- loaded on first use, as these are
 require "ebb.request"
+require "ebb.conversation.descriptions"
 require "ebb.windows.act"
 require "ebb.windows.activity"
 require "ebb.windows.markup_read"

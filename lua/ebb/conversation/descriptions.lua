@@ -38,6 +38,9 @@ local function describe(description, value)
   return error(text, 0)
 end
 
-for name, description in pairs(DESCRIPTIONS) do
-  core.descriptions[name] = function(value) return describe(description, value) end
+--- The description of a value of the library.
+---@param value userdata
+---@return string?
+return function(value)
+  return describe(DESCRIPTIONS[core.type(value)], value)
 end
