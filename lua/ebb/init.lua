@@ -174,7 +174,9 @@ end })
 
 local function describe(value) return require "ebb.conversation.descriptions"(value) end
 
-for _, name in ipairs { "Conversation", "Batch", "Draft", "Selection", "Unit", "Turn", "Ledger", "Tokenizer", "Windows" } do
+for _, name in ipairs {
+  "Conversation", "Batch", "Draft", "Selection", "Unit", "Turn", "Ledger", "Tokenizer", "Windows",
+} do
   core.descriptions[name] = describe
 end
 
