@@ -57,7 +57,7 @@ static void read_profile(lua_State *L, ConvertOptions *options) {
 /* Reads the options at 3. */
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
-                                      "reasoning_text", "bound", "profile", "lines", "unbound_from", "probe", NULL};
+                                      "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from", "probe", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,
@@ -69,6 +69,7 @@ static ConvertOptions read_options(lua_State *L, const View *view, Text *system)
   options.developer = flag(L, "developer");
   options.late_system = flag(L, "late_system");
   options.reasoning_text = flag(L, "reasoning_text");
+  options.signs_calls = flag(L, "signs_calls");
   options.lines = flag(L, "lines");
   if (bind_field(L, 3, "unbound_from")) {
     options.unbound_from = (uint32_t)bind_integer(L, -1, "unbound_from", 1, UINT32_MAX) - 1;

@@ -73,6 +73,7 @@ typedef struct ConvertOptions {
   bool developer;            /* openai: system messages have the role developer */
   bool late_system;          /* anthropic: the model takes system messages in the middle */
   bool reasoning_text;       /* openai: reasoning goes into reasoning_content */
+  bool signs_calls;          /* gemini: the model wants a signature on the first call of a step */
   bool lines;                /* one message per line, in place of a JSON list */
   uint32_t unbound_from;     /* index of the first message whose bound reasoning cannot be sent; CONVERT_NEVER */
   uint32_t unbound_end;      /* of the first behind it whose reasoning can be sent again */
@@ -174,6 +175,8 @@ Text   convert_result_text(Convert *convert, const Pieces *pieces, uint32_t resu
 bool   convert_has_media(const Pieces *pieces, uint32_t result);
 /* A data URI of media, in scratch. */
 Text   convert_data_uri(Convert *convert, const Media *media);
+/* Holds back the media of a result, those that `has_form` knows, for a message behind the results; reports them. */
+void   convert_hold_media(Convert *convert, const Pieces *pieces, uint32_t result, bool (*has_form)(const Piece *piece));
 /* Holds a piece back until the open message ends. */
 void   convert_hold(Convert *convert, const Piece *piece);
 /* A held piece, number < held_count; what is reported from now on is its message's. */

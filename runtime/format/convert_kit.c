@@ -40,6 +40,18 @@ const Piece *convert_held(Convert *convert, uint32_t number) {
   return &convert->held[number];
 }
 
+void convert_hold_media(Convert *convert, const Pieces *pieces, uint32_t result, bool (*has_form)(const Piece *piece)) {
+  for (uint32_t i = result + 1; i < pieces->count && pieces->list[i].nested; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->kind == PIECE_TEXT) continue;
+    if (!has_form(piece)) convert_lose_piece(convert, piece);
+    else {
+      convert_lose(convert, CHANGE_RESULT_MEDIA, text_of(media_kind_name(piece->media.kind)));
+      convert_hold(convert, piece);
+    }
+  }
+}
+
 /* ---- ids of calls ---- */
 
 static size_t id_max(const Convert *convert) {

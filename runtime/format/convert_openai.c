@@ -19,16 +19,6 @@ static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields
   return pieces_add(pieces, piece);
 }
 
-static Status read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields) {
-  PieceFields inner;
-  piece_fields(piece_json(fields, KEY_INPUT_AUDIO), &inner);
-  Text format = piece_string(&inner, KEY_FORMAT);
-  piece->kind = PIECE_MEDIA;
-  piece->media = (Media){.kind = MEDIA_AUDIO, .data = piece_string(&inner, KEY_DATA),
-                         .type = text_of(text_is(format, "mp3") ? "audio/mpeg" : "audio/wav")};
-  return pieces_add(pieces, piece);
-}
-
 static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   PieceFields inner;
   piece_fields(piece_json(fields, KEY_FILE), &inner);
@@ -41,7 +31,7 @@ static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields)
 
 static const PartForm PARTS[] = {
   {"text", part_read_text}, {"refusal", part_read_refusal}, {"image_url", read_image},
-  {"input_audio", read_audio}, {"file", read_file}, {NULL, NULL},
+  {"input_audio", part_read_audio}, {"file", read_file}, {NULL, NULL},
 };
 
 /* ---- parts ---- */
@@ -166,15 +156,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   json_out_member_text(out, "tool_call_id", convert_result(convert, result, &name));
   json_out_member_text(out, "content", convert_result_text(convert, pieces, index));
   json_out_close(out, '}');
-  for (uint32_t i = index + 1; i < pieces->count && pieces->list[i].nested; i++) {
-    const Piece *piece = &pieces->list[i];
-    if (piece->kind == PIECE_TEXT) continue;
-    if (!has_form(piece)) convert_lose_piece(convert, piece);
-    else {
-      convert_lose(convert, CHANGE_RESULT_MEDIA, text_of(media_kind_name(piece->media.kind)));
-      convert_hold(convert, piece);
-    }
-  }
+  convert_hold_media(convert, pieces, index, has_form);
 }
 
 static bool has_kind(const Piece *list, uint32_t count, PieceKind kind) {

@@ -24,20 +24,10 @@ static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields)
   return pieces_add(pieces, piece);
 }
 
-static Status read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields) {
-  PieceFields inner;
-  piece_fields(piece_json(fields, KEY_INPUT_AUDIO), &inner);
-  Text format = piece_string(&inner, KEY_FORMAT);
-  piece->kind = PIECE_MEDIA;
-  piece->media = (Media){.kind = MEDIA_AUDIO, .data = piece_string(&inner, KEY_DATA),
-                         .type = text_of(text_is(format, "mp3") ? "audio/mpeg" : "audio/wav")};
-  return pieces_add(pieces, piece);
-}
-
 static const PartForm PARTS[] = {
   {"input_text", part_read_text}, {"output_text", part_read_text}, {"refusal", part_read_refusal},
   {"summary_text", part_read_text}, {"reasoning_text", part_read_text}, {"input_image", read_image},
-  {"input_file", read_file}, {"input_audio", read_audio}, {NULL, NULL},
+  {"input_file", read_file}, {"input_audio", part_read_audio}, {NULL, NULL},
 };
 
 static Status read_call(Pieces *pieces, const PieceFields *fields, Text raw, bool custom) {

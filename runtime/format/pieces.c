@@ -126,6 +126,16 @@ Status part_read_refusal(Pieces *pieces, Piece *piece, const PieceFields *fields
   return pieces_add(pieces, piece);
 }
 
+Status part_read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  PieceFields inner;
+  piece_fields(piece_json(fields, KEY_INPUT_AUDIO), &inner);
+  Text format = piece_string(&inner, KEY_FORMAT);
+  piece->kind = PIECE_MEDIA;
+  piece->media = (Media){.kind = MEDIA_AUDIO, .data = piece_string(&inner, KEY_DATA),
+                         .type = text_of(text_is(format, "mp3") ? "audio/mpeg" : "audio/wav")};
+  return pieces_add(pieces, piece);
+}
+
 /* Notes in which dialects' form a part of this type is, and finds how it is read; NULL: unknown. */
 static const PartForm *find_form(Pieces *pieces, Text type) {
   unsigned known = 0;

@@ -131,5 +131,6 @@ typedef struct PieceReader {
 
 Status part_read_text(Pieces *pieces, Piece *piece, const PieceFields *fields);
 Status part_read_refusal(Pieces *pieces, Piece *piece, const PieceFields *fields);
+Status part_read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields);
 
 #endif

@@ -71,6 +71,13 @@ describe("a tool exchange", function()
     assert.equal("", codes_of(losses))
   end)
 
+  it("has a signature on the first call of a step for Gemini 3, which wants one", function()
+    local body = body_of(tool_chat(), "gemini", { shape = "body", model = "gemini-3-pro" })
+    assert.equal("skip_thought_signature_validator", body.contents[2].parts[2].thoughtSignature)
+    assert.is_nil(body.contents[2].parts[3].thoughtSignature)
+    assert.same({}, ebb.parse(ebb.json.encode(body)):check { dialect = "gemini", model = "gemini-3-pro" })
+  end)
+
   it("is written for responses", function()
     local body, losses = body_of(tool_chat(), "responses")
     assert.same({

@@ -124,6 +124,7 @@ local function convert(chat, dialect, options, system, lines, probe)
     to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
     unbound_from = options.unbound_from, developer = uses_developer(model),
     late_system = tables.contains(own, "system_role"), bound = tables.contains(own, "bound_thinking"),
+    signs_calls = tables.contains(own, "signed_calls"),
     reasoning_text = KEEPS_REASONING[profile.reasoning] or false, profile = profile,
   })
 end
