@@ -159,6 +159,7 @@ build = {
       ["ebb.replay.together"] = "lua/ebb/replay/together.lua",
       ["ebb.replay.values"] = "lua/ebb/replay/values.lua",
       ["ebb.request.anthropic"] = "lua/ebb/request/anthropic.lua",
+      ["ebb.request.body"] = "lua/ebb/request/body.lua",
       ["ebb.request.gemini"] = "lua/ebb/request/gemini.lua",
       ["ebb.request.init"] = "lua/ebb/request/init.lua",
       ["ebb.request.openai"] = "lua/ebb/request/openai.lua",

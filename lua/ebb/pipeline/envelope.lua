@@ -8,8 +8,8 @@
 -- was none, and a small one is made.
 
 local core = require "ebb.support.core"
+local body = require "ebb.request.body"
 local places = require "ebb.support.json_places"
-local tables = require "ebb.support.tables"
 
 local envelope = {}
 
@@ -22,43 +22,17 @@ local MEMBERS = { "messages", "input", "contents" }
 ---@field before string        up to and with the [
 ---@field after string         from the ] on
 
---- Puts values in the place of members; those that are new come first.
-local function set(text, fields)
-  local edits, present = {}, {}
-  for _, member in ipairs(places.members(text)) do
-    present[member.key] = true
-    if fields[member.key] then edits[#edits + 1] = { member.first, member.past, fields[member.key] } end
-  end
-  for i = #edits, 1, -1 do   -- from the end, so that places stay right
-    local first, past, value = table.unpack(edits[i])
-    text = text:sub(1, first - 1) .. value .. text:sub(past)
-  end
-  local added = {}
-  for _, key in ipairs(tables.keys(fields)) do
-    if not present[key] then added[#added + 1] = ("%s: %s, "):format(json.encode(key), fields[key]) end
-  end
-  local open = text:match "^%s*{%s*()"   -- a body has messages: something always follows
-  return text:sub(1, open - 1) .. table.concat(added) .. text:sub(open)
-end
-
---- The body that a conversation was read from, without its messages.
-local function emptied(chat)
-  local fork = chat:fork()
-  if #fork > 0 then fork:truncate { keep_first = 0 } end
-  return fork:json()
-end
-
 --- The body of a request around the messages of `chat`, with these members set.
 ---@param chat ebb.Conversation
 ---@param fields table<string, any>    by name, such as model
 ---@return ebb.Envelope
 function envelope.build(chat, fields)
-  local text = chat.shape == "body" and emptied(chat) or '{"messages": []}\n'
+  local text = chat.shape == "body" and body.around(chat) or '{"messages": []}\n'
   local written = {}
   for key, value in pairs(fields) do
     written[key] = json.encode(value)
   end
-  text = set(text, written)
+  text = body.set(text, written)
   local members = places.members(text)
   for _, key in ipairs(MEMBERS) do
     for _, member in ipairs(members) do

@@ -5,8 +5,8 @@
 --
 -- A body that is in the target's dialect keeps its bytes around the messages.
 
+local body = require "ebb.request.body"
 local core = require "ebb.support.core"
-local places = require "ebb.support.json_places"
 local profiles = require "ebb.models.profiles"
 local schema = require "ebb.support.schema"
 local settings = require "ebb.request.settings"
@@ -39,17 +39,10 @@ local NAMES = {
 
 ---- The body around the messages ----
 
---- The body that a conversation was read from, without its messages.
-local function envelope_of(chat)
-  local fork = chat:fork()
-  if #fork > 0 then fork:truncate { keep_first = 0 } end
-  return fork:json()
-end
-
 --- Reads the body around the messages into settings.
-local function read_body(dialect, body, losses)
+local function read_body(dialect, text, losses)
   local form = FORMS[dialect]
-  local members, names = settings.members(body)
+  local members, names = settings.members(text)
   for _, name in ipairs(names) do
     if not form.reads[name] and name ~= form.messages then settings.lose_member(losses, name) end
   end
@@ -75,25 +68,6 @@ local function write_body(form, values, messages, system)
   table.move(members, 2, #members, #out + 1, out)
   out[#out + 1] = { form.messages, messages }
   return settings.object(out)
-end
-
----- The same dialect: the body's own bytes ----
-
---- Puts messages in the place of a member of the body, and a value in the place of others.
-local function splice(body, values)
-  local list = places.members(body)
-  for i = #list, 1, -1 do
-    local member = list[i]
-    local value = values[member.key]
-    if value then
-      body = body:sub(1, member.first - 1) .. value .. body:sub(member.past)
-      values[member.key] = nil
-    end
-  end
-  for key, value in pairs(values) do
-    body = body:gsub("^%s*{", function(open) return ("%s%s:%s,"):format(open, core.json.encode(key), value) end, 1)
-  end
-  return body
 end
 
 ---- Both ----
@@ -137,8 +111,8 @@ end
 
 local function write_foreign(chat, dialect, source, options)
   local losses = {}
-  local body = chat.shape == "body" and envelope_of(chat) or "{}"
-  local values = read_body(source, body, losses)
+  local text = chat.shape == "body" and body.around(chat) or "{}"
+  local values = read_body(source, text, losses)
   values.model = options.model or values.model
   local messages, system, lost = convert(chat, dialect, options, values.system, false)
   local form = FORMS[dialect]
@@ -150,8 +124,8 @@ end
 --- Writes a body that is in the dialect; nil if it is right as it stands.
 local function change_own(chat, dialect, options)
   local form = FORMS[dialect]
-  local body = envelope_of(chat)
-  local before = form.system and settings.members(body)[form.system]
+  local text = body.around(chat)
+  local before = form.system and settings.members(text)[form.system]
   local _, _, _, changed = convert(chat, dialect, options, nil, false, true)
   if not changed and not options.model then return nil, {} end
   local messages, system, losses = convert(chat, dialect, options, nil, false)
@@ -163,7 +137,7 @@ local function change_own(chat, dialect, options)
     values[form.messages] = messages
     values[form.system] = form.system == "system" and system or settings.object { { "parts", system } }
   end
-  return splice(body, values), losses
+  return body.set(text, values), losses
 end
 
 local function write_own(chat, dialect, options)
@@ -178,7 +152,7 @@ end
 function request.dialect_of(chat)
   local own = chat:dialect()
   if chat.shape ~= "body" or own ~= "openai" then return own end
-  local members = settings.members(envelope_of(chat))
+  local members = settings.members(body.around(chat))
   for dialect, form in pairs(FORMS) do
     if dialect ~= "openai" and (members[form.system or form.messages] or members[form.messages] and
       form.messages ~= "messages") then return dialect end
