@@ -180,6 +180,12 @@ static Status check_content(Walk *walk, uint32_t index) {
   const Message *message = checker_message(checker, index);
   ContentKind kind = message_content_kind(message);
   bool has_calls = message_call_count(message) > 0;
+  if (message_form(message) == FORM_ITEM && kind != CONTENT_PARTS) {     /* its calls and results are reported as such */
+    bool has_part = message_part_count(message) > 0;
+    Text type = has_part ? part_type(message, message_part(message, 0)) : NO_TEXT;
+    walk->has_others = true;
+    return checker_add_if(checker, has_part, CHECK_FOREIGN_PART, index, type);
+  }
   if (kind != CONTENT_PARTS) {
     bool empty = kind == CONTENT_STRING ? text_is_blank(message_content(message)) : !has_calls;
     walk->has_others = true;

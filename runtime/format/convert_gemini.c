@@ -148,7 +148,7 @@ static void write_part(Convert *convert, const Piece *piece) {
   json_out_close(out, '}');
 }
 
-/* Takes the place of the signature that the newest models demand on the first call of a step, and lack from elsewhere. */
+/* Takes the place of the signature that the newest models demand on the first call of a step. */
 static const char UNSIGNED_CALL[] = "skip_thought_signature_validator";
 
 /* Writes a call; has_others: the open message has calls. */
