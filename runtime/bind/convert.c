@@ -57,7 +57,8 @@ static void read_profile(lua_State *L, ConvertOptions *options) {
 /* Reads the options at 3. */
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
-                                      "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from", "probe", NULL};
+                                      "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from",
+                                      "probe", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,

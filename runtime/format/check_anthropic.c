@@ -180,7 +180,7 @@ static Status check_content(Walk *walk, uint32_t index) {
   const Message *message = checker_message(checker, index);
   ContentKind kind = message_content_kind(message);
   bool has_calls = message_call_count(message) > 0;
-  if (message_form(message) == FORM_ITEM && kind != CONTENT_PARTS) {     /* its calls and results are reported as such */
+  if (message_form(message) == FORM_ITEM && kind != CONTENT_PARTS) {     /* its calls and results are reported apart */
     bool has_part = message_part_count(message) > 0;
     Text type = has_part ? part_type(message, message_part(message, 0)) : NO_TEXT;
     walk->has_others = true;

@@ -176,7 +176,8 @@ bool   convert_has_media(const Pieces *pieces, uint32_t result);
 /* A data URI of media, in scratch. */
 Text   convert_data_uri(Convert *convert, const Media *media);
 /* Holds back the media of a result, those that `has_form` knows, for a message behind the results; reports them. */
-void   convert_hold_media(Convert *convert, const Pieces *pieces, uint32_t result, bool (*has_form)(const Piece *piece));
+void   convert_hold_media(Convert *convert, const Pieces *pieces, uint32_t result,
+                          bool (*has_form)(const Piece *piece));
 /* Holds a piece back until the open message ends. */
 void   convert_hold(Convert *convert, const Piece *piece);
 /* A held piece, number < held_count; what is reported from now on is its message's. */
