@@ -415,7 +415,7 @@ describe("random histories", function()
         check_counted(chat)
         local mended = chat:repaired { dialect = "openai" }
         for _, violation in ipairs(mended:check "openai") do
-          assert(not violation.mendable, "it is not mended: " .. violation.code)
+          assert(violation.code == "media_place" and not violation.mendable, "it is not mended: " .. violation.code)
         end
         return trimmed
       end)
