@@ -126,6 +126,7 @@ static int l_convert(lua_State *L) {
   if (flag(L, "probe")) sinks.system = sinks.messages = (Sink){.write = discard};
   Status status = convert_list(view.conversation, view.list, texts.has ? &texts.windows : NULL, system, &options,
                                sinks, report, &changed);
+  if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "write: %s", BIND_TOO_DEEP);
   if (status != STATUS_OK) return bind_raise_status(L, status, "convert");
   push_json(L, messages);
   push_json(L, apart);

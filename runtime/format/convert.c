@@ -1,5 +1,7 @@
 /* The driver of conversions: it decides which messages are written as they are. */
 #include "format/convert.h"
+#include "format/dialect_members.h"
+#include "json/json_fields.h"
 
 #include <assert.h>
 
@@ -35,15 +37,50 @@ bool convert_system(Convert *convert, Text raw) {
   return true;
 }
 
+static bool has_member(unsigned dialects, Text type, Text key) {
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if ((dialects >> i & 1) != 0 && dialect_member((Dialect)i, MEMBER_OF_MESSAGE, type, key)) return true;
+  }
+  return false;
+}
+
+/* Reports the members of a message that is written anew which no request in its own form has, either. */
+static void lose_members(Convert *convert, Text raw) {
+  Json json;
+  Text key;
+  JsonValue value, type;
+  unsigned own = convert->pieces.dialects != 0 ? convert->pieces.dialects : DIALECTS_ALL;
+  Text kind = json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
+  json_open(&json, raw.bytes, raw.size);
+  json.tolerant = true;
+  json_enter(&json);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    bool reasoning = text_is(key, "reasoning_content");        /* a piece, which is reported as such */
+    if (!reasoning && !has_member(own, kind, key)) convert_lose(convert, LOSS_MEMBER, key);
+  }
+}
+
+/* True if the message can stand in a list of a body without being nested too deeply. */
+static bool fits_depth(const Convert *convert, Text raw) {
+  Json json;
+  JsonValue value;
+  if (convert->options->lines) return true;
+  json_open(&json, raw.bytes, raw.size);
+  json.tolerant = true;
+  json.depth_max -= CONVERT_DEPTH;
+  return json_value(&json, &value);
+}
+
 void convert_message(Convert *convert, Text raw) {
   if (convert->status != STATUS_OK || raw.size == 0) return;
-  convert_fail(convert, pieces_read(&convert->pieces, raw));
+  convert_fail(convert, fits_depth(convert, raw) ? pieces_read(&convert->pieces, raw) : STATUS_LIMIT);
   if (convert->status != STATUS_OK) return;
   if (is_native(convert)) {
     convert_native(convert, raw);
     return;
   }
   convert->changed = true;
+  if (!convert->options->keep_extra) lose_members(convert, raw);
   convert->writer->message(convert, &convert->pieces);
 }
 

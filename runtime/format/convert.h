@@ -66,6 +66,10 @@ Status loss_describe(const ConvertReport *report, uint32_t index, Buffer *out);
 
 #define CONVERT_NEVER UINT32_MAX
 
+/* Brackets around a message in a body, and around a call's arguments in any form: what would stand deeper than
+   JSON_DEPTH_MAX there could not be read again. Such arguments count as no object. */
+enum { CONVERT_DEPTH = 2, CONVERT_DEPTH_OF_ARGUMENTS = 8 };
+
 typedef struct ConvertOptions {
   Dialect target;
   bool is_foreign;           /* the conversation is of another dialect than the target */

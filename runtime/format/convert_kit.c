@@ -162,6 +162,7 @@ static bool is_object(Text json) {
   Json cursor;
   JsonValue value;
   json_open(&cursor, json.bytes, json.size);
+  cursor.depth_max -= CONVERT_DEPTH_OF_ARGUMENTS;
   return json_value(&cursor, &value) && value.kind == JSON_OBJECT && json_end(&cursor);
 }
 

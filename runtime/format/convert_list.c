@@ -8,6 +8,7 @@ typedef struct ListConversion {
   const Conversation *conversation;
   const WindowTexts *windows;
   RequestOrder order;
+  Map positions;             /* of messages in the list, where windows change their order */
   Convert convert;
   uint32_t next;             /* the first message of the order that is not written */
 } ListConversion;
@@ -18,6 +19,25 @@ static Text raw_of(const ListConversion *work, uint32_t index) {
   const Message *message = conversation_message(work->conversation, id);
   if (!message_is_window(message)) return message_raw(message);
   return work->windows == NULL ? text_plain("", 0) : work->windows->text(work->windows->user, id);
+}
+
+/* Notes the positions of messages: items of windows stand elsewhere in a request. STATUS_MEMORY. */
+static Status note_positions(ListConversion *work, const Sequence *list) {
+  Status status = STATUS_OK;
+  uint32_t position = 0;
+  if (windows_count(conversation_windows(work->conversation)) == 0) return STATUS_OK;
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (status == STATUS_OK && sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
+      status = map_put(&work->positions, walk.ids[i], position++);
+    }
+  }
+  return status;
+}
+
+static uint32_t position_of(const ListConversion *work, uint32_t index) {
+  const uint64_t *position = map_find(&work->positions, work->order.ids[index]);
+  return position == NULL ? index : (uint32_t)*position;
 }
 
 static void skip_empty(ListConversion *work) {
@@ -34,7 +54,7 @@ static Status write_system(ListConversion *work, Text system, Sink sink) {
   json_out_open(&out, '[');
   bool any = system.size > 0 && convert_system(convert, system);
   for (skip_empty(work); work->next < work->order.count; skip_empty(work)) {
-    convert->index = work->next;
+    convert->index = position_of(work, work->next);
     if (!convert_system(convert, raw_of(work, work->next))) break;
     work->next++;
     any = true;
@@ -54,7 +74,7 @@ static void write_messages(ListConversion *work, Text system, JsonOut *out) {
     convert_message(convert, system);
   }
   for (; work->next < work->order.count; work->next++) {
-    convert->index = work->next;
+    convert->index = position_of(work, work->next);
     convert_message(convert, raw_of(work, work->next));
   }
   convert_close(convert);
@@ -69,15 +89,19 @@ Status convert_list(const Conversation *conversation, const Sequence *list, cons
   Status status = request_order_of(memory, conversation_windows(conversation), conversation_store(conversation), list,
                                    false, &work.order);
   if (status != STATUS_OK) return status;
+  map_init(&work.positions, *memory);
+  status = note_positions(&work, list);
   JsonOut out;
   json_out_start(&out, sinks.messages);
   convert_init(&work.convert, options, *memory, &out, report);
   bool apart = convert_has_system(options->target);
-  if (apart) status = write_system(&work, system, sinks.system);
+  if (status == STATUS_OK && apart) status = write_system(&work, system, sinks.system);
   if (status == STATUS_OK) write_messages(&work, apart ? text_plain("", 0) : system, &out);
+  convert_fail(&work.convert, status);
   convert_fail(&work.convert, work.convert.status == STATUS_OK ? json_out_end(&out) : STATUS_OK);
   *changed = work.convert.changed;
   status = convert_end(&work.convert);
   request_order_free(&work.order);
+  map_free(&work.positions);
   return status;
 }
