@@ -114,7 +114,7 @@ static int l_rules(lua_State *L) {
 /* list:dialect() -> the dialect of the messages' own form */
 static int l_dialect(lua_State *L) {
   View view = bind_view(L, 1);
-  lua_pushstring(L, dialect_name(dialect_detect(conversation_store(view.conversation), view.list)));
+  lua_pushstring(L, dialect_name(bind_own_dialect(&view)));
   return 1;
 }
 

@@ -16,9 +16,13 @@ static int raise_unknown(lua_State *L, const char *name) {
   return bind_raise_argument(L, "unknown_name", hint, "no dialect '%s'", name);
 }
 
+Dialect bind_own_dialect(const View *view) {
+  return document_dialect(&view->handle->document, conversation_store(view->conversation), view->list);
+}
+
 Dialect bind_dialect(lua_State *L, int index, const View *view) {
   Dialect dialect;
-  if (lua_isnoneornil(L, index)) return dialect_detect(conversation_store(view->conversation), view->list);
+  if (lua_isnoneornil(L, index)) return bind_own_dialect(view);
   if (!dialect_parse(bind_text(L, index), &dialect)) raise_unknown(L, bind_string(L, index, NULL));
   return dialect;
 }

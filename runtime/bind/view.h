@@ -38,7 +38,9 @@ uint64_t bind_view_tokens(const View *view);
 /* Tokens of any message of the store, as the owner counts them. */
 uint32_t bind_view_message_tokens(const View *view, MessageId id);
 
-/* The dialect that an argument names, or without one that of the view's messages; raises for other names. */
+/* The dialect of the view's messages, and of the body that they were read from. */
+Dialect bind_own_dialect(const View *view);
+/* The dialect that an argument names, or without one that of the view; raises for other names. */
 Dialect bind_dialect(lua_State *L, int index, const View *view);
 
 /* Pushes the Batch of the conversation at 1 that the number or name at `index` stands for, with

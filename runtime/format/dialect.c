@@ -96,6 +96,11 @@ static unsigned first_of(unsigned dialects) {
 }
 
 Dialect dialect_detect(const Store *store, const Sequence *list) {
+  return dialect_detect_within(store, list, DIALECTS_ALL, 0);
+}
+
+Dialect dialect_detect_within(const Store *store, const Sequence *list, unsigned possible, unsigned likely) {
+  assert(possible != 0 && (likely & ~possible) == 0);
   unsigned common = DIALECTS_ALL, only = 0;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
@@ -106,5 +111,8 @@ Dialect dialect_detect(const Store *store, const Sequence *list) {
       if ((common & dialects) != 0) common &= dialects;
     }
   }
-  return (Dialect)first_of(only != 0 ? only : common);
+  unsigned order[] = {only & possible, likely, common & possible, possible};
+  for (size_t i = 0;; i++) {
+    if (order[i] != 0) return (Dialect)first_of(order[i]);
+  }
 }

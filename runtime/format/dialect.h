@@ -61,6 +61,10 @@ unsigned    message_dialects(const Message *message);
    whose form some message has; else the first whose form all messages have, else openai.
    O(messages and their parts). */
 Dialect     dialect_detect(const Store *store, const Sequence *list);
+/* The same for messages of a body, where the member that has them leaves the `possible` dialects
+   (bits, not 0), and other members tell some of these (`likely`; 0: they tell nothing): one of them, unless a
+   message has the form of another possible dialect only. */
+Dialect     dialect_detect_within(const Store *store, const Sequence *list, unsigned possible, unsigned likely);
 
 /* True if content parts of this type are the dialect's. */
 bool        dialect_has_part(Dialect dialect, Text type);

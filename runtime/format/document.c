@@ -261,6 +261,24 @@ static Status load_member(DocumentLoader *loader, Text key) {
   return STATUS_OK;
 }
 
+/* The dialects whose system text the body has beside its messages. */
+static unsigned with_system(const Document *document) {
+  unsigned dialects = 0;
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    const char *system = dialect_form((Dialect)i)->system;
+    RequestMember member;
+    bool has = system != NULL && request_member_of(text_of(system), &member) && document->members[member].bytes != NULL;
+    if (has) dialects |= 1u << i;
+  }
+  return dialects;
+}
+
+Dialect document_dialect(const Document *document, const Store *store, const Sequence *list) {
+  bool is_body = document->shape == DOCUMENT_BODY && document->dialects != 0;
+  unsigned possible = is_body ? document->dialects : DIALECTS_ALL;
+  return dialect_detect_within(store, list, possible, is_body ? with_system(document) & possible : 0);
+}
+
 Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost) {
   *cost = (Cost){0};
   for (unsigned member = 0; member < REQUEST_MEMBERS; member++) {

@@ -27,6 +27,7 @@
 #include "base/sink.h"
 #include "core/operation.h"
 #include "json/source_position.h"
+#include "format/dialect.h"
 #include "format/document_warnings.h"
 #include "format/reader.h"
 #include "format/request_cost.h"
@@ -88,6 +89,10 @@ bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, 
 
 /* The error for a file over the cap of arrays and bodies. */
 DocumentError document_over_cap(void);
+
+/* The dialect of a list that was read as the document: of its messages, and of the members around them where the
+   messages fit several. O(messages and their parts). */
+Dialect document_dialect(const Document *document, const Store *store, const Sequence *list);
 
 /* The cost of a body's members besides its messages (request_cost.h); 0 for other shapes.
    STATUS_MEMORY, STATUS_LIMIT. */

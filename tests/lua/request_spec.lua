@@ -207,6 +207,64 @@ describe("members that requests do not have", function()
   end)
 end)
 
+describe("a body that other members tell", function()
+  it("has the dialect of its system text where its messages fit several", function()
+    for text, dialect in pairs {
+      ['{"system":"S","messages":[{"role":"user","content":"hi"}]}'] = "anthropic",
+      ['{"messages":[{"role":"user","content":"hi"}]}'] = "openai",
+      ['{"input":"hi"}'] = "responses", ['{"input":[{"role":"user","content":"hi"}]}'] = "responses",
+      ['{"contents":[{"parts":[{"text":"a"}]}]}'] = "gemini",
+      ['{"system":"S","messages":[{"role":"tool","tool_call_id":"c","content":"hi"}]}'] = "openai",
+    } do
+      assert.equal(dialect, ebb.parse(text):dialect(), text)
+    end
+  end)
+end)
+
+describe("messages that are written anew", function()
+  it("tell the members that requests do not have, too", function()
+    local chat = ebb.conversation { messages = { { role = "user", content = "hi", id = "m", mood = 7 } } }
+    local _, losses = body_of(chat, "gemini")
+    assert.equal("lost_member 1, lost_member 1", codes_of(losses))
+    assert.equal(0, #select(2, body_of(chat, "gemini", { shape = "body", keep_extra = true })))
+  end)
+end)
+
+describe("deep JSON", function()
+  it("of arguments is written as text where it could not be read again", function()
+    local deep = ("["):rep(250) .. ("]"):rep(250)
+    local chat = ebb.conversation { messages = { { role = "assistant", content = "",
+      tool_calls = { call("c", "f", '{"a":' .. deep .. "}") } } } }
+    local text, losses = chat:write("anthropic", { shape = "body" })
+    assert.equal("changed_arguments 1", codes_of(losses))
+    assert(ebb.parse(text))
+  end)
+
+  it("of a message that a list would nest too deeply is refused, and nothing is written", function()
+    local deep = ("["):rep(254) .. ("]"):rep(254)
+    local chat = assert(ebb.parse('{"role":"user","content":"a","metadata":{"a":' .. deep .. "}}\n"))
+    local ok, problem = pcall(chat.write, chat, "openai", { shape = "body", keep_extra = true })
+    assert.is_false(ok)
+    assert.equal("limit", problem.code)
+  end)
+end)
+
+describe("positions of what is lost", function()
+  it("are those of the list, also where a window stands in a unit", function()
+    local chat = ebb.conversation { messages = {
+      { role = "user", content = "q" },
+      { role = "assistant", content = "", tool_calls = { call("c", "f", "oops") } },
+    } }
+    chat.windows:open { id = "todo", content = "tea" }
+    chat:append { role = "tool", tool_call_id = "c", content = "r", mood = 1 }
+    local _, losses = body_of(chat, "anthropic")
+    local by_code = {}
+    for _, loss in ipairs(losses) do by_code[loss.code] = loss.index end
+    assert.equal(2, by_code.changed_arguments)
+    assert.equal(#chat, by_code.lost_member)
+  end)
+end)
+
 describe("bound reasoning", function()
   local function chat()
     return ebb.conversation { messages = {

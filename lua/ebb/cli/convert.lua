@@ -4,7 +4,6 @@ local conversations = require "ebb.cli.conversations"
 local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
-local request = require "ebb.request"
 local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -34,7 +33,7 @@ end
 
 --- The text in the dialect, and what is lost. In its own dialect and shape a conversation keeps its bytes.
 local function write(chat, dialect, args)
-  local is_own = dialect == request.dialect_of(chat) and (args.shape or chat.shape) == chat.shape
+  local is_own = dialect == chat:dialect() and (args.shape or chat.shape) == chat.shape
   if is_own and not args.model then return chat:json(), {} end
   return failure.typed(chat.write, chat, dialect,
     { shape = args.shape, keep_extra = args.keep_extra or is_own, model = args.model })

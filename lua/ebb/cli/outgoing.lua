@@ -188,7 +188,7 @@ end
 ---@return boolean
 function outgoing.is_request(chat, args, rules)
   if chat.shape ~= "body" or chat.saved or args.keep_extra or args.in_place then return false end
-  return args.dialect ~= nil or rules.target.dialect == request.dialect_of(chat)
+  return args.dialect ~= nil or rules.target.dialect == chat:dialect()
 end
 
 --- The body as a request; nil where the conversation is written as it stands, by itself.
@@ -198,7 +198,7 @@ end
 function outgoing.request(copy, rules)
   if not rules.is_request then return nil end
   local goal = rules.target
-  local written, lost = request.change(copy, request.dialect_of(copy), goal.dialect, { profile = goal.profile })
+  local written, lost = request.change(copy, copy:dialect(), goal.dialect, { profile = goal.profile })
   losses.tell(lost)
   return written
 end

@@ -69,4 +69,13 @@ function traits.of(model)
   return list
 end
 
+--- True for models of OpenAI that call the role of system messages developer: o1 and later, GPT-5 and later.
+---@param model? string
+---@return boolean
+function traits.takes_developer(model)
+  local name = (model or ""):lower():match "[^/]*$"
+  local generation = tonumber(name:match "^gpt%-(%d+)")
+  return name:find "^o%d" ~= nil or generation ~= nil and generation >= 5 and not name:find "chat"
+end
+
 return traits

@@ -260,7 +260,7 @@ local function prepare(self, chat, options)
   run.on_error, run.trace = self.options.on_error or "stop", options.trace
   run.preview, run.unasked, run.fresh = options.preview, {}, {}
   run.ask = ask_of(self, run, options.in_task)
-  local source, parse_options = requests.dialect_of(chat), request_model.parse_options(self, chat)
+  local source, parse_options = chat:dialect(), request_model.parse_options(self, chat)
   run.keep_extra = self.options.keep_extra
   run.target = target.of { to = self.options.to, model = fields.capabilities.model, input = source }
   local original

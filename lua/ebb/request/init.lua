@@ -72,13 +72,6 @@ end
 
 ---- Both ----
 
---- True for models of OpenAI that call the system's role developer: o1 and later, GPT-5 and later.
-local function uses_developer(model)
-  local name = (model or ""):match "([^/]*)$"
-  local version = tonumber(name:match "^gpt%-(%d+)")
-  return name:find "^o%d" ~= nil or version ~= nil and version >= 5 and not name:find "chat"
-end
-
 --- A profile that takes reasoning as text.
 local function with_reasoning(profile)
   local copy = tables.copy(profile)
@@ -88,7 +81,7 @@ local function with_reasoning(profile)
 end
 
 local function convert(chat, dialect, options, system, lines, probe)
-  local foreign = request.dialect_of(chat) ~= dialect
+  local foreign = chat:dialect() ~= dialect
   local model = options.model or chat:model()
   local goal = target.of { to = dialect, profile = options.profile, model = model }
   local profile, own = profiles.find(goal.profile), traits.of(model) or {}
@@ -96,7 +89,7 @@ local function convert(chat, dialect, options, system, lines, probe)
   local texts = core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
   return core.convert(chat, texts, {
     to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
-    unbound_from = options.unbound_from, developer = uses_developer(model),
+    unbound_from = options.unbound_from, developer = traits.takes_developer(model),
     late_system = tables.contains(own, "system_role"), bound = tables.contains(own, "bound_thinking"),
     signs_calls = tables.contains(own, "signed_calls"),
     reasoning_text = KEEPS_REASONING[profile.reasoning] or false, profile = profile,
@@ -145,21 +138,6 @@ local function write_own(chat, dialect, options)
   return text or chat:json(), losses
 end
 
---- The dialect of the body that a conversation was read from, else of its messages. Texts alone fit several
---- dialects; then the members around them tell.
----@param chat ebb.Conversation
----@return ebb.Dialect
-function request.dialect_of(chat)
-  local own = chat:dialect()
-  if chat.shape ~= "body" or own ~= "openai" then return own end
-  local members = settings.members(body.around(chat))
-  for dialect, form in pairs(FORMS) do
-    if dialect ~= "openai" and (members[form.system or form.messages] or members[form.messages] and
-      form.messages ~= "messages") then return dialect end
-  end
-  return own
-end
-
 --- Writes a conversation in the form of a dialect.
 ---@param chat ebb.Conversation
 ---@param to ebb.Dialect
@@ -171,7 +149,7 @@ function request.write(chat, to, options)
   local merged = { to = to }
   for key, value in pairs(options or {}) do merged[key] = value end
   merged = schema.options(OPTIONS, merged, "write", 'chat:write("anthropic", { shape = "body" })')
-  local source = request.dialect_of(chat)
+  local source = chat:dialect()
   local shape = merged.shape or chat.shape
   if shape == "body" and chat.shape == "body" and source == to then return write_own(chat, to, merged) end
   if shape == "body" then return write_foreign(chat, to, source, merged) end
