@@ -50,6 +50,7 @@ full() {
   for flow in tests/golden/*.sh tests/faults/*.sh; do script "$flow"; done
   # A few seconds in all; `make fuzz` takes longer.
   if tests/fuzz/can.sh; then script tests/fuzz/run.sh 1; fi
+  if tests/peers/packages.sh sdk >/dev/null; then script tests/peers/sdk/run.sh; fi
   specs
   c_tests | grep -vwF "$(printf '%s\n' $LONG)"
   grown

@@ -7,10 +7,14 @@
 
 /* ---- reading ---- */
 
+/* An image has its detail here, even the usual one, which other dialects leave out. */
+static const char USUAL_DETAIL[] = "auto";
+
 static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   piece->kind = PIECE_MEDIA;
   piece->media = (Media){.kind = MEDIA_IMAGE, .file = piece_string(fields, KEY_FILE_ID),
                          .detail = piece_string(fields, KEY_DETAIL)};
+  if (text_is(piece->media.detail, USUAL_DETAIL)) piece->media.detail = text_plain(NULL, 0);
   media_from_url(&piece->media, piece_string(fields, KEY_IMAGE_URL));
   return pieces_add(pieces, piece);
 }
@@ -94,19 +98,16 @@ static void write_media(Convert *convert, const Media *media) {
     json_out_member_text(out, image ? "image_url" : "file_data", convert_data_uri(convert, media));
   } else if (media->url.size > 0) json_out_member_text(out, image ? "image_url" : "file_url", media->url);
   else json_out_member_text(out, "file_id", media->file);
-  if (image && media->detail.size > 0) json_out_member_text(out, "detail", media->detail);
+  if (image) json_out_member_text(out, "detail", media->detail.size > 0 ? media->detail : text_of(USUAL_DETAIL));
 }
 
-static void write_part(Convert *convert, const Piece *piece, bool output) {
+static void write_part(Convert *convert, const Piece *piece) {
   JsonOut *out = convert->out;
   convert_lose_cache(convert, piece);
   json_out_open(out, '{');
   if (piece->kind == PIECE_MEDIA) write_media(convert, &piece->media);
-  else if (piece->kind == PIECE_REFUSAL && output) {
-    json_out_member_string(out, "type", "refusal");
-    json_out_member_text(out, "refusal", piece->text);
-  } else {
-    json_out_member_string(out, "type", output ? "output_text" : "input_text");
+  else {
+    json_out_member_string(out, "type", "input_text");
     json_out_member_text(out, "text", piece->text);
   }
   json_out_close(out, '}');
@@ -144,7 +145,7 @@ static void write_output(Convert *convert, const Pieces *pieces, uint32_t index)
   }
   json_out_open(out, '[');
   for (uint32_t i = index + 1; i < pieces->count && pieces->list[i].nested; i++) {
-    if (has_form(&pieces->list[i])) write_part(convert, &pieces->list[i], false);
+    if (has_form(&pieces->list[i])) write_part(convert, &pieces->list[i]);
     else if (pieces->list[i].kind != PIECE_TEXT) convert_lose_piece(convert, &pieces->list[i]);
   }
   json_out_close(out, ']');
@@ -188,7 +189,7 @@ static void write_system(Convert *convert, const Pieces *pieces, uint32_t parts)
   if (parts > 1) json_out_open(out, '[');
   for (uint32_t i = 0; i < pieces->count; i++) {
     if (!is_part(pieces, &pieces->list[i])) continue;
-    if (parts > 1) write_part(convert, &pieces->list[i], false);
+    if (parts > 1) write_part(convert, &pieces->list[i]);
     else json_out_text(out, pieces->list[i].text);
   }
   if (parts > 1) json_out_close(out, ']');
@@ -200,10 +201,26 @@ static void write_user(Convert *convert, const Pieces *pieces) {
   open_item(convert, "user");
   json_out_open(out, '[');
   for (uint32_t i = 0; i < pieces->count; i++) {
-    if (is_part(pieces, &pieces->list[i])) write_part(convert, &pieces->list[i], false);
+    if (is_part(pieces, &pieces->list[i])) write_part(convert, &pieces->list[i]);
   }
   json_out_close(out, ']');
   json_out_close(out, '}');
+}
+
+/* Writes a text as a string, a refusal as a part: a text that is a part belongs to items of the API's own, which
+   have an id. */
+static void write_reply(Convert *convert, const Piece *piece) {
+  convert_lose_cache(convert, piece);
+  if (piece->kind == PIECE_TEXT) {
+    json_out_text(convert->out, piece->text);
+    return;
+  }
+  json_out_open(convert->out, '[');
+  json_out_open(convert->out, '{');
+  json_out_member_string(convert->out, "type", "refusal");
+  json_out_member_text(convert->out, "refusal", piece->text);
+  json_out_close(convert->out, '}');
+  json_out_close(convert->out, ']');
 }
 
 static void write_assistant(Convert *convert, const Pieces *pieces) {
@@ -213,9 +230,7 @@ static void write_assistant(Convert *convert, const Pieces *pieces) {
     if (piece->kind == PIECE_CALL) write_call(convert, piece);
     if (!is_part(pieces, piece)) continue;
     open_item(convert, "assistant");
-    json_out_open(out, '[');
-    write_part(convert, piece, true);
-    json_out_close(out, ']');
+    write_reply(convert, piece);
     json_out_close(out, '}');
   }
 }

@@ -261,9 +261,23 @@ static Status load_member(DocumentLoader *loader, Text key) {
   return STATUS_OK;
 }
 
-/* The dialects whose system text the body has beside its messages. */
-static unsigned with_system(const Document *document) {
-  unsigned dialects = 0;
+/* The dialect in whose form the first tool of a body is; 0 if other dialects write it alike. */
+static unsigned with_tools(const JsonValue *tools) {
+  Json json;
+  JsonValue tool, member;
+  if (tools->bytes == NULL || tools->kind != JSON_ARRAY) return 0;
+  json_open_value(&json, tools);
+  json.tolerant = true;
+  bool found = json_enter(&json) && json_next_element(&json) && json_value(&json, &tool) && tool.kind == JSON_OBJECT;
+  if (!found) return 0;
+  Text object = text_plain(tool.bytes, tool.size);
+  if (json_find(object, "input_schema", JSON_OBJECT, &member)) return 1u << DIALECT_ANTHROPIC;
+  return json_find(object, "function", JSON_OBJECT, &member) ? 1u << DIALECT_OPENAI : 0;
+}
+
+/* The dialects that the members beside the messages tell: those of a system text, and those of the tools. */
+static unsigned with_members(const Document *document) {
+  unsigned dialects = with_tools(&document->members[REQUEST_TOOLS]);
   for (unsigned i = 0; i < DIALECT_COUNT; i++) {
     const char *system = dialect_form((Dialect)i)->system;
     RequestMember member;
@@ -276,7 +290,7 @@ static unsigned with_system(const Document *document) {
 Dialect document_dialect(const Document *document, const Store *store, const Sequence *list) {
   bool is_body = document->shape == DOCUMENT_BODY && document->dialects != 0;
   unsigned possible = is_body ? document->dialects : DIALECTS_ALL;
-  return dialect_detect_within(store, list, possible, is_body ? with_system(document) & possible : 0);
+  return dialect_detect_within(store, list, possible, is_body ? with_members(document) & possible : 0);
 }
 
 Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost) {

@@ -107,7 +107,7 @@ for encoding in $ENCODINGS; do
     exit 0
   fi
 done
-if ! peers=$(tests/peers/tokens/packages.sh); then
+if ! peers=$(tests/peers/packages.sh tokens); then
   echo 'peers: skipped, npm has no network'
   PEERS=
 fi

@@ -83,13 +83,13 @@ describe("a tool exchange", function()
     assert.same({
       { role = "system", content = "Be brief." },
       { role = "user", content = { { type = "input_text", text = "Weather?" } } },
-      { role = "assistant", content = { { type = "output_text", text = "Looking." } } },
+      { role = "assistant", content = "Looking." },
       { type = "function_call", call_id = "c1", name = "weather", arguments = '{"city":"Oslo"}' },
       { type = "function_call", call_id = "c2", name = "weather", arguments = '{"city":"Rome"}' },
       { type = "function_call_output", call_id = "c1", output = "rain" },
       { type = "function_call_output", call_id = "c2", output = "sun" },
       { role = "user", content = { { type = "input_text", text = "And this?" },
-        { type = "input_image", image_url = "data:image/png;base64," .. PIXEL } } },
+        { type = "input_image", image_url = "data:image/png;base64," .. PIXEL, detail = "auto" } } },
     }, body.input)
     assert.equal("", codes_of(losses))
   end)
@@ -323,6 +323,18 @@ describe("settings of a body", function()
     assert.same({ type = "function", name = "f" }, body.tool_choice)
     assert.equal("json_schema", body.text.format.type)
     assert.same({ effort = "low" }, body.reasoning)
+  end)
+end)
+
+describe("temperature", function()
+  it("is left out and told where the model refuses it", function()
+    local chat = ebb.parse [[{"model":"gpt-4o","temperature":0.5,"top_p":1,"messages":[{"role":"user","content":"q"}]}]]
+    local body, losses = body_of(chat, "anthropic", { shape = "body", model = "claude-opus-5-5" })
+    assert.is_nil(body.temperature)
+    assert.is_nil(body.top_p)
+    assert.equal("lost_member, lost_member", codes_of(losses))
+    assert.equal("claude-opus-5-5 takes no temperature: left out", losses[1].text)
+    assert.equal(0.5, body_of(chat, "anthropic", { shape = "body", model = "claude-sonnet-4-5" }).temperature)
   end)
 end)
 

@@ -120,6 +120,7 @@ local function plain(value)
     copy[key] = plain(text_alone(is_json and ebb.json.decode(each) or each))
   end
   if copy.type == "message" then copy.type = nil end
+  if copy.type == "input_image" and copy.detail == "auto" then copy.detail = nil end
   if copy.tool_calls and copy.content == "" then copy.content = nil end
   if copy.content == ebb.null then copy.content = nil end
   if copy.functionCall then copy.functionCall.id = nil end

@@ -44,7 +44,8 @@ local function read_body(dialect, text, losses)
   local form = FORMS[dialect]
   local members, names = settings.members(text)
   for _, name in ipairs(names) do
-    if not form.reads[name] and name ~= form.messages then settings.lose_member(losses, name) end
+    local own = form.name and form.name(name) or name
+    if not form.reads[own] and name ~= form.messages then settings.lose_member(losses, name) end
   end
   return form.read(members, losses)
 end
@@ -54,6 +55,18 @@ local function lose_settings(form, values, losses)
   for _, name in ipairs { "choice", "parallel", "max_tokens", "temperature", "top_p", "top_k", "stop", "stream", "user",
     "effort", "schema", "json_answer" } do
     if values[name] ~= nil and not form.writes[name] then settings.lose_member(losses, NAMES[name]) end
+  end
+end
+
+--- Leaves out what the model refuses: temperature and its like.
+local function drop_sampling(values, losses)
+  if not tables.contains(traits.of(values.model) or {}, "no_sampling") then return end
+  for _, name in ipairs { "temperature", "top_p", "top_k" } do
+    if values[name] ~= nil then
+      losses[#losses + 1] = { code = "lost_member", subject = name,
+        text = ("%s takes no %s: left out"):format(values.model, name) }
+      values[name] = nil
+    end
   end
 end
 
@@ -109,6 +122,7 @@ local function write_foreign(chat, dialect, source, options)
   values.model = options.model or values.model
   local messages, system, lost = convert(chat, dialect, options, values.system, false)
   local form = FORMS[dialect]
+  drop_sampling(values, losses)
   lose_settings(form, values, losses)
   table.move(lost, 1, #lost, #losses + 1, losses)
   return write_body(form, values, messages, system) .. "\n", losses

@@ -19,7 +19,7 @@ IMAGES=${IMAGES:-build/share/ebb/vocab}
 EBB=${EBB:-build/ebb}
 TEXTS=${TEXTS:-../shared/data /usr/include /usr/share/common-licenses /usr/share/doc /usr/share/perl /usr/share/i18n}
 
-if ! peers=$(tests/peers/tokens/packages.sh); then
+if ! peers=$(tests/peers/packages.sh tokens); then
   echo 'SKIPPED: the oracle of the tokens, npm has no network'
   exit 0
 fi
