@@ -87,6 +87,9 @@ typedef struct ConvertOptions {
   bool alphanumeric_ids;     /* an id has letters and digits only, exactly id_max of them */
 } ConvertOptions;
 
+/* Takes the place of the signature that the newest models of Gemini demand on the first call of a step. */
+#define CONVERT_UNSIGNED_CALL "skip_thought_signature_validator"
+
 /* The id and name of a call as they are written. */
 typedef struct CallNames {
   Text name;                 /* borrowed from its message: converted messages stay until convert_end */

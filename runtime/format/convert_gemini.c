@@ -26,9 +26,9 @@ static void read_media(Piece *piece, const PieceFields *fields, PieceField membe
   piece->media.kind = kind_of_type(piece->media.type);
 }
 
-static void read_call(Piece *piece, const PieceFields *fields) {
+static void read_call(Piece *piece, const PieceFields *fields, PieceField member) {
   PieceFields inner;
-  piece_fields(piece_json(fields, KEY_GEMINI_CALL), &inner);
+  piece_fields(piece_json(fields, member), &inner);
   piece->kind = PIECE_CALL;
   piece->is_object = true;
   piece->id = piece_string(&inner, KEY_ID);
@@ -65,16 +65,23 @@ static Status read_response(Pieces *pieces, Piece *piece, const PieceFields *fie
   return parts ? read_parts(pieces, &inner.of[KEY_PARTS], true) : status;
 }
 
+/* The member that a part has of two spellings. */
+static PieceField either(const PieceFields *fields, PieceField camel, PieceField snake) {
+  return fields->of[camel].bytes != NULL ? camel : snake;
+}
+
 static Status read_part(Pieces *pieces, const JsonValue *part, bool nested) {
   PieceFields fields;
   Piece piece = {.kind = PIECE_OTHER, .nested = nested, .json = text_plain(part->bytes, part->size),
                  .type = text_of("part")};
   piece_fields(piece.json, &fields);
   piece.signature = piece_string(&fields, KEY_THOUGHT_SIGNATURE);
+  PieceField call = either(&fields, KEY_GEMINI_CALL, KEY_FUNCTION_CALL);
+  PieceField file = either(&fields, KEY_FILE_DATA_CAMEL, KEY_FILE_DATA);
   if (piece_is(&fields, KEY_GEMINI_RESPONSE, JSON_OBJECT)) return read_response(pieces, &piece, &fields);
-  if (piece_is(&fields, KEY_GEMINI_CALL, JSON_OBJECT)) read_call(&piece, &fields);
+  if (piece_is(&fields, call, JSON_OBJECT)) read_call(&piece, &fields, call);
   else if (piece_is(&fields, KEY_INLINE_DATA, JSON_OBJECT)) read_media(&piece, &fields, KEY_INLINE_DATA);
-  else if (piece_is(&fields, KEY_FILE_DATA_CAMEL, JSON_OBJECT)) read_media(&piece, &fields, KEY_FILE_DATA_CAMEL);
+  else if (piece_is(&fields, file, JSON_OBJECT)) read_media(&piece, &fields, file);
   else if (piece_is(&fields, KEY_TEXT, JSON_STRING)) {
     piece.kind = piece_is(&fields, KEY_THOUGHT, JSON_TRUE) ? PIECE_REASONING : PIECE_TEXT;
     piece.text = piece_string(&fields, KEY_TEXT);
@@ -148,9 +155,6 @@ static void write_part(Convert *convert, const Piece *piece) {
   json_out_close(out, '}');
 }
 
-/* Takes the place of the signature that the newest models demand on the first call of a step. */
-static const char UNSIGNED_CALL[] = "skip_thought_signature_validator";
-
 /* Writes a call; has_others: the open message has calls. */
 static void write_call(Convert *convert, const Piece *call) {
   JsonOut *out = convert->out;
@@ -163,7 +167,7 @@ static void write_call(Convert *convert, const Piece *call) {
   json_out_member_text(out, "name", call->name);
   json_out_member_raw(out, "args", convert_arguments_object(convert, call));
   json_out_close(out, '}');
-  if (first && convert->options->signs_calls) json_out_member_string(out, "thoughtSignature", UNSIGNED_CALL);
+  if (first && convert->options->signs_calls) json_out_member_string(out, "thoughtSignature", CONVERT_UNSIGNED_CALL);
   json_out_close(out, '}');
 }
 

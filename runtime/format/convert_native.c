@@ -1,7 +1,7 @@
 /*
 ** Writes a message that is in the target's form already: as it is, or without the members
 ** that requests do not have, without reasoning that can no longer be sent, and with valid
-** ids of calls. Bytes that none of this concerns stay.
+** ids of calls, and signed ones where the model wants them. Bytes that none of this concerns stay.
 */
 #include <assert.h>
 #include <string.h>
@@ -15,6 +15,7 @@ typedef struct NativeEdits {
   const Piece *pieces;
   uint32_t count;
   uint32_t next;             /* the first piece whose id is not written yet */
+  const char *unsigned_call; /* where a call begins that needs a signature; NULL: nowhere */
   bool changed;              /* something differs from the message */
   Buffer *out;
   Status status;
@@ -124,6 +125,11 @@ static void put_part(NativeEdits *edits, const JsonValue *part) {
     put_with_ids(edits, value.bytes, value.size);
     first = false;
   }
+  if (part->bytes == edits->unsigned_call) {
+    static const char signature[] = ",\"thoughtSignature\":\"" CONVERT_UNSIGNED_CALL "\"";
+    put(edits, signature, sizeof signature - 1);
+    edits->changed = true;
+  }
   put(edits, "}", 1);
 }
 
@@ -192,10 +198,21 @@ static bool needs_edits(const Convert *convert, Text raw) {
   return !convert->options->keep_extra && has_extra(convert->options, MEMBER_OF_MESSAGE, raw);
 }
 
+/* Where the first call of the message begins, if it has no signature and the model wants one; else NULL. */
+static const char *find_unsigned(const Convert *convert) {
+  const Pieces *pieces = &convert->pieces;
+  for (uint32_t i = 0; convert->options->signs_calls && i < pieces->count; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->kind == PIECE_CALL) return piece->signature.size == 0 ? piece->json.bytes : NULL;
+  }
+  return NULL;
+}
+
 void convert_native(Convert *convert, Text raw) {
   const Pieces *pieces = &convert->pieces;
   if (pieces->role != ROLE_TOOL) convert_close(convert);
-  NativeEdits edits = {.convert = convert, .pieces = pieces->list, .count = pieces->count, .out = &convert->scratch};
+  NativeEdits edits = {.convert = convert, .pieces = pieces->list, .count = pieces->count, .out = &convert->scratch,
+                       .unsigned_call = find_unsigned(convert)};
   bool left = true;
   if (needs_edits(convert, raw)) {
     buffer_reset(&convert->scratch);

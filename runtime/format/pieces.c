@@ -32,6 +32,16 @@ static const Text KEY_NAMES[KEY_COUNT] = {
   [KEY_AUDIO] = WORD("audio"),
 };
 
+/* Other spellings, which Gemini's API takes; function_call and file_data are other dialects' members, too. */
+static const struct {
+  Text name;
+  PieceField field;
+} OTHER_NAMES[] = {
+  {WORD("thought_signature"), KEY_THOUGHT_SIGNATURE}, {WORD("function_response"), KEY_GEMINI_RESPONSE},
+  {WORD("inline_data"), KEY_INLINE_DATA}, {WORD("mime_type"), KEY_MIME_TYPE}, {WORD("file_uri"), KEY_FILE_URI},
+  {WORD("display_name"), KEY_DISPLAY_NAME},
+};
+
 const char *media_kind_name(MediaKind kind) {
   static const char *const NAMES[] = {"image", "audio", "video", "file"};
   return NAMES[kind];
@@ -47,11 +57,17 @@ void pieces_free(Pieces *pieces) {
 
 /* ---- members ---- */
 
+static bool is_name(Text key, Text name) {
+  if (key.escaped) return text_equal(key, name);
+  return key.size == name.size && memcmp(key.bytes, name.bytes, key.size) == 0;
+}
+
 static uint32_t find_key(Text key) {
   for (uint32_t i = 0; i < KEY_COUNT; i++) {
-    Text name = KEY_NAMES[i];
-    if (key.escaped ? text_equal(key, name)
-                    : key.size == name.size && memcmp(key.bytes, name.bytes, key.size) == 0) return i;
+    if (is_name(key, KEY_NAMES[i])) return i;
+  }
+  for (size_t i = 0; i < sizeof OTHER_NAMES / sizeof *OTHER_NAMES; i++) {
+    if (is_name(key, OTHER_NAMES[i].name)) return OTHER_NAMES[i].field;
   }
   return KEY_COUNT;
 }

@@ -1,7 +1,7 @@
 --- The request body of Gemini's generateContent, without its contents.
 --
 -- The model stands in the URL, not in the body; a `model` member is read and kept, as files
--- of requests have it.
+-- of requests have it. Names are read in both spellings that the API takes, topP and top_p.
 
 local core = require "ebb.support.core"
 local settings = require "ebb.request.settings"
@@ -10,20 +10,44 @@ local gemini = { messages = "contents", system = "systemInstruction" }
 
 local text, scalar, object = settings.text, settings.scalar, settings.object
 
+--- The name as this file has it: top_p -> topP.
+function gemini.name(name)
+  return (name:gsub("_(%l)", string.upper))
+end
+
+--- The members of an object by such names.
+local function members_of(value)
+  local members, names = {}, {}
+  for name, json in pairs(settings.members(value)) do members[gemini.name(name)] = json end
+  for name in pairs(members) do names[#names + 1] = name end
+  table.sort(names)
+  return members, names
+end
+
 local MODES = { AUTO = "auto", NONE = "none", ANY = "required", VALIDATED = "auto" }
 local CHOICES = { auto = "AUTO", none = "NONE", required = "ANY" }
+
+local TYPES = { STRING = true, NUMBER = true, INTEGER = true, BOOLEAN = true, ARRAY = true, OBJECT = true, NULL = true }
+
+--- JSON Schema out of a schema of Gemini's own, which has the names of types in capitals. In a string of JSON quotes
+--- are escaped, so what matches is a member.
+local function json_schema(own)
+  return own and (own:gsub('("type"%s*:%s*)"(%u+)"', function(member, name)
+    return TYPES[name] and ('%s"%s"'):format(member, name:lower()) or nil
+  end))
+end
 
 local function read_declaration(members)
   local name = scalar(members.name)
   return name and { name = name, description = scalar(members.description),
-    parameters = members.parametersJsonSchema or members.parameters }
+    parameters = members.parametersJsonSchema or members.parameters_json_schema or json_schema(members.parameters) }
 end
 
 local function read_tools(value, losses)
   if not settings.is_list(value) then return nil end
   local tools = {}
   for i, element in ipairs(settings.elements(value)) do
-    local members = settings.is_object(element) and settings.members(element) or {}
+    local members = settings.is_object(element) and members_of(element) or {}
     local declared = settings.tools(members.functionDeclarations, read_declaration, losses)
     if not declared then
       losses[#losses + 1] = { code = "lost_tool", subject = tostring(i),
@@ -35,9 +59,9 @@ local function read_tools(value, losses)
 end
 
 local function read_choice(value)
-  local config = settings.is_object(value) and settings.members(value).functionCallingConfig
+  local config = settings.is_object(value) and members_of(value).functionCallingConfig
   if not settings.is_object(config) then return nil end
-  local members = settings.members(config)
+  local members = members_of(config)
   local names = settings.stops(members.allowedFunctionNames)
   if names and #names == 1 and scalar(members.mode) == "ANY" then return { name = names[1] } end
   return MODES[scalar(members.mode)]
@@ -54,7 +78,7 @@ local GENERATION = {
 
 local function read_generation(members, losses)
   if not settings.is_object(members.generationConfig) then return {} end
-  local config, names = settings.members(members.generationConfig)
+  local config, names = members_of(members.generationConfig)
   for _, name in ipairs(names) do
     if not GENERATION[name] then settings.lose_member(losses, "generationConfig." .. name) end
   end
@@ -68,12 +92,14 @@ local function system_message(value)
   return parts and object { { "role", '"system"' }, { "parts", parts } }
 end
 
----@param members table<string, string>
+---@param body table<string, string>
 ---@param losses ebb.Losses
 ---@return ebb.RequestSettings
-function gemini.read(members, losses)
+function gemini.read(body, losses)
+  local members = {}
+  for name, json in pairs(body) do members[gemini.name(name)] = json end
   local config = read_generation(members, losses)
-  local schema = config.responseJsonSchema or config.responseSchema
+  local schema = config.responseJsonSchema or json_schema(config.responseSchema)
   return {
     model = scalar(members.model), tools = read_tools(members.tools, losses),
     system = system_message(members.systemInstruction), choice = read_choice(members.toolConfig),
