@@ -108,6 +108,7 @@ build = {
       ["ebb.pipeline.input"] = "lua/ebb/pipeline/input.lua",
       ["ebb.pipeline.own_macros"] = "lua/ebb/pipeline/own_macros.lua",
       ["ebb.pipeline.plugins"] = "lua/ebb/pipeline/plugins.lua",
+      ["ebb.pipeline.references"] = "lua/ebb/pipeline/references.lua",
       ["ebb.pipeline.registry"] = "lua/ebb/pipeline/registry.lua",
       ["ebb.pipeline.request"] = "lua/ebb/pipeline/request.lua",
       ["ebb.pipeline.request_model"] = "lua/ebb/pipeline/request_model.lua",

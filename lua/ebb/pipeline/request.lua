@@ -6,6 +6,7 @@
 
 local core = require "ebb.support.core"
 local envelope = require "ebb.pipeline.envelope"
+local references = require "ebb.pipeline.references"
 local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
 
@@ -60,6 +61,7 @@ function Request:history()
       copy.attachments, original_fields.attachments = original_fields.attachments, nil
       if next(original_fields) == nil then copy.own = nil end
     end
+    references.take(copy)
   end
   return copies
 end

@@ -2,7 +2,8 @@
 --
 --     data    a data URI                      decoded
 --     path    a file of the agent's folder    read, below agent_config.asset_root only, which
---                                             lies below asset_base, if that is set
+--                                             lies below asset_base, if that is set; one that is absent
+--                                             and is the id, too: the host's answer
 --     else    an id or a URL                  the host's answer to "asset"; nothing is ever fetched here
 --
 -- The host answers "asset" {id, name, mime, path, url} with {bytes = ...} or {data =
@@ -138,8 +139,14 @@ local function find(context, attachment, cap)
   if data and not is_url(data) then return from_uri(data, cap) end
   if not path or is_url(path) then return from_host(context, attachment, cap) end
   local root, folder = root_of(context)
-  if root then return from_file(root, folder, path, cap) end
-  local file, problem = from_host(context, attachment, cap)
+  local file, problem
+  if root then
+    file, problem = from_file(root, folder, path, cap)
+    if file or problem.code ~= "absent" or path ~= field_of(attachment, "id") then return file, problem end
+    file = from_host(context, attachment, cap)
+    return file, not file and problem or nil
+  end
+  file, problem = from_host(context, attachment, cap)
   if not file and problem.code == "absent" then
     local text = "no folder for attachments is set (assetRoot of the agent, or %s)"
     return nil, core.error("absent", text:format(hints.asset_root))
