@@ -2,7 +2,7 @@
 ** Google's Gemini: content parts have no type, their members tell them apart; a message
 ** has them under "parts".
 */
-#include "format/check_rules.h"
+#include "format/repair_plan.h"
 
 static bool fits(const Message *message) { return message_form(message) == FORM_PARTS; }
 
@@ -14,6 +14,7 @@ const DialectForm dialect_gemini = {
   .traits = TRAIT_OBJECT,
   .fits = fits,
   .check = check_gemini,
+  .repair = plan_gemini,
   .pieces = &gemini_pieces,
   .writer = &gemini_writer,
 };

@@ -2,7 +2,7 @@
 ** OpenAI's Responses: a reply is a run of items, of which only messages have a role. Calls,
 ** their outputs and reasoning are items of their own.
 */
-#include "format/check_rules.h"
+#include "format/repair_plan.h"
 
 static bool fits(const Message *message) {
   if (message_form(message) == FORM_ITEM) return true;
@@ -22,6 +22,7 @@ const DialectForm dialect_responses = {
   .part_types = {"input_text", "output_text", "refusal", "input_image", "input_file", "input_audio"},
   .fits = fits,
   .check = check_responses,
+  .repair = plan_responses,
   .pieces = &responses_pieces,
   .writer = &responses_writer,
 };

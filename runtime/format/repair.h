@@ -10,6 +10,8 @@
 **     duplicate id of a call       replaced by a new one, from the old and the message's seq
 **     same role twice (strict)     the later message is merged into the earlier
 **     no user first (strict)       a user message that says so is inserted
+**     reasoning without its reply  dropped
+**     id of an item                left out, if another item has it or it is not valid
 **
 ** Only what the target refuses is repaired: what other servers refuse stays. Violations
 ** that need a conversion stay, too (CheckRule.can_repair). All other messages keep their

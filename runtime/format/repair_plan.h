@@ -38,6 +38,8 @@ typedef struct Plan {
 /* Plan the repair of a list in a dialect: add steps. STATUS_MEMORY. */
 Status plan_openai(Plan *plan);
 Status plan_anthropic(Plan *plan);
+Status plan_responses(Plan *plan);
+Status plan_gemini(Plan *plan);
 
 /* True if the target refuses violations of this code, and the caller asked to repair them. */
 static inline bool plan_is_repairing(const Plan *plan, CheckCode code) { return codes_have(&plan->codes, code); }

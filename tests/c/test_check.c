@@ -23,6 +23,21 @@
 #define THINK "{'type':'thinking','thinking':'m','signature':'s'}"
 #define FIRST "{'role':'user','content':[" T("(The beginning of this conversation was left out.)") "]}"
 
+#define FC(id) "{'type':'function_call','call_id':'" id "','name':'f','arguments':'{}'}"
+#define FO(id, output) "{'type':'function_call_output','call_id':'" id "','output':'" output "'}"
+#define RS(id) "{'type':'reasoning','id':'" id "','summary':[]}"
+#define MSG(id) "{'type':'message'," id "'role':'assistant','content':[{'type':'output_text','text':'x','annotations':[]}]}"
+#define NO_RESULT "Error: this call has no result."
+
+#define GU(parts) "{'role':'user','parts':[" parts "]}"
+#define GM(parts) "{'role':'model','parts':[" parts "]}"
+#define GT(text) "{'text':'" text "'}"
+#define GC(id) "{'functionCall':{'id':'" id "','name':'f','args':{}}}"
+#define GR(id) "{'functionResponse':{'id':'" id "','name':'f','response':{}}}"
+#define GE(id) "{'functionResponse':{'id':'" id "','name':'f','response':{'error':'" NO_RESULT "'}}}"
+#define GFIRST GU(GT("(The beginning of this conversation was left out.)"))
+#define NAMED(kind, name, more) "{'" kind "':{'name':'" name "','" more "':{}}}"
+
 static const struct Case {
   const char *shows;
   Dialect dialect;
@@ -180,6 +195,86 @@ static const struct Case {
    "0 system_inside 1 user_first 2 system_inside 3 alternation ", SPEC "," FIRST "," AP(T("x") "," T("y")) "," SPEC, NULL},
   {"anthropic: what another dialect writes stays", DIALECT_ANTHROPIC, SPEC "," U "," CALLS(CALL("a")) "," R("a"),
    "0 system_inside 2 foreign_call 3 foreign_role ", SPEC "," U "," CALLS(CALL("a")) "," R("a"), NULL},
+
+  {"responses: all is well", DIALECT_RESPONSES, U "," RS("rs_1") "," FC("a") "," FC("b") "," FO("b", "r") "," FO("a", "r"), "",
+   U "," RS("rs_1") "," FC("a") "," FC("b") "," FO("b", "r") "," FO("a", "r"), NULL},
+  {"responses: an orphan", DIALECT_RESPONSES, U "," FO("a", "r") "," A("x"), "1 orphan_result ", U "," A("x"), NULL},
+  {"responses: an output twice", DIALECT_RESPONSES, FC("a") "," FO("a", "r") "," FO("a", "s"), "2 duplicate_result ",
+   FC("a") "," FO("a", "r"), NULL},
+  {"responses: reasoning goes with its call", DIALECT_RESPONSES, U "," RS("rs_1") "," FC("a") "," U, "2 unanswered_call ",
+   U "," U, U "," RS("rs_1") "," FC("a") "," FO("a", NO_RESULT) "," U},
+  {"responses: answers stand behind the reply", DIALECT_RESPONSES, U "," FC("a") "," FC("b") "," FO("b", "r"),
+   "1 unanswered_call ", U "," FC("b") "," FO("b", "r"),
+   U "," FC("a") "," FC("b") "," FO("a", NO_RESULT) "," FO("b", "r")},
+  {"responses: an id twice in a reply", DIALECT_RESPONSES, FC("a") "," FC("a") "," FO("a", "r") "," FO("a", "s"),
+   "0 unanswered_call 1 duplicate_call 3 duplicate_result ",
+   FC("a") "," FC("a_2") "," FO("a", "r") "," FO("a_2", "s"), NULL},
+  {"responses: an id twice, of which one is answered", DIALECT_RESPONSES, FC("a") "," FC("a") "," FO("a", "r"),
+   "0 unanswered_call 1 duplicate_call ", FC("a") "," FO("a", "r"),
+   FC("a") "," FC("a_2") "," FO("a_2", NO_RESULT) "," FO("a", "r")},
+  {"responses: an id twice in the list", DIALECT_RESPONSES, FC("a") "," FO("a", "r") "," FC("a") "," FO("a", "s"), "",
+   FC("a") "," FO("a", "r") "," FC("a") "," FO("a", "s"), NULL},
+  {"responses: no id", DIALECT_RESPONSES, FC("") "," FO("", "r"), "0 call_id ", FC("call_1") "," FO("call_1", "r"), NULL},
+  {"responses: reasoning alone, and before another", DIALECT_RESPONSES, RS("rs_1") "," RS("rs_2") "," U,
+   "1 reasoning_alone ", U, NULL},
+  {"responses: an item twice", DIALECT_RESPONSES, "{'type':'item_reference','id':'msg_1'}," MSG("'id':'msg_1',"),
+   "1 duplicate_item ", "{'type':'item_reference','id':'msg_1'}," MSG(""), NULL},
+  {"responses: a reference twice", DIALECT_RESPONSES,
+   "{'type':'item_reference','id':'msg_1'},{'type':'item_reference','id':'msg_1'}", "1 duplicate_item ",
+   "{'type':'item_reference','id':'msg_1'}", NULL},
+  {"responses: an id of another kind", DIALECT_RESPONSES,
+   "{'type':'function_call','id':'call_1','call_id':'a','name':'f','arguments':'{}'}," FO("a", "r"), "0 item_id ",
+   FC("a") "," FO("a", "r"), NULL},
+  {"responses: free text is answered in its form", DIALECT_RESPONSES,
+   "{'type':'custom_tool_call','call_id':'a','name':'f','input':'x'}", "0 unanswered_call ", "",
+   "{'type':'custom_tool_call','call_id':'a','name':'f','input':'x'},"
+   "{'type':'custom_tool_call_output','call_id':'a','output':'" NO_RESULT "'}"},
+  {"responses: a call of a server's tool goes", DIALECT_RESPONSES, "{'type':'computer_call','call_id':'a'}," U,
+   "0 unanswered_call ", U, NULL},
+
+  {"gemini: all is well", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("b") "," GR("a")) "," GM(GT("y")), "",
+   GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("b") "," GR("a")) "," GM(GT("y")), NULL},
+  {"gemini: an unanswered call", DIALECT_GEMINI, GU(GT("x")) "," GM(GT("y") "," GC("a")) "," GU(GT("z")), "1 unanswered_call ",
+   GU(GT("x")) "," GM(GT("y")) "," GU(GT("z")),
+   GU(GT("x")) "," GM(GT("y") "," GC("a")) "," GU(GE("a")) "," GU(GT("z"))},
+  {"gemini: a pending call", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a")), "1 unanswered_call ", GU(GT("x")),
+   GU(GT("x")) "," GM(GC("a")) "," GU(GE("a"))},
+  {"gemini: one of two is answered", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("b") "," GT("y")),
+   "2 result_count ", GU(GT("x")) "," GM(GC("b")) "," GU(GR("b") "," GT("y")),
+   GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("b") "," GE("a") "," GT("y"))},
+  {"gemini: a response too many", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a")) "," GU(GR("a") "," GR("b")), "2 result_count ",
+   GU(GT("x")) "," GM(GC("a")) "," GU(GR("a")), NULL},
+  {"gemini: names, where there are no ids", DIALECT_GEMINI,
+   GU(GT("x")) "," GM(NAMED("functionCall", "f", "args") "," NAMED("functionCall", "g", "args")) ","
+   GU(NAMED("functionResponse", "g", "response")), "2 result_count ",
+   GU(GT("x")) "," GM(NAMED("functionCall", "g", "args")) "," GU(NAMED("functionResponse", "g", "response")),
+   GU(GT("x")) "," GM(NAMED("functionCall", "f", "args") "," NAMED("functionCall", "g", "args")) ","
+   GU(NAMED("functionResponse", "g", "response") ","
+      "{'functionResponse':{'name':'f','response':{'error':'" NO_RESULT "'}}}")},
+  {"gemini: a name, where only the call has an id", DIALECT_GEMINI,
+   GU(GT("x")) "," GM(GC("a")) ","
+   GU(NAMED("functionResponse", "f", "response") "," NAMED("functionResponse", "g", "response")),
+   "2 result_count ", GU(GT("x")) "," GM(GC("a")) "," GU(NAMED("functionResponse", "f", "response")), NULL},
+  {"gemini: an orphan", DIALECT_GEMINI, GU(GT("x")) "," GM(GT("y")) "," GU(GR("a") "," GT("z")), "2 orphan_result ",
+   GU(GT("x")) "," GM(GT("y")) "," GU(GT("z")), NULL},
+  {"gemini: an orphan alone", DIALECT_GEMINI, GU(GT("x")) "," GU(GR("a")) "," GM(GT("y")), "1 orphan_result ",
+   GU(GT("x")) "," GM(GT("y")), NULL},
+  {"gemini: responses in two contents", DIALECT_GEMINI,
+   GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("a")) "," GU(GR("b") "," GT("y")),
+   "2 result_count 3 orphan_result ", GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("a") "," GR("b") "," GT("y")), NULL},
+  {"gemini: a response behind a text", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a")) "," GU(GT("y") "," GR("a")), "2 results_late ",
+   GU(GT("x")) "," GM(GC("a")) "," GU(GR("a") "," GT("y")), NULL},
+  {"gemini: calls behind a text of the model", DIALECT_GEMINI, GU(GT("x")) "," GM(GT("y")) "," GM(GC("a")) "," GU(GR("a")),
+   "2 call_place ", GU(GT("x")) "," GM(GT("y") "," GC("a")) "," GU(GR("a")), NULL},
+  {"gemini: no user first", DIALECT_GEMINI, GM(GC("a")) "," GU(GR("a")), "0 user_first ",
+   GFIRST "," GM(GC("a")) "," GU(GR("a")), NULL},
+  {"gemini: a text that begins, and calls", DIALECT_GEMINI, GM(GT("y")) "," GM(GC("a")) "," GU(GR("a")), "1 call_place ",
+   GFIRST "," GM(GT("y") "," GC("a")) "," GU(GR("a")), NULL},
+  {"gemini: calls behind calls that go", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a")) "," GM(GC("b")) "," GU(GR("b")),
+   "1 unanswered_call 2 call_place ", GU(GT("x")) "," GM(GC("b")) "," GU(GR("b")),
+   GU(GT("x")) "," GM(GC("a")) "," GU(GE("a")) "," GM(GC("b")) "," GU(GR("b"))},
+  {"gemini: empty parts and contents", DIALECT_GEMINI, GU("{}") "," GU("") "," GU("{}," GT("x")),
+   "0 empty_content 1 empty_content 2 empty_content ", GU(GT("x")), NULL},
 };
 
 /* ---- looking ---- */
@@ -510,13 +605,67 @@ static void add_anthropic(Page *page) {
   add(page, "]}");
 }
 
+/* An item's own id, which no other item has; some are not valid. */
+static const char *random_item_id(const char *prefix) {
+  static char id[40];
+  static uint32_t count;
+  sprintf(id, "%s%u", below(4) == 0 ? "x." : prefix, (unsigned)count++);
+  return id;
+}
+
+static void add_responses(Page *page) {
+  switch (below(11)) {
+  case 0: add(page, U); break;
+  case 1: add_with(page, "{'type':'reasoning','summary':[],'id':'", random_item_id("rs_"), "'}"); break;
+  case 2: add_with(page, "{'type':'item_reference','id':'", below(2) ? "msg_1" : "x.y", "'}"); break;
+  case 3: add_with(page, "{'type':'computer_call','call_id':'", random_id(), "'}"); break;
+  case 4:
+    add_with(page, "{'type':'mcp_approval_request','name':'f','arguments':'{}','id':'", random_item_id("m"), "'}");
+    break;
+  case 5:
+    add_with(page, "{'type':'mcp_approval_response','approve':true,'approval_request_id':'", random_id(), "'}");
+    break;
+  case 6: add_with(page, "{'type':'custom_tool_call','name':'f','input':'x','call_id':'", random_id(), "'}"); break;
+  case 7: case 8:
+    add_with(page, "{'type':'function_call','name':'f','arguments':'{}','id':'", random_item_id("fc_"), "'");
+    add_with(page, ",'call_id':'", random_id(), "'}");
+    break;
+  default: add_with(page, "{'type':'function_call_output','output':'r','call_id':'", random_id(), "'}"); break;
+  }
+}
+
+static void add_gemini_part(Page *page, bool model) {
+  const char *name = below(2) ? "f" : "g";
+  const char *begin = model ? "{'functionCall':{'args':{},'name':'" : "{'functionResponse':{'response':{},'name':'";
+  switch (below(6)) {
+  case 0: add_with(page, "{'text':'", below(2) ? "x" : "y", "'}"); break;
+  case 1: add(page, "{}"); break;
+  case 2: case 3:
+    add_with(page, begin, name, "'}}");
+    break;
+  default:
+    add_with(page, begin, name, "'");
+    add_with(page, ",'id':'", below(2) ? "a" : "b", "'}}");
+  }
+}
+
+static void add_gemini(Page *page) {
+  bool model = below(2);
+  add(page, model ? "{'role':'model','parts':[" : "{'role':'user','parts':[");
+  for (uint32_t i = 0, count = below(5); i < count; i++) {
+    add(page, i > 0 ? "," : "");
+    add_gemini_part(page, model);
+  }
+  add(page, "]}");
+}
+
 static void make_history(Page *page, Dialect dialect) {
+  static void (*const adds[])(Page *) = {add_openai, add_responses, add_anthropic, add_gemini};
   page->size = 0;
   page->text[0] = '\0';
   for (uint32_t i = 0, count = below(14); i < count; i++) {
     add(page, i > 0 ? "," : "");
-    if (dialect == DIALECT_OPENAI) add_openai(page);
-    else add_anthropic(page);
+    adds[dialect](page);
   }
 }
 
@@ -586,8 +735,8 @@ static void nothing_is_left_in_random_histories(void **state) {
   (void)state;
   chance = test_seed();
   for (uint32_t i = 0; i < count; i++) {
-    Dialect dialect = i % 2 == 0 ? DIALECT_OPENAI : DIALECT_ANTHROPIC;
-    is_lenient = i % 4 > 1;
+    Dialect dialect = (Dialect)(i % DIALECT_COUNT);
+    is_lenient = i / DIALECT_COUNT % 2 != 0;
     make_history(&page, dialect);
     mend_history(&page, dialect, ALL_CODES, false);
     mend_history(&page, dialect, ALL_CODES, true);

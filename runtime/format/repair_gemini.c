@@ -1,0 +1,444 @@
+/*
+** Repairs contents as check_gemini.c reads them: behind a content that calls stand as many
+** responses as it has calls, in one content, before its other parts.
+**
+**     model  call a, call b      user  response a      user  text
+**                   |            + response b, if calls are answered ("synthesize")
+**                   dropped, if they are not
+**
+** Responses in several contents are put into the first. A content that calls is joined to
+** the model's content before it. Empty parts are dropped, and contents of which nothing is left.
+*/
+#include <string.h>
+
+#include "json/json.h"
+#include "format/repair_plan.h"
+
+#define NONE UINT32_MAX
+
+typedef struct ContentFate {
+  uint32_t calls, results;   /* the numbers of its first call and result, among all */
+  const char *dropped;       /* why it goes, static; NULL: it stays */
+  const char *changed;       /* why it is written anew, static; NULL: it keeps its bytes */
+  uint32_t previous;         /* the last content before it that stays, behind all that is inserted; NONE */
+  uint32_t joined;           /* the content that gets its parts; NONE */
+  uint32_t answers;          /* the content whose unanswered calls get responses in it; NONE */
+  uint32_t before;           /* the same for responses in a content that is inserted before it; NONE */
+} ContentFate;
+
+typedef enum CallFate { CALL_WAITS, CALL_FITS, CALL_DROPPED, CALL_ANSWERED } CallFate;
+
+typedef struct ContentPlan {
+  Plan *plan;
+  ContentFate *fates;        /* by content, and one behind the last */
+  uint8_t *calls;            /* CallFate, by number */
+  bool *results;             /* by number: true if it is dropped */
+  uint32_t call_count, result_count;
+  uint32_t last;             /* the last content that stays; NONE */
+  uint32_t caller;           /* the content whose calls wait; NONE */
+  uint32_t holder;           /* the content with their responses so far; NONE */
+} ContentPlan;
+
+static const Message *content_at(const ContentPlan *contents, uint32_t index) {
+  return plan_message(contents->plan, index);
+}
+
+static bool is_model(const ContentPlan *contents, uint32_t index) {
+  return message_role(content_at(contents, index)) == ROLE_ASSISTANT;
+}
+
+static bool is_content(const Message *message) { return message_form(message) == FORM_PARTS; }
+
+/* True for the object {}. */
+static bool is_empty_part(const Message *message, Part part) {
+  Json json;
+  Text raw = message_text(message, part.value), key;
+  json_open(&json, raw.bytes, raw.size);
+  json.tolerant = true;
+  return raw.bytes[0] == '{' && json_enter(&json) && !json_next_member(&json, &key);
+}
+
+static bool drops_empty(const ContentPlan *contents, const Message *message, Part part) {
+  return plan_is_repairing(contents->plan, CHECK_EMPTY_CONTENT) && is_empty_part(message, part);
+}
+
+/* The parts that are no calls and no responses, and stay. */
+static uint32_t count_others(const ContentPlan *contents, const Message *message) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    bool linked = part.kind == PART_TOOL_USE || part.kind == PART_TOOL_RESULT;
+    count += !part.nested && !linked && !drops_empty(contents, message, part);
+  }
+  return count;
+}
+
+static void change(ContentFate *fate, const char *reason) {
+  if (fate->changed == NULL) fate->changed = reason;
+}
+
+/* ---- responses ---- */
+
+static uint32_t waiting(const ContentPlan *contents) {
+  uint32_t count = 0, first;
+  if (contents->caller == NONE) return 0;
+  first = contents->fates[contents->caller].calls;
+  for (uint32_t i = 0; i < message_call_count(content_at(contents, contents->caller)); i++) {
+    count += contents->calls[first + i] == CALL_WAITS;
+  }
+  return count;
+}
+
+/* Finds the calls that the responses of a content answer: by their ids, and where one of both has none by their
+   names. Returns how many there are in *fits. */
+static Status match(ContentPlan *contents, uint32_t index, bool names, uint32_t *fits) {
+  const Message *caller = content_at(contents, contents->caller), *message = content_at(contents, index);
+  uint32_t first = contents->fates[contents->caller].calls, results = contents->fates[index].results, number;
+  Calls *calls = &contents->plan->calls;
+  Status status = STATUS_OK;
+  calls_reset(calls);
+  for (uint32_t i = 0; i < message_call_count(caller) && status == STATUS_OK; i++) {
+    Call call = message_call(caller, i);
+    Text name = call.name.at == 0 ? NO_TEXT : message_text(caller, call.name);
+    bool waits = contents->calls[first + i] == CALL_WAITS;
+    status = calls_open(calls, !waits ? NO_TEXT : names ? name : message_call_key(caller, i));
+  }
+  for (uint32_t i = 0; i < message_result_count(message) && status == STATUS_OK; i++) {
+    Result result = message_result(message, i);
+    Text name = result.name.at == 0 ? NO_TEXT : message_text(message, result.name);
+    Text key = names ? name : message_result_key(message, i);
+    if (!contents->results[results + i] || key.size == 0) continue;
+    if (calls_answer(calls, key, &number) != ANSWER_FITS) continue;
+    if (names && !message_may_answer(message, i, caller, number)) continue;
+    contents->results[results + i] = false;
+    contents->calls[first + number] = CALL_FITS;
+    ++*fits;
+  }
+  return status;
+}
+
+/* Matches the responses of a content with the calls that wait; those that fit none are dropped. As many as there are
+   calls fit, whatever they are called. Returns in *fits how many are left. */
+static Status take_results(ContentPlan *contents, uint32_t index, uint32_t *fits) {
+  const Message *message = content_at(contents, index);
+  ContentFate *fate = &contents->fates[index];
+  uint32_t count = message_result_count(message);
+  Status status = STATUS_OK;
+  *fits = 0;
+  if (contents->caller != NONE && contents->holder == NONE && count == waiting(contents)) {
+    memset(contents->calls + contents->fates[contents->caller].calls, CALL_FITS, count);
+    *fits = count;
+    return STATUS_OK;
+  }
+  CheckCode code = contents->caller == NONE ? CHECK_ORPHAN_RESULT : CHECK_RESULT_COUNT;
+  if (!plan_is_repairing(contents->plan, code)) {
+    *fits = count;
+    return STATUS_OK;
+  }
+  for (uint32_t i = 0; i < count; i++) contents->results[fate->results + i] = true;
+  if (contents->caller != NONE) status = match(contents, index, false, fits);
+  if (status == STATUS_OK && contents->caller != NONE && *fits < count) status = match(contents, index, true, fits);
+  if (*fits < count) change(fate, "orphan result");
+  return status;
+}
+
+/* ---- calls ---- */
+
+/* Decides on the calls that still wait, before the content `index`, or at the end. */
+static void settle(ContentPlan *contents, uint32_t index) {
+  uint32_t caller = contents->caller, holder = contents->holder, dropped = 0;
+  CheckCode code = holder == NONE ? CHECK_UNANSWERED_CALL : CHECK_RESULT_COUNT;
+  bool repairs = waiting(contents) > 0 && plan_is_repairing(contents->plan, code);
+  contents->caller = contents->holder = NONE;
+  if (!repairs) return;
+  ContentFate *fate = &contents->fates[caller];
+  uint32_t count = message_call_count(content_at(contents, caller));
+  bool synthesize = contents->plan->options->synthesize;
+  for (uint32_t i = 0; i < count; i++) {
+    uint8_t *call = &contents->calls[fate->calls + i];
+    if (*call != CALL_WAITS) continue;
+    *call = synthesize ? CALL_ANSWERED : CALL_DROPPED;
+    dropped += !synthesize;
+  }
+  if (synthesize && holder != NONE) {
+    contents->fates[holder].answers = caller;
+    change(&contents->fates[holder], "unanswered call");
+  } else if (synthesize) {
+    contents->fates[index].before = caller;
+    contents->last = NONE;   /* a content of the user: nothing is joined across it */
+    return;
+  }
+  if (dropped > 0) change(fate, "unanswered call");
+}
+
+/* True if a content has nothing left but dropped calls. */
+static bool is_gone(const ContentPlan *contents, uint32_t index) {
+  const Message *message = content_at(contents, index);
+  const ContentFate *fate = &contents->fates[index];
+  if (!is_content(message) || count_others(contents, message) > 0) return false;
+  for (uint32_t i = 0; i < message_call_count(message); i++) {
+    if (contents->calls[fate->calls + i] != CALL_DROPPED) return false;
+  }
+  for (uint32_t i = 0; i < message_result_count(message); i++) {
+    if (!contents->results[fate->results + i]) return false;
+  }
+  return message_call_count(message) + message_result_count(message) > 0 ||
+         plan_is_repairing(contents->plan, CHECK_EMPTY_CONTENT);
+}
+
+/* Settles the calls that wait; a caller of which nothing is left goes. */
+static void end_step(ContentPlan *contents, uint32_t index) {
+  uint32_t caller = contents->caller;
+  if (caller == NONE) return;
+  settle(contents, index);
+  ContentFate *fate = &contents->fates[caller];
+  if (!is_gone(contents, caller)) return;
+  fate->dropped = "unanswered call";
+  if (contents->last == caller) contents->last = fate->previous;
+}
+
+/* ---- contents ---- */
+
+/* Puts the parts of a content into another one before it. */
+static void join(ContentPlan *contents, uint32_t index, uint32_t to, const char *reason) {
+  contents->fates[index].joined = to;
+  contents->fates[index].dropped = reason;
+  change(&contents->fates[to], reason);
+}
+
+static void keep(ContentPlan *contents, uint32_t index) {
+  contents->fates[index].previous = contents->last;
+  contents->last = index;
+}
+
+static bool is_reply(const ContentPlan *contents, uint32_t index) {
+  return index != NONE && is_model(contents, index) && is_content(content_at(contents, index));
+}
+
+/* Finds the place of a content that calls: behind the user's. All contents of the model before it become one. */
+static void place_caller(ContentPlan *contents, uint32_t index) {
+  bool joins = is_reply(contents, index) && plan_is_repairing(contents->plan, CHECK_CALL_PLACE);
+  keep(contents, index);
+  contents->caller = index;
+  if (!joins) return;
+  uint32_t first = index;
+  while (is_reply(contents, contents->fates[first].previous)) first = contents->fates[first].previous;
+  for (uint32_t i = index; i != first; i = contents->fates[i].previous) join(contents, i, first, "place of a call");
+  contents->last = first;
+}
+
+static bool has_empty_parts(const ContentPlan *contents, const Message *message) {
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    if (!part.nested && drops_empty(contents, message, part)) return true;
+  }
+  return false;
+}
+
+/* True if a response stands behind another part. */
+static bool has_late_results(const Message *message) {
+  bool others = false;
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    if (part.nested) continue;
+    if (part.kind == PART_TOOL_RESULT && others) return true;
+    others |= part.kind != PART_TOOL_RESULT;
+  }
+  return false;
+}
+
+static Status decide(ContentPlan *contents, uint32_t index) {
+  const Message *message = content_at(contents, index);
+  ContentFate *fate = &contents->fates[index];
+  uint32_t fits = 0;
+  Status status = STATUS_OK;
+  if (is_content(message) && message_result_count(message) > 0) status = take_results(contents, index, &fits);
+  if (status != STATUS_OK) return status;
+  if (has_empty_parts(contents, message)) change(fate, "empty part");
+  if (is_gone(contents, index)) {
+    fate->dropped = fate->changed != NULL ? fate->changed : "empty content";
+    return STATUS_OK;
+  }
+  if (has_late_results(message) && plan_is_repairing(contents->plan, CHECK_RESULTS_LATE)) change(fate, "late result");
+  if (fits > 0 && contents->caller != NONE && message_call_count(message) == 0) {
+    if (contents->holder != NONE) join(contents, index, contents->holder, "results apart");
+    else keep(contents, contents->holder = index);
+    return STATUS_OK;
+  }
+  end_step(contents, index);
+  if (message_call_count(message) > 0) place_caller(contents, index);
+  else keep(contents, index);
+  return STATUS_OK;
+}
+
+/* ---- writing ---- */
+
+static Status put_part(ContentPlan *contents, const Message *message, Part part, size_t start) {
+  Buffer *out = &contents->plan->scratch;
+  Text raw = message_text(message, part.value);
+  Status status = out->size > start + 1 ? buffer_add_byte(out, ',') : STATUS_OK;
+  return status == STATUS_OK ? buffer_add(out, raw.bytes, raw.size) : status;
+}
+
+/* Writes the responses of a content that stay, or its other parts. */
+static Status put_parts(ContentPlan *contents, uint32_t index, bool responses, size_t start) {
+  const Message *message = content_at(contents, index);
+  const ContentFate *fate = &contents->fates[index];
+  Status status = STATUS_OK;
+  uint32_t call = fate->calls, result = fate->results;
+  for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK; i++) {
+    Part part = message_part(message, i);
+    bool is_result = part.kind == PART_TOOL_RESULT, drops = false;
+    if (part.nested) continue;
+    if (is_result) drops = contents->results[result++];
+    else if (part.kind == PART_TOOL_USE) drops = contents->calls[call++] == CALL_DROPPED;
+    else drops = drops_empty(contents, message, part);
+    if (!drops && is_result == responses) status = put_part(contents, message, part, start);
+  }
+  return status;
+}
+
+/* Writes responses for the unanswered calls of a content. */
+static Status put_answers(ContentPlan *contents, uint32_t caller, size_t start) {
+  const Message *message = caller == NONE ? NULL : content_at(contents, caller);
+  Buffer *out = &contents->plan->scratch;
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; message != NULL && i < message_call_count(message) && status == STATUS_OK; i++) {
+    Call call = message_call(message, i);
+    if (contents->calls[contents->fates[caller].calls + i] != CALL_ANSWERED) continue;
+    if (out->size > start + 1) status = buffer_add_byte(out, ',');
+    if (status == STATUS_OK) status = buffer_add_string(out, "{\"functionResponse\":{");
+    if (status == STATUS_OK && call.id.at != 0) {
+      status = plan_put(out, "\"id\":\"", message_text(message, call.id), "\",");
+    }
+    Text name = call.name.at == 0 ? NO_TEXT : message_text(message, call.name);
+    if (status == STATUS_OK) {
+      status = plan_put(out, "\"name\":\"", name, "\",\"response\":{\"error\":\"" REPAIR_NO_RESULT "\"}}}");
+    }
+  }
+  return status;
+}
+
+/* The content behind the last one that may be joined to `index`. */
+static uint32_t end_of(const ContentPlan *contents, uint32_t index) {
+  uint32_t end = index + 1;
+  while (end < contents->plan->count && contents->fates[end].dropped != NULL) end++;
+  return end;
+}
+
+/* Writes the parts of a content and of those that are joined to it. */
+static Status put_list(ContentPlan *contents, uint32_t index, size_t start) {
+  Status status = STATUS_OK;
+  uint32_t end = end_of(contents, index);
+  for (int responses = 1; responses >= 0 && status == STATUS_OK; responses--) {
+    for (uint32_t i = index; i < end && status == STATUS_OK; i++) {
+      bool own = i == index || contents->fates[i].joined == index;
+      if (own) status = put_parts(contents, i, responses == 1, start);
+    }
+    if (responses == 1 && status == STATUS_OK) status = put_answers(contents, contents->fates[index].answers, start);
+  }
+  return status;
+}
+
+static Status write_changed(ContentPlan *contents, uint32_t index) {
+  Plan *plan = contents->plan;
+  Buffer *list = &plan->scratch;
+  size_t at = plan->bytes.size;
+  buffer_reset(list);
+  Status status = buffer_add_byte(list, '[');
+  if (status == STATUS_OK) status = put_list(contents, index, 0);
+  if (status == STATUS_OK) status = buffer_add_byte(list, ']');
+  if (status != STATUS_OK) return status;
+  MemberEdit edit = {.key = text_of("parts"), .value = text_plain(list->bytes, list->size)};
+  status = json_edit_members(message_raw(content_at(contents, index)), &edit, 1, &plan->bytes);
+  return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, index, at, contents->fates[index].changed) : status;
+}
+
+/* Inserts the responses that stand before a content, or at the end. */
+static Status insert_answers(ContentPlan *contents, uint32_t index) {
+  Plan *plan = contents->plan;
+  uint32_t caller = contents->fates[index].before;
+  size_t at = plan->bytes.size;
+  if (caller == NONE) return STATUS_OK;
+  buffer_reset(&plan->scratch);
+  Status status = buffer_add_byte(&plan->scratch, '[');
+  if (status == STATUS_OK) status = put_answers(contents, caller, 0);
+  if (status == STATUS_OK) status = buffer_add_string(&plan->bytes, "{\"role\":\"user\",\"parts\":");
+  if (status == STATUS_OK) status = buffer_add(&plan->bytes, plan->scratch.bytes, plan->scratch.size);
+  if (status == STATUS_OK) status = buffer_add_string(&plan->bytes, "]}");
+  return status == STATUS_OK ? plan_step(plan, PLAN_INSERT, index, at, "unanswered call") : status;
+}
+
+/* True if a content of the model, or one that is joined to it, calls. */
+static bool calls(const ContentPlan *contents, uint32_t index) {
+  for (uint32_t i = index, end = end_of(contents, index); i < end; i++) {
+    uint32_t count = message_call_count(content_at(contents, i));
+    if (i != index && contents->fates[i].joined != index) continue;
+    for (uint32_t k = 0; k < count; k++) {
+      if (contents->calls[contents->fates[i].calls + k] != CALL_DROPPED) return true;
+    }
+  }
+  return false;
+}
+
+/* Inserts a content of the user before calls at the beginning. */
+static Status insert_first(ContentPlan *contents, uint32_t index) {
+  Plan *plan = contents->plan;
+  size_t at = plan->bytes.size;
+  bool inserts = plan_is_repairing(plan, CHECK_USER_FIRST) && is_model(contents, index) && calls(contents, index);
+  if (!inserts) return STATUS_OK;
+  static const char content[] = "{\"role\":\"user\",\"parts\":[{\"text\":\"" REPAIR_BEGINNING "\"}]}";
+  Status status = buffer_add_string(&plan->bytes, content);
+  return status == STATUS_OK ? plan_step(plan, PLAN_INSERT, index, at, "user first") : status;
+}
+
+static Status write_all(ContentPlan *contents) {
+  Plan *plan = contents->plan;
+  Status status = STATUS_OK;
+  bool begins = true;
+  for (uint32_t i = 0; i < plan->count && status == STATUS_OK; i++) {
+    const ContentFate *fate = &contents->fates[i];
+    status = insert_answers(contents, i);
+    if (status == STATUS_OK && begins && fate->dropped == NULL) {
+      status = insert_first(contents, i);
+      begins = false;
+    }
+    if (status != STATUS_OK) break;
+    if (fate->dropped != NULL) status = plan_step(plan, PLAN_DROP, i, plan->bytes.size, fate->dropped);
+    else if (fate->changed != NULL) status = write_changed(contents, i);
+  }
+  return status == STATUS_OK ? insert_answers(contents, plan->count) : status;
+}
+
+/* ---- the whole ---- */
+
+static Status open_contents(ContentPlan *contents) {
+  Plan *plan = contents->plan;
+  contents->fates = memory_new_array(&plan->memory, (size_t)plan->count + 1, sizeof *contents->fates);
+  if (contents->fates == NULL) return STATUS_MEMORY;
+  for (uint32_t i = 0; i <= plan->count; i++) {
+    contents->fates[i] = (ContentFate){.calls = contents->call_count, .results = contents->result_count,
+                                       .previous = NONE, .joined = NONE, .answers = NONE, .before = NONE};
+    if (i == plan->count) break;
+    contents->call_count += message_call_count(content_at(contents, i));
+    contents->result_count += message_result_count(content_at(contents, i));
+  }
+  contents->calls = memory_new_array(&plan->memory, (size_t)contents->call_count + 1, 1);
+  contents->results = memory_new_array(&plan->memory, (size_t)contents->result_count + 1, sizeof(bool));
+  if (contents->calls == NULL || contents->results == NULL) return STATUS_MEMORY;
+  memset(contents->calls, CALL_WAITS, (size_t)contents->call_count + 1);
+  memset(contents->results, 0, ((size_t)contents->result_count + 1) * sizeof(bool));
+  return STATUS_OK;
+}
+
+Status plan_gemini(Plan *plan) {
+  ContentPlan contents = {.plan = plan, .last = NONE, .caller = NONE, .holder = NONE};
+  Status status = open_contents(&contents);
+  for (uint32_t i = 0; i < plan->count && status == STATUS_OK; i++) status = decide(&contents, i);
+  if (status == STATUS_OK) end_step(&contents, plan->count);
+  if (status == STATUS_OK) status = write_all(&contents);
+  memory_free(&plan->memory, contents.results, ((size_t)contents.result_count + 1) * sizeof(bool));
+  memory_free(&plan->memory, contents.calls, (size_t)contents.call_count + 1);
+  memory_free(&plan->memory, contents.fates, ((size_t)plan->count + 1) * sizeof *contents.fates);
+  return status;
+}
