@@ -65,7 +65,9 @@ SYSTEM     = $(LIBS) -lm -ldl
 
 objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c))))
 CORE       = $(call objects,$(LAYERS))
-BINDING    = $(call objects,sandbox bind)
+# Sessions on disk: of the command and of the module for stock Lua, not of libebb.
+STORAGE    = $(call objects,storage) $(B)/runtime/bind/storage.o
+BINDING    = $(filter-out $(B)/runtime/bind/storage.o,$(call objects,sandbox bind))
 API        = $(filter-out %/stdio.o,$(call objects,api))
 HOST       = $(API) $(call objects,host)
 LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua' ! -path '*/meta/*'))
@@ -77,7 +79,7 @@ fuzz_objects = $(patsubst $(B)/%,build/fuzz/%,$(1))
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 C_FILES    = $(sort $(shell find runtime tests/c tests/embed tests/faults tests/random scripts/hosts -name '*.c'))
 
-DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev
+DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev libsqlite3-dev
 DEPS_test = libcmocka-dev lua-busted
 DEPS_lint = $(DEPS_test) lua-check clang git
 DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
@@ -270,13 +272,13 @@ FORCE:
 # All that the four products share, as one object: whole-program optimisation runs once, not once in each.
 # The layers around it are compiled without, they do not run often.
 NO_LTO_OUT = $(if $(findstring -flto,$(FLAGS_$(MODE))),$(if $(findstring clang,$(CC)),-fuse-ld=lld,-flinker-output=nolto-rel))
-$(HOST) $(B)/runtime/api/stdio.o $(B)/embedded.o $(B)/embedded_api.o: private LTO =
+$(HOST) $(STORAGE) $(B)/runtime/api/stdio.o $(B)/embedded.o $(B)/embedded_api.o: private LTO =
 
 # The names of all sources. When a file is moved or removed, products are linked and
 # embedded again, and its copy no longer hides the module that took its place.
 $(B)/sources: FORCE
 	@mkdir -p $(@D)
-	@echo $(sort $(CORE) $(BINDING) $(HOST)) $(LUA_FILES) > $@.new
+	@echo $(sort $(CORE) $(BINDING) $(STORAGE) $(HOST)) $(LUA_FILES) > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; \
 	  rm -f $(filter-out $(LIBRARY),$(shell find $(B)/lua/ebb -name '*.lua' 2>/dev/null)); fi
 
@@ -295,11 +297,11 @@ comma    = ,
 # (for C modules that a user's script requires).
 EXPORTS = -Wl,--version-script=runtime/host/exports.map
 
-$(B)/ebb: $(B)/core.o $(HOST) $(B)/embedded.o runtime/host/exports.map
+$(B)/ebb: $(B)/core.o $(STORAGE) $(HOST) $(B)/embedded.o runtime/host/exports.map
 	$(SAY) LINK $@
 	$(Q)$(LINK) -Wl,-E $(COLLECT) $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LUA_WHOLE) $(SYSTEM) -o $@
 
-$(B)/lua/ebb/core.so: $(B)/core.o runtime/host/exports.map
+$(B)/lua/ebb/core.so: $(B)/core.o $(STORAGE) runtime/host/exports.map
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(LINK) -shared $(COLLECT) $(EXPORTS) $(filter %.o,$^) $(LDFLAGS) $(LIBS) -o $@
@@ -356,7 +358,7 @@ $(B)/runtime/%.o: runtime/%.c $(B)/flags
 test-programs: $(if $(T),$(foreach test,$(TESTS),$(if $(findstring $(T),$(test)),$(test))),$(TESTS))
 
 # Of the archive a test links what it uses, so that one that touches no Lua has none.
-$(B)/objects.a: $(CORE) $(BINDING) $(API)
+$(B)/objects.a: $(CORE) $(BINDING) $(STORAGE) $(API)
 	$(SAY) AR $@
 	$(Q)rm -f $@ && ar rcsT $@ $^
 

@@ -31,7 +31,7 @@ end
 
 -- ---- C: each layer may use those that stand below it ----
 
-local C_RANK = ranks { "base", "os", "codec json regex", "tokens", "core", "format", "sandbox", "bind", "api", "host" }
+local C_RANK = ranks { "base", "os", "codec json regex", "tokens", "core", "format", "storage", "sandbox", "bind", "api", "host" }
 local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
 

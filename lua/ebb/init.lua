@@ -265,9 +265,8 @@ function Conversation.filter(chat, filter, ...)
   return require("ebb.trim.filter").run(chat, filter, core_filter)
 end
 
---- A fork has the model of its original.
-function Conversation.fork(chat)
-  local fork = core_fork(chat)
+--- Gives a fork what the library knows of its original.
+local function inherit(fork, chat)
   models.inherit(fork, chat)
   local original, copy = core.state(chat), core.state(fork)
   copy.results = original.results
@@ -277,7 +276,34 @@ function Conversation.fork(chat)
       copy.markup[id] = entry
     end
   end
+end
+
+--- A fork has the model of its original.
+function Conversation.fork(chat)
+  local fork = core_fork(chat)
+  inherit(fork, chat)
   return fork
+end
+
+--- A conversation on disk: what its edits return is durable.
+---@param place string        the path of a database, or a URL of PostgreSQL
+---@param name? string        of the session; default: "main"
+---@param options? { create?: boolean, relaxed?: boolean, wait?: integer, conversation?: ebb.ConversationOptions }
+---@return ebb.Session? session
+---@return ebb.Error? problem
+function ebb.session(place, name, options)
+  local session = require "ebb.session"
+  session.read, session.new, session.inherit = read_chat, ebb.conversation, inherit
+  return session.open(place, name, options)
+end
+
+--- A database of sessions.
+---@param place string
+---@param options? { create?: boolean, relaxed?: boolean, wait?: integer }
+---@return ebb.Store? store
+---@return ebb.Error? problem
+function ebb.sessions(place, options)
+  return require("ebb.session.store").open(place, options)
 end
 
 --- Appends a text of the user, with macros expanded and files attached.

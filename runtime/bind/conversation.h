@@ -25,6 +25,10 @@ void  bind_configure(lua_State *L, int conversation_index, int options_index);
 void  bind_read_aliases(lua_State *L, int options, DocumentLimits *limits);
 /* Pushes a fork of the conversation at stack index 1. Raises during callbacks and for want of memory. */
 ConversationHandle *bind_push_fork(lua_State *L);
+/* The beginning and the end of a branch, for those who write its changes before they are merged (transaction.c):
+   begin(conversation) -> branch; merge(conversation, branch) merges and ends it. */
+int   bind_begin_branch(lua_State *L);
+int   bind_merge_branch(lua_State *L);
 /* transaction(conversation, run) for Lua: calls run(branch), and answers what it returns. If run raises,
    no trace of its edits is left. (transaction.c) */
 int   bind_transaction(lua_State *L);

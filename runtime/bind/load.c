@@ -105,7 +105,8 @@ static int load_state(lua_State *L, const char *name, const Loaded *from, const 
     return refuse_document(L, name, &error);
   }
   if (lua_isnil(L, RESOLVE)) return refuse_misplaced(L, name, "messages; ebb_chat_load reads a saved chat");
-  return bind_load_state(L, name, text_plain(from->bytes, from->size), limits->lenient, RESOLVE);
+  return bind_load_state(L, name, text_plain(from->bytes, from->size),
+                         limits->lenient ? STATE_READ_LENIENT : STATE_READ_STRICT, RESOLVE);
 }
 
 /* Ends the loading of messages into the conversation at that stack index. */

@@ -1,5 +1,7 @@
 #include "bind/state.h"
 
+#include <assert.h>
+
 #include "bind/argument.h"
 #include "bind/conversation.h"
 #include "bind/counter.h"
@@ -25,9 +27,11 @@ static int refuse_state(lua_State *L, const char *name, Text bytes, const StateE
 }
 
 /* Opens the state; a lenient reading does without a right digest, with a warning. */
-static Status open_state(State *state, Text bytes, bool lenient, DocumentWarnings *warnings, StateError *error) {
-  Status status = state_open(state, bytes.bytes, bytes.size, STATE_PROVEN, error);
-  if (status != STATUS_SHAPE || !lenient) return status;
+static Status open_state(State *state, Text bytes, StateReading reading, DocumentWarnings *warnings,
+                         StateError *error) {
+  StateTrust trust = reading == STATE_READ_JOINED ? STATE_SALVAGED : STATE_PROVEN;
+  Status status = state_open(state, bytes.bytes, bytes.size, trust, error);
+  if (status != STATUS_SHAPE || reading != STATE_READ_LENIENT) return status;
   DocumentWarning warning = {.what = ODD_DIGEST, .place = source_position(bytes.bytes, bytes.size, error->offset)};
   status = state_open(state, bytes.bytes, bytes.size, STATE_SALVAGED, error);
   if (status == STATUS_OK && document_warn(warnings, warning) != STATUS_OK) error->status = status = STATUS_MEMORY;
@@ -69,14 +73,14 @@ static Status read_state(lua_State *L, ConversationHandle *handle, const State *
   return state_read_roles(conversation, state, limits.aliases, limits.alias_count, error);
 }
 
-int bind_load_state(lua_State *L, const char *name, Text bytes, bool lenient, int resolve) {
+int bind_load_state(lua_State *L, const char *name, Text bytes, StateReading reading, int resolve) {
   State state;
   StateError error;
   Memory memory = bind_conversation_memory(L);
   ConversationHandle *handle = bind_new_conversation(L);
   int conversation = lua_gettop(L);
   handle->saved = true;
-  Status status = open_state(&state, bytes, lenient, &handle->warnings, &error);
+  Status status = open_state(&state, bytes, reading, &handle->warnings, &error);
   if (status == STATUS_OK) status = read_document(handle, &state, &memory, &error);
   if (status != STATUS_OK) return refuse_state(L, name, bytes, &error);
   if (!resolve_options(L, handle, &state, resolve)) return 2;
@@ -96,15 +100,19 @@ int bind_load_state(lua_State *L, const char *name, Text bytes, bool lenient, in
 
 /* ---- out ---- */
 
+Status bind_write_options(const ConversationHandle *handle, Text options, Buffer *out) {
+  assert(out->size == 0);
+  if (handle->document.loaded) return state_add_document(&handle->document, options, out, NULL);
+  return options.size == 0 ? buffer_add_string(out, "{}") : buffer_add(out, options.bytes, options.size);
+}
+
 Status bind_write_state(const ConversationHandle *handle, const Memory *memory, Text options, Sink sink) {
   Buffer described;
-  Status status = STATUS_OK;
   buffer_init(&described, *memory);
-  if (handle->document.loaded) {
-    status = state_add_document(&handle->document, options, &described, NULL);
-    options = text_plain(described.bytes, described.size);
+  Status status = bind_write_options(handle, options, &described);
+  if (status == STATUS_OK) {
+    status = state_write(handle->conversation, text_plain(described.bytes, described.size), sink);
   }
-  if (status == STATUS_OK) status = state_write(handle->conversation, options, sink);
   buffer_free(&described);
   return status;
 }

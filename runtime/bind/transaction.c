@@ -69,3 +69,17 @@ int bind_transaction(lua_State *L) {
   join(L, handle, branch);
   return lua_gettop(L) - first;
 }
+
+int bind_begin_branch(lua_State *L) {
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  lua_settop(L, 1);
+  ConversationHandle *branch = bind_push_fork(L);
+  Status status = conversation_begin_branch(branch->conversation, handle->conversation);
+  return status == STATUS_OK ? 1 : bind_raise_status(L, status, "branch");
+}
+
+int bind_merge_branch(lua_State *L) {
+  ConversationHandle *handle = bind_enter(L, 1), *branch = bind_check_conversation(L, 2);
+  join(L, handle, branch);
+  return 0;
+}

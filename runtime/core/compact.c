@@ -113,6 +113,8 @@ void conversation_take_store(Conversation *conversation, Store *store) {
   conversation->store = store;
 }
 
+bool conversation_is_compacted(const Conversation *conversation) { return conversation->compacted; }
+
 Status conversation_compact(Conversation *conversation, uint32_t keep, uint32_t *pruned, uint32_t *removed) {
   History *history;
   Store *store = NULL;

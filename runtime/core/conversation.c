@@ -199,6 +199,11 @@ void conversation_take_calibration(Conversation *conversation, Calibration calib
 /* ---- removing for good ---- */
 
 /* Records a message that the merge has to redact in the conversation. */
+uint32_t conversation_redacted(const Conversation *branch, const MessageId **ids) {
+  *ids = branch->redacted;
+  return branch->redacted_count;
+}
+
 static Status note_redacted(Conversation *branch, MessageId id) {
   void *grown = memory_grow(&branch->memory, branch->redacted, &branch->redacted_room, branch->redacted_count,
                             sizeof *branch->redacted);

@@ -138,6 +138,11 @@ typedef struct MessageSource {
    forks share. STATUS_MEMORY. */
 Status   conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size);
 
+/* The messages that conversation_redact gave the bytes of in a branch; *ids is borrowed until the next one. */
+uint32_t conversation_redacted(const Conversation *branch, const MessageId **ids);
+/* True if conversation_compact changed anything since the conversation was created, or forked. */
+bool     conversation_is_compacted(const Conversation *conversation);
+
 /* Prunes all batches but the newest `keep`, the current one and those with a checkpoint,
    then frees every message that no remaining batch shows. Seqs stay. *pruned and
    *removed get the numbers of batches and messages. O(all messages and batches).

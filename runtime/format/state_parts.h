@@ -3,6 +3,9 @@
 ** record what they expected when they fail.
 **
 **     state_write.c             writes a state
+**     state_write_batch.c       writes batches, with their ledgers
+**     state_rows.c              writes the changes of a state as rows
+**     state_join.c              makes a state of rows
 **     state_windows.c           writes and reads windows
 **     state_open.c              opens a state: members, version, digest
 **     state_read.c              reads an open state: marks, calibration, and by the next files
@@ -98,6 +101,7 @@ bool state_plain(StateLoader *l, Text *value);
 /* ---- parts ---- */
 
 void state_write_windows(const Windows *windows, JsonOut *out);
+void state_write_window(const Window *window, JsonOut *out);
 /* Reads the windows, if the state has any, into l->windows. */
 bool state_read_windows(StateLoader *l);
 

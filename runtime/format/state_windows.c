@@ -31,9 +31,8 @@ static_assert((1 << COUNT_OF(FLAGS)) - 1 == WINDOW_FLAGS, "each flag has a name"
 
 /* ---- out ---- */
 
-static void write_window(JsonOut *out, const Window *window) {
+void state_write_window(const Window *window, JsonOut *out) {
   assert((unsigned)window->content < COUNT_OF(KINDS) && window->flags <= WINDOW_FLAGS);
-  json_out_line(out);
   json_out_open(out, '{');
   json_out_member_string(out, NAMES[WINDOW_KIND], KINDS[window->content]);
   for (unsigned i = 0; i < WINDOW_TEXTS; i++) json_out_member_text(out, NAMES[i], window->texts[i]);
@@ -51,7 +50,10 @@ static void write_window(JsonOut *out, const Window *window) {
 
 void state_write_windows(const Windows *windows, JsonOut *out) {
   json_out_open(out, '[');
-  for (uint32_t i = 0; i < windows_count(windows); i++) write_window(out, windows_at(windows, i));
+  for (uint32_t i = 0; i < windows_count(windows); i++) {
+    json_out_line(out);
+    state_write_window(windows_at(windows, i), out);
+  }
   json_out_close(out, ']');
 }
 

@@ -1,28 +1,18 @@
 /*
 ** Writes a state, field by field. The first failure of the sink sticks.
 */
-#include <assert.h>
-
 #include "base/bitset.h"
 #include "codec/xxh64.h"
-#include "format/state_parts.h"
+#include "format/state_writer.h"
 
-/* A sink that sums up what it passes on. */
-typedef struct DigestSink {
-  Sink sink;
-  Xxh64 hash;
-} DigestSink;
+void state_writer_init(StateWriter *w, const Conversation *conversation) {
+  *w = (StateWriter){.conversation = conversation, .store = conversation_store(conversation),
+                     .history = conversation_history(conversation)};
+}
 
-typedef struct StateWriter {
-  const Conversation *conversation;
-  const Store *store;
-  const History *history;
-  DigestSink digest;
-  JsonOut out;
-  const Sequence *compared;  /* the list that another one is compared with, up to */
-  uint32_t compared_end;     /* this position */
-  uint64_t *visible;           /* set of the messages of `compared`, else empty; NULL: no memory */
-} StateWriter;
+void state_writer_free(StateWriter *w) {
+  bitset_free(conversation_memory(w->conversation), w->visible, (size_t)store_count(w->store) + 1);
+}
 
 /* ---- pieces ---- */
 
@@ -30,7 +20,6 @@ static void open_bracket(StateWriter *w, char bracket) { json_out_open(&w->out, 
 static void close_bracket(StateWriter *w, char bracket) { json_out_close(&w->out, bracket); }
 static void number(StateWriter *w, int64_t value) { json_out_integer(&w->out, value); }
 static void text(StateWriter *w, Text value) { json_out_text(&w->out, value); }
-static void string(StateWriter *w, const char *value) { json_out_string(&w->out, value); }
 static void name(StateWriter *w, const char *key) { json_out_name(&w->out, key); }
 
 /* Writes a JSON object as it is; {} for an empty text. */
@@ -78,243 +67,75 @@ static void write_removed(StateWriter *w) {
   if (any) close_bracket(w, ']');
 }
 
-static void write_origins(StateWriter *w) {
-  open_field(w, STATE_ORIGINS, '[');
-  for (MessageId id = 1; id <= store_count(w->store); id++) {
-    MessageId origin = store_origin(w->store, id);
-    if (origin == id) continue;
-    open_bracket(w, '[');
-    number(w, id);
-    number(w, origin);
-    close_bracket(w, ']');
-  }
-  close_bracket(w, ']');
-}
-
-static void write_moved(StateWriter *w) {
-  open_field(w, STATE_MOVED, '[');
-  for (MessageId id = 1; id <= store_count(w->store); id++) {
-    MessageId origin = store_origin(w->store, id);
-    if (!store_has(w->store, id) || !store_is_moved(w->store, id)) continue;
-    if (origin != id && store_has(w->store, origin)) continue;      /* it has the rank of its origin */
-    Rank rank = store_rank(w->store, id);
-    if (rank.step == 0) continue;              /* of an appended message, whose replacement has its rank */
-    open_bracket(w, '[');
-    number(w, id);
-    number(w, rank.anchor);
-    number(w, (int64_t)(rank.step >> 32));
-    number(w, (int64_t)(rank.step & UINT32_MAX));
-    close_bracket(w, ']');
-  }
-  close_bracket(w, ']');
-}
-
-static void write_answers(StateWriter *w) {
-  open_field(w, STATE_ANSWERS, '[');
-  for (MessageId id = 1; id <= store_count(w->store); id++) {
-    uint32_t count = store_has(w->store, id) ? message_result_count(store_message(w->store, id)) : 0;
-    if (count == 0) continue;
-    open_bracket(w, '[');
-    number(w, id);
-    for (uint32_t i = 0; i < count; i++) {
-      CallLink link = store_answers(w->store, id, i);
-      number(w, link.message);
-      number(w, link.call);
-    }
-    close_bracket(w, ']');
-  }
-  close_bracket(w, ']');
-}
-
-/* ---- batches ---- */
-
-/* Compares with the messages [0, end) of a list. The set is emptied message by message
-   (clear_compared): a save must not cost batches times messages. */
-static void set_compared(StateWriter *w, const Sequence *list, uint32_t end) {
-  assert(w->compared == NULL);
-  w->compared = list;
-  w->compared_end = end;
-  if (w->visible == NULL) return;
-  SequenceWalk walk = sequence_walk(list, 0, end);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) bitset_add(w->visible, walk.ids[i]);
-  }
-}
-
-static void clear_compared(StateWriter *w) {
-  if (w->compared != NULL && w->visible != NULL) {
-    SequenceWalk walk = sequence_walk(w->compared, 0, w->compared_end);
-    while (sequence_walk_next(&walk)) {
-      for (uint32_t i = 0; i < walk.count; i++) bitset_remove(w->visible, walk.ids[i]);
-    }
-  }
-  w->compared = NULL;
-}
-
-/* True if the list compared with has the message. Without the set it is searched, in
-   O(log n) as a rule. */
-static bool is_shown(const StateWriter *w, MessageId id) {
-  if (w->compared == NULL) return false;
-  if (w->visible != NULL) return bitset_has(w->visible, id);
-  uint32_t index = sequence_index_of(w->compared, id, 0);
-  return index < sequence_count(w->compared) && index < w->compared_end;
-}
-
-/* Writes the runs of the parent's positions whose messages the list has too. */
-static void write_keep(StateWriter *w, const Sequence *parent, uint32_t length, const Sequence *list) {
-  assert(length <= sequence_count(parent));
-  uint32_t start = 0, run = 0, at = 0;
-  name(w, BATCH_NAMES[BATCH_KEEP]);
+bool state_write_origin(StateWriter *w, MessageId id) {
+  MessageId origin = store_origin(w->store, id);
+  if (origin == id) return false;
   open_bracket(w, '[');
-  set_compared(w, list, sequence_count(list));
-  SequenceWalk walk = sequence_walk(parent, 0, length);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++, at++) {
-      if (is_shown(w, walk.ids[i])) {
-        if (run++ == 0) start = at;
-        continue;
-      }
-      if (run > 0) number(w, start), number(w, run);
-      run = 0;
-    }
-  }
-  if (run > 0) number(w, start), number(w, run);
-  clear_compared(w);
+  number(w, id);
+  number(w, origin);
   close_bracket(w, ']');
+  return true;
 }
 
-typedef struct PutRun {
-  uint32_t position;
-  MessageId first;
-  uint32_t count;
-} PutRun;
-
-static void write_run(StateWriter *w, PutRun *run) {
-  assert(run->count == 0 || run->first + run->count - 1 <= store_count(w->store));
-  if (run->count > 0) {
-    number(w, run->position);
-    number(w, run->first);
-    number(w, run->count);
-  }
-  run->count = 0;
-}
-
-/* Writes the messages that only the list has. No operation moves one message past
-   another, so what both have is in the same order. */
-static void write_put(StateWriter *w, const Sequence *parent, uint32_t length, const Sequence *list) {
-  PutRun run = {0};
-  uint32_t at = 0;
-  name(w, BATCH_NAMES[BATCH_PUT]);
+bool state_write_moved(StateWriter *w, MessageId id) {
+  MessageId origin = store_origin(w->store, id);
+  if (!store_has(w->store, id) || !store_is_moved(w->store, id)) return false;
+  if (origin != id && store_has(w->store, origin)) return false;      /* it has the rank of its origin */
+  Rank rank = store_rank(w->store, id);
+  if (rank.step == 0) return false;            /* of an appended message, whose replacement has its rank */
   open_bracket(w, '[');
-  if (parent != NULL) set_compared(w, parent, length);
-  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++, at++) {
-      MessageId id = walk.ids[i];
-      bool continues = run.count > 0 && run.first + run.count == id && run.position + run.count == at;
-      if (is_shown(w, id) || !continues) write_run(w, &run);
-      if (is_shown(w, id)) continue;
-      if (run.count == 0) run = (PutRun){.position = at, .first = id};
-      run.count++;
-    }
-  }
-  write_run(w, &run);
-  clear_compared(w);
+  number(w, id);
+  number(w, rank.anchor);
+  number(w, (int64_t)(rank.step >> 32));
+  number(w, (int64_t)(rank.step & UINT32_MAX));
   close_bracket(w, ']');
+  return true;
 }
 
-static void write_ledger_run(StateWriter *w, const Ledger *ledger, LedgerRun run) {
+bool state_write_answers(StateWriter *w, MessageId id) {
+  uint32_t count = store_has(w->store, id) ? message_result_count(store_message(w->store, id)) : 0;
+  if (count == 0) return false;
   open_bracket(w, '[');
-  string(w, action_name(run.action));
-  text(w, ledger_text(ledger, run.cause.author));
-  text(w, ledger_text(ledger, run.cause.reason));
-  number(w, run.first);
-  number(w, run.count);
-  number(w, run.replacement);
-  string(w, role_name(run.role));
-  number(w, run.freed);
-  close_bracket(w, ']');
-}
-
-/* Writes a ledger, a member of its batch: runs, messages kept on purpose, notes. */
-static void write_ledger(StateWriter *w, const Ledger *ledger) {
-  name(w, BATCH_NAMES[BATCH_LEDGER]);
-  open_bracket(w, '{');
-  name(w, LEDGER_NAMES[LEDGER_RUNS]);
-  open_bracket(w, '[');
-  for (uint32_t i = 0; i < ledger_run_count(ledger); i++) write_ledger_run(w, ledger, ledger_run(ledger, i));
-  close_bracket(w, ']');
-  name(w, LEDGER_NAMES[LEDGER_KEEPS]);
-  open_bracket(w, '[');
-  for (uint32_t i = 0; i < ledger_keep_count(ledger); i++) {
-    LedgerKeep keep = ledger_keep_at(ledger, i);
-    text(w, ledger_text(ledger, keep.cause.author));
-    text(w, ledger_text(ledger, keep.cause.reason));
-    number(w, keep.id);
+  number(w, id);
+  for (uint32_t i = 0; i < count; i++) {
+    CallLink link = store_answers(w->store, id, i);
+    number(w, link.message);
+    number(w, link.call);
   }
   close_bracket(w, ']');
-  name(w, LEDGER_NAMES[LEDGER_NOTES]);
-  open_bracket(w, '[');
-  for (uint32_t i = 0; i < ledger_note_count(ledger); i++) {
-    Text author, note;
-    ledger_note_at(ledger, i, &author, &note);
-    text(w, author);
-    text(w, note);
-  }
+  return true;
+}
+
+/* Writes an element for each message that has one. */
+static void write_elements(StateWriter *w, StateField which, bool (*write)(StateWriter *w, MessageId id)) {
+  open_field(w, which, '[');
+  for (MessageId id = 1; id <= store_count(w->store); id++) write(w, id);
   close_bracket(w, ']');
-  close_bracket(w, '}');
 }
 
-/* Writes the policies' memory where it differs from the parent's, byte for byte. */
-static void write_memory(StateWriter *w, uint32_t index, uint32_t parent) {
-  Text memory = history_policy_memory(w->history, index);
-  Text inherited = parent == BATCH_NONE ? text_of("") : history_policy_memory(w->history, parent);
-  if (text_equal(memory, inherited)) return;
-  name(w, BATCH_NAMES[BATCH_MEMORY]);
-  object(w, memory);
-}
+/* ---- history ---- */
 
-static void batch_number(StateWriter *w, BatchField which, int64_t value) {
-  json_out_member_integer(&w->out, BATCH_NAMES[which], value);
-}
-
-/* Writes a batch as a delta over the state of its parent (state.h). A pruned batch has no list to write. */
-static void write_batch(StateWriter *w, uint32_t index) {
-  BatchInfo info = history_batch(w->history, index);
-  const Sequence *list = history_list(w->history, index);
-  const Sequence *parent = info.parent == BATCH_NONE ? NULL : history_list(w->history, info.parent);
-  json_out_line(&w->out);
-  open_bracket(w, '{');
-  batch_number(w, BATCH_PARENT, info.parent == BATCH_NONE ? -1 : (int64_t)info.parent);
-  batch_number(w, BATCH_PARENT_LENGTH, info.parent_length);
-  json_out_member_string(&w->out, BATCH_NAMES[BATCH_OPERATION], batch_kind_name(info.kind));
-  json_out_member_text(&w->out, BATCH_NAMES[BATCH_DESCRIPTION], info.description);
-  batch_number(w, BATCH_TIMESTAMP, info.timestamp);
-  batch_number(w, BATCH_BORN, info.born);
-  batch_number(w, BATCH_COUNT, info.count);
-  if (list != NULL) {
-    if (parent != NULL) write_keep(w, parent, info.parent_length, list);
-    write_put(w, parent, info.parent_length, list);
-  }
-  if (history_ledger(w->history, index) != NULL) write_ledger(w, history_ledger(w->history, index));
-  if (list != NULL) write_memory(w, index, info.parent);
-  close_bracket(w, '}');
+void state_write_checkpoint(StateWriter *w, const Checkpoint *checkpoint) {
+  open_bracket(w, '[');
+  text(w, checkpoint->name);
+  number(w, checkpoint->batch);
+  number(w, checkpoint->length);
+  close_bracket(w, ']');
 }
 
 static void write_history(StateWriter *w) {
   open_field(w, STATE_BATCHES, '[');
-  for (uint32_t i = 0; i < history_count(w->history) && w->out.status == STATUS_OK; i++) write_batch(w, i);
+  for (uint32_t i = 0; i < history_count(w->history) && w->out.status == STATUS_OK; i++) {
+    json_out_line(&w->out);
+    state_write_batch(w, i, BATCH_WHOLE);
+  }
   close_bracket(w, ']');
   field(w, STATE_CURRENT);
   number(w, history_current(w->history));
   open_field(w, STATE_CHECKPOINTS, '[');
   const Checkpoint *checkpoint;
   for (uint32_t at = 0; (checkpoint = checkpoints_next(history_checkpoints(w->history), &at)) != NULL;) {
-    open_bracket(w, '[');
-    text(w, checkpoint->name);
-    number(w, checkpoint->batch);
-    number(w, checkpoint->length);
-    close_bracket(w, ']');
+    state_write_checkpoint(w, checkpoint);
   }
   close_bracket(w, ']');
 }
@@ -334,10 +155,10 @@ static bool next_name(const Marks *marks, const Text *last, Text *next) {
   return any;
 }
 
-static void write_marks(StateWriter *w) {
+void state_write_marks(StateWriter *w) {
   const Marks *marks = conversation_marks(w->conversation);
   Text label, last, *before = NULL;
-  open_field(w, STATE_MARKS, '{');
+  open_bracket(w, '{');
   for (; next_name(marks, before, &label); last = label, before = &last) {
     if (marks_size(marks, label) == 0) continue;
     json_out_name_text(&w->out, label);
@@ -357,9 +178,9 @@ static void write_windows(StateWriter *w) {
   state_write_windows(windows, &w->out);
 }
 
-static void write_calibration(StateWriter *w) {
+void state_write_calibration(StateWriter *w) {
   Calibration calibration = conversation_calibration(w->conversation);
-  open_field(w, STATE_CALIBRATION, '[');
+  open_bracket(w, '[');
   number(w, (int64_t)calibration.reported);
   number(w, (int64_t)calibration.counted);
   close_bracket(w, ']');
@@ -367,43 +188,49 @@ static void write_calibration(StateWriter *w) {
 
 /* ---- the digest ---- */
 
+/* A sink that sums up what it passes on. */
+typedef struct DigestSink {
+  Sink sink;
+  Xxh64 hash;
+} DigestSink;
+
 static Status add_to_digest(void *user, const char *bytes, size_t size) {
   DigestSink *digest = user;
   xxh64_add(&digest->hash, bytes, size);
   return digest->sink.write(digest->sink.user, bytes, size);
 }
 
-static void write_digest(StateWriter *w) {
-  char digest[STATE_DIGEST_SIZE];
+static void write_digest(StateWriter *w, const DigestSink *digest) {
+  char copy[STATE_DIGEST_SIZE];
   field(w, STATE_DIGEST);
   json_out_flush(&w->out);
-  text(w, state_digest_text(xxh64_end(&w->digest.hash), digest));
+  text(w, state_digest_text(xxh64_end(&digest->hash), copy));
 }
 
 Status state_write(const Conversation *conversation, Text options, Sink sink) {
-  StateWriter w = {.conversation = conversation, .store = conversation_store(conversation),
-                   .history = conversation_history(conversation), .digest = {.sink = sink}};
-  const Memory *memory = conversation_memory(conversation);
-  size_t count = (size_t)store_count(w.store) + 1;
-  w.visible = bitset_new(memory, count);
-  xxh64_start(&w.digest.hash);
-  json_out_start(&w.out, (Sink){.write = add_to_digest, .user = &w.digest});
+  StateWriter w;
+  DigestSink digest = {.sink = sink};
+  state_writer_init(&w, conversation);
+  xxh64_start(&digest.hash);
+  json_out_start(&w.out, (Sink){.write = add_to_digest, .user = &digest});
   open_bracket(&w, '{');
   json_out_member_integer(&w.out, STATE_NAMES[STATE_EBB], STATE_VERSION);
   field(&w, STATE_OPTIONS);
   object(&w, options);
   write_messages(&w);
   write_removed(&w);
-  write_origins(&w);
-  write_moved(&w);
-  write_answers(&w);
+  write_elements(&w, STATE_ORIGINS, state_write_origin);
+  write_elements(&w, STATE_MOVED, state_write_moved);
+  write_elements(&w, STATE_ANSWERS, state_write_answers);
   write_history(&w);
-  write_marks(&w);
+  field(&w, STATE_MARKS);
+  state_write_marks(&w);
   write_windows(&w);
-  write_calibration(&w);
-  write_digest(&w);
+  field(&w, STATE_CALIBRATION);
+  state_write_calibration(&w);
+  write_digest(&w, &digest);
   close_bracket(&w, '}');
   json_out_line(&w.out);
-  bitset_free(memory, w.visible, count);
+  state_writer_free(&w);
   return json_out_end(&w.out);
 }

@@ -22,6 +22,7 @@
 #include "lualib.h"
 
 int luaopen_lpeg(lua_State *L);
+int luaopen_ebb_storage(lua_State *L);
 
 /* is_terminal(fd) -> boolean */
 static int l_is_terminal(lua_State *L) {
@@ -113,6 +114,7 @@ void host_open(lua_State *L) {
   preload(L, "lpeg", luaopen_lpeg);
   preload(L, "ebb.core", luaopen_ebb_core);
   preload(L, "ebb.host", open_host);
+  preload(L, "ebb.storage", luaopen_ebb_storage);
 
   lua_getglobal(L, LUA_LOADLIBNAME);
   lua_getfield(L, -1, "searchers");                         /* package searchers */

@@ -27,3 +27,8 @@ static uint64_t read_ns(clockid_t which) {
 
 uint64_t clock_monotonic_ns(void) { return read_ns(CLOCK_MONOTONIC); }
 uint64_t clock_thread_ns(void) { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+void clock_sleep_us(int64_t us) {
+  struct timespec time = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+  nanosleep(&time, NULL);
+}

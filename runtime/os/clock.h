@@ -22,6 +22,8 @@ int64_t clock_now(const Clock *clock);      /* milliseconds since 1970, UTC */
 uint64_t clock_monotonic_ns(void);
 static inline int64_t clock_monotonic_us(void) { return (int64_t)(clock_monotonic_ns() / 1000); }
 static inline int64_t clock_monotonic_ms(void) { return (int64_t)(clock_monotonic_ns() / 1000000); }
+/* Waits about so many microseconds; a signal may end it earlier. */
+void clock_sleep_us(int64_t us);
 /* CPU time of this thread; 0 if the system has no such clock. */
 uint64_t clock_thread_ns(void);
 

@@ -61,6 +61,14 @@ typedef struct FileIdentity {
 /* STATUS_ABSENT, STATUS_IO. */
 Status file_identify(const char *path, FileIdentity *identity);
 
+typedef struct FileLook {
+  bool exists, regular, writable;
+  uint64_t size;
+} FileLook;
+
+/* Looks at a file without opening it. No file is no failure. STATUS_IO, with errno. */
+Status file_look(const char *path, FileLook *look);
+
 /* True if both names lead to one file, or to one that does not exist yet. */
 bool   file_same_target(const char *a, const char *b);
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "os/file_calls.h"
+
 FileLock file_lock(int descriptor) {
 #ifdef F_OFD_SETLK
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -18,3 +20,12 @@ FileLock file_lock(int descriptor) {
 #endif
   return FILE_LOCK_NONE;
 }
+
+int file_lock_begin(const char *path) {
+  int descriptor = file_open_call(path, O_RDWR | O_CREAT, 0666);
+  if (descriptor < 0 || file_lock(descriptor) == FILE_LOCKED) return descriptor;
+  close(descriptor);
+  return -1;
+}
+
+void file_lock_end(int lock) { close(lock); }

@@ -14,4 +14,9 @@ typedef enum FileLock {
 /* Tries to lock an open file; never waits. The descriptor must be open for writing. */
 FileLock file_lock(int descriptor);
 
+/* Locks a file, which is created where it is missing, for the time until file_lock_end. Returns a number for that, or
+   -1: another open file has the lock, or it cannot be had. */
+int  file_lock_begin(const char *path);
+void file_lock_end(int lock);
+
 #endif

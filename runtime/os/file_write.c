@@ -189,6 +189,15 @@ FileIdentity file_identity_of(const struct stat *info) {
                         .modified_s = info->st_mtim.tv_sec, .modified_ns = info->st_mtim.tv_nsec};
 }
 
+Status file_look(const char *path, FileLook *look) {
+  struct stat info;
+  *look = (FileLook){0};
+  if (stat(path, &info) != 0) return errno == ENOENT ? STATUS_OK : STATUS_IO;
+  *look = (FileLook){.exists = true, .regular = S_ISREG(info.st_mode), .writable = access(path, W_OK) == 0,
+                     .size = (uint64_t)info.st_size};
+  return STATUS_OK;
+}
+
 Status file_identify(const char *path, FileIdentity *identity) {
   struct stat info;
   if (stat(path, &info) != 0) return file_status_of_open();

@@ -31,3 +31,5 @@ size_t program_path(char *path, size_t room) {
   ssize_t size = readlink("/proc/self/exe", path, room);
   return size > 0 && (size_t)size < room ? (size_t)size : 0;
 }
+
+int64_t program_process(void) { return (int64_t)getpid(); }

@@ -1,0 +1,267 @@
+--- Sessions: conversations that are on disk when a call returns.
+--
+--     local session = ebb.session("chats.db", "support")
+--     session:append { role = "user", content = "Hello" }      on disk
+--     session:trim { budget = 4000 }
+--     session:rollback(0)                                      tomorrow, too
+--     print(#session, session:tokens())
+--
+-- A session has all methods of a conversation. Those that edit it commit what they changed, in one transaction, before
+-- they return; `edit` makes several edits one commit. A commit names the version that it follows: if another process
+-- was faster, the call returns nil and an error with the code conflict, and `session:refresh()` reads what it wrote.
+-- Nothing has changed in memory after a refused commit.
+--
+--     session.chat     what is on disk, at session.version; edits go to a branch of it,
+--     branch           which the commit writes to disk, and then is merged into session.chat
+
+local core = require "ebb.support.core"
+local models = require "ebb.models"
+local refuse = require "ebb.support.refuse"
+local saved_options = require "ebb.conversation.saved_options"
+local schema = require "ebb.support.schema"
+local store = require "ebb.session.store"
+
+local session = {}
+
+---@class ebb.Session: ebb.Conversation
+---@field name string
+---@field version integer     commits so far
+---@field store ebb.Store
+local Session = {}
+
+local OPTIONS = {
+  create = { type = "boolean", default = true, help = "begin the session if it does not exist" },
+  relaxed = { type = "boolean", default = false, help = "do not wait for the disk" },
+  wait = { type = "integer", min = 0, default = 10000, unit = "ms", help = "for locks of other programs" },
+  conversation = { type = "table", help = "options of the conversation: model, limit ..." },
+}
+
+--- Methods of conversations that change them.
+local EDITS = {}
+for name in ([[append insert replace truncate clear filter rollback checkpoint trim apply input forget prune compact
+  mark unmark calibrate report_usage recount transaction limit stream settle]]):gmatch "%S+" do
+  EDITS[name] = true
+end
+
+---- Reading ----
+
+--- Reads the session's rows; one without commits is a new conversation.
+local function read(self)
+  local info, problem = self.store.db:find(self.name)
+  if not info then return nil, problem end
+  if info.version == 0 then return session.new(self.options or nil), info end
+  local state
+  local chat, why = session.read(function(_, options, resolve)
+    local loaded, result = self.store.db:load(info.id, options, resolve)
+    if loaded then state = result end
+    return loaded, result
+  end, nil, self.options or nil)
+  if not chat then return nil, why end
+  return chat, state
+end
+
+--- Takes what is on disk.
+local function take(self)
+  local chat, info = read(self)
+  if not chat then return nil, info end
+  self.chat, self.version, self.id, self.is_stale = chat, info.version, info.id, false
+  self.saved_options = info.version > 0 and saved_options.text(chat)
+  return true
+end
+
+---- Writing ----
+
+--- Commits the branch; with the same operation a second time nothing is done twice.
+local function commit(self, branch, operation)
+  local options = saved_options.text(branch)
+  local change = {
+    session = self.id, expected = self.version, before = self.version > 0 and self.chat or nil, after = branch,
+    operation = operation, options = options ~= self.saved_options and options or nil, now = core.now(),
+  }
+  local version, problem = self.store.db:commit(change)
+  if not version and problem.code == "io" then      -- it may be there all the same
+    if self.store:reopen() then version, problem = self.store.db:commit(change) end
+  end
+  if not version then return nil, problem end
+  self.saved_options = options
+  return version
+end
+
+--- Reads the session again after a failure between disk and memory.
+local function recover(self)
+  self.is_stale = true
+  return take(self)
+end
+
+local function pack(...) return { n = select("#", ...), ... } end
+
+--- Runs the edits on a branch, commits it and merges it.
+local function attempt(self, run, operation, ...)
+  local storage = require "ebb.support.storage"
+  local branch = storage.begin(self.chat)
+  session.inherit(branch, self.chat)
+  local results = pack(run(branch, ...))
+  local version, problem = commit(self, branch, operation)
+  if not version then return nil, problem end
+  session.inherit(self.chat, branch)
+  local ok, why = pcall(storage.merge, self.chat, branch)
+  self.version = version
+  if ok then return results end
+  if recover(self) then return results end
+  return nil, why
+end
+
+local EDIT = {
+  retries = { type = "integer", min = 0, default = 0, help = "after a conflict: read the session and edit it anew" },
+  operation = { type = "string", help = "an id of this edit, for a retry after a lost answer" },
+}
+
+local function edit(self, run, values, ...)
+  if self.closed then refuse("closed", "the session is closed") end
+  if self.is_stale then
+    local ok, problem = take(self)
+    if not ok then return nil, problem end
+  end
+  for try = 0, values.retries do
+    local results, problem = attempt(self, run, values.operation or require("ebb.support.storage").operation(), ...)
+    if results then return table.unpack(results, 1, results.n) end
+    if problem.code ~= "conflict" or try == values.retries then return nil, problem end
+    local ok, why = take(self)
+    if not ok then return nil, why end
+  end
+end
+
+--- Makes all edits of a function one commit: all or none. What the function returns is the result. If it raises,
+--- nothing is written.
+---@param run fun(chat: ebb.Conversation): ...
+---@param options? { retries?: integer, operation?: string }
+---@return any ...     of the function; or nil and an error
+function Session:edit(run, options)
+  if type(run) ~= "function" then
+    refuse("argument", "edit: a function is expected", "session:edit(function(chat) chat:append(message) end)")
+  end
+  return edit(self, run, schema.options(EDIT, options, "edit", "session:edit(run, { retries = 5 })"))
+end
+
+--- Begins an edit that `commit` ends: the branch is a conversation of its own until then.
+---@return ebb.Conversation branch
+function Session:begin()
+  local branch = require("ebb.support.storage").begin(self.chat)
+  session.inherit(branch, self.chat)
+  return branch
+end
+
+--- Commits a branch of `begin`.
+---@param branch ebb.Conversation
+---@param options? { operation?: string }
+---@return integer? version
+---@return ebb.Error? problem
+function Session:commit(branch, options)
+  local storage = require "ebb.support.storage"
+  local values = schema.options(EDIT, options, "commit")
+  local version, problem = commit(self, branch, values.operation or storage.operation())
+  if not version then return nil, problem end
+  session.inherit(self.chat, branch)
+  storage.merge(self.chat, branch)
+  self.version = version
+  return version
+end
+
+---- The session ----
+
+--- Reads what other processes wrote.
+---@return boolean? changed
+---@return ebb.Error? problem
+function Session:refresh()
+  local info, problem = self.store.db:find(self.name)
+  if not info then return nil, problem end
+  if info.version == self.version and not self.is_stale then return false end
+  local ok, why = take(self)
+  if not ok then return nil, why end
+  return true
+end
+
+--- A new session with all that this one has on disk; they share their messages there.
+---@param name string
+---@return ebb.Session? branch
+---@return ebb.Error? problem
+function Session:branch(name)
+  local info, problem = self.store.db:branch(self.id, name, core.now())
+  if not info then return nil, problem end
+  return session.of(self.store, name, self.options)
+end
+
+---@param name string
+---@return true? done
+---@return ebb.Error? problem
+function Session:rename(name)
+  local ok, problem = self.store.db:rename(self.id, name)
+  if not ok then return nil, problem end
+  self.name = name
+  return true
+end
+
+--- Closes the database. Nothing is lost by leaving it out: every edit is on disk.
+function Session:close()
+  self.closed = true
+  self.store:close()
+end
+
+---- Looking like a conversation ----
+
+local Meta = { __name = "Session" }
+
+function Meta.__index(self, key)
+  if Session[key] then return Session[key] end
+  if EDITS[key] then
+    return function(caller, ...)
+      if caller ~= self then refuse("argument", key .. ": expected the session", ("session:%s()"):format(key)) end
+      return edit(self, function(branch, ...) return branch[key](branch, ...) end, { retries = 0 }, ...)
+    end
+  end
+  local chat = rawget(self, "chat")
+  local value = chat and chat[key]
+  if type(value) ~= "function" then return value end
+  return function(caller, ...) return value(caller == self and chat or caller, ...) end
+end
+
+function Meta.__len(self) return #self.chat end
+function Meta.__tostring(self) return ("Session %s, version %d: %s"):format(self.name, self.version, self.chat) end
+Meta.__close = function(self) self:close() end
+
+--- A session of an open store.
+---@param opened ebb.Store
+---@param name string
+---@param options? ebb.ConversationOptions
+---@return ebb.Session? result
+---@return ebb.Error? problem
+function session.of(opened, name, options)
+  local self = setmetatable({
+    store = opened, name = name, options = options or false, closed = false, is_stale = false, saved_options = false,
+  }, Meta)
+  local ok, problem = take(self)
+  if not ok then return nil, problem end
+  return self
+end
+
+--- Opens a session, and begins it where there is none.
+---@param place string        of the database
+---@param name? string        default: "main"
+---@param options? { create?: boolean, relaxed?: boolean, wait?: integer, conversation?: ebb.ConversationOptions }
+---@return ebb.Session? result
+---@return ebb.Error? problem
+function session.open(place, name, options)
+  local values = schema.options(OPTIONS, options, "session", 'ebb.session("chats.db", "support")')
+  local opened, problem = store.open(place, { create = values.create, relaxed = values.relaxed, wait = values.wait })
+  if not opened then return nil, problem end
+  name = name or "main"
+  local info, why = opened:find(name)
+  if not info and why.code == "absent" and values.create then
+    info, why = opened.db:create(name, core.now())
+    if not info and why.code == "duplicate" then info, why = opened:find(name) end
+  end
+  if not info then return nil, why end
+  return session.of(opened, name, values.conversation)
+end
+
+return session

@@ -1,0 +1,130 @@
+--- A store: a database of sessions, by their names.
+--
+--     local store = ebb.sessions "chats.db"
+--     for _, info in ipairs(store:list()) do print(info.name, info.messages, info.tokens) end
+--
+-- Calls that the disk or the database refuses return nil and an error: {code, message, hint}, with the codes absent,
+-- duplicate, conflict (which has `actual`, a version), damaged, unknown_version, read_only, io, limit.
+
+local core = require "ebb.support.core"
+local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
+
+local store = {}
+
+---@class ebb.Store
+---@field place string       a path, or a URL of PostgreSQL
+local Store = {}
+Store.__index = Store
+Store.__name = "Store"
+
+local OPTIONS = {
+  create = { type = "boolean", default = true, help = "make the database if it does not exist" },
+  relaxed = { type = "boolean", default = false,
+    help = "a commit survives the end of the process, and a power cut only later" },
+  wait = { type = "integer", min = 0, default = 10000, unit = "ms", help = "for locks of other programs" },
+}
+
+--- Opens a database.
+---@param place string
+---@param options? { create?: boolean, relaxed?: boolean, wait?: integer }
+---@return ebb.Store? opened
+---@return ebb.Error? problem
+function store.open(place, options)
+  if type(place) ~= "string" or place == "" then
+    refuse("argument", "sessions: the path or URL of a database is expected", 'ebb.sessions "chats.db"')
+  end
+  local values = schema.options(OPTIONS, options, "sessions", 'ebb.sessions("chats.db", { create = false })')
+  local db, problem = require("ebb.support.storage").open(place, values)
+  if not db then return nil, problem end
+  return setmetatable({ place = place, db = db, options = values }, Store)
+end
+
+Store.__tostring = function(self) return ("Store %s"):format(self.place) end
+
+--- All sessions, by name.
+---@return ebb.SessionInfo[]? infos
+---@return ebb.Error? problem
+function Store:list() return self.db:list() end
+
+---@param name string
+---@return ebb.SessionInfo? info
+---@return ebb.Error? problem
+function Store:find(name)
+  local info, problem = self.db:find(name)
+  if info or problem.code ~= "absent" then return info, problem end
+  return nil, core.error("absent", ("%s: no session '%s'"):format(self.place, name), "`ebb session ls` lists them")
+end
+
+---@param from string
+---@param to string
+---@return true? done
+---@return ebb.Error? problem
+function Store:rename(from, to)
+  local info, problem = self:find(from)
+  if not info then return nil, problem end
+  return self.db:rename(info.id, to)
+end
+
+--- Removes a session for good; its branches keep what they share with it.
+---@param name string
+---@return true? done
+---@return ebb.Error? problem
+function Store:remove(name)
+  local info, problem = self:find(name)
+  if not info then return nil, problem end
+  return self.db:remove(info.id)
+end
+
+--- A new session with everything that another one has; they share their messages in the database.
+---@param from string
+---@param to string
+---@return ebb.SessionInfo? info
+---@return ebb.Error? problem
+function Store:branch(from, to)
+  local info, problem = self:find(from)
+  if not info then return nil, problem end
+  return self.db:branch(info.id, to, core.now())
+end
+
+--- What is wrong with the database, a text for each fault; an empty list: nothing.
+---@return string[]? faults
+---@return ebb.Error? problem
+function Store:check() return self.db:check() end
+
+--- Writes the log into the database's main file; with `vacuum` free room goes back to the system.
+---@param options? { vacuum?: boolean }
+---@return true? done
+---@return ebb.Error? problem
+function Store:settle(options)
+  local values = schema.options({ vacuum = { type = "boolean", default = false } }, options, "settle")
+  return self.db:settle(values.vacuum)
+end
+
+--- A consistent copy in a new file, while others go on.
+---@param path string
+---@return true? done
+---@return ebb.Error? problem
+function Store:backup(path) return self.db:backup(path) end
+
+--- The library and its version, and what to know about that version; "" for nothing.
+---@return string what
+---@return string warning
+function Store:describe() return self.db:describe() end
+
+--- Opens the database again: after a failure of the disk its descriptors cannot be trusted.
+---@return true? done
+---@return ebb.Error? problem
+function Store:reopen()
+  pcall(self.db.close, self.db)
+  local db, problem = require("ebb.support.storage").open(self.place, self.options)
+  if not db then return nil, problem end
+  self.db = db
+  return true
+end
+
+function Store:close() self.db:close() end
+
+Store.__close = function(self) pcall(self.db.close, self.db) end
+
+return store

@@ -1,0 +1,449 @@
+/*
+** Sessions in Lua: the module ebb.storage. It is no part of libebb and of ebb.core: only lua/ebb/session uses it, and
+** the command and the module for stock Lua have it.
+**
+**     local db = storage.open("chats.db", { create = true })
+**     local info = db:create("support", now)
+**     local chat, info = db:load(info.id, options, resolve)
+**     local branch = storage.begin(chat)                      edits go to the branch
+**     local version = db:commit { session = info.id, expected = 3, before = chat, after = branch, ... }
+**     storage.merge(chat, branch)                             what is on disk is in memory
+*/
+#include "storage/storage.h"
+
+#include "bind/argument.h"
+#include "bind/conversation.h"
+#include "bind/error.h"
+#include "bind/open.h"
+#include "bind/state.h"
+#include "bind/type.h"
+#include "os/entropy.h"
+
+static const BindType BIND_STORAGE = {.name = "Storage"};
+
+typedef struct StorageHandle {
+  Storage *storage;          /* NULL: closed */
+} StorageHandle;
+
+int luaopen_ebb_storage(lua_State *L);
+
+/* ---- errors ---- */
+
+static const char *code_of(Status status) {
+  switch (status) {
+    case STATUS_SHAPE: return "damaged";
+    case STATUS_RANGE: return "unknown_version";
+    case STATUS_FORBIDDEN: return "read_only";
+    default: return status_code(status);
+  }
+}
+
+/* Pushes nil and the error; a conflict has the actual version, too. */
+static int refuse(lua_State *L, Status status, const StorageError *error) {
+  const char *text = error->text[0] != '\0' ? error->text : "sessions: not enough memory";
+  lua_pushnil(L);
+  bind_push_error(L, code_of(status), text, NULL);
+  if (status == STATUS_CONFLICT) bind_set_integer(L, "actual", (lua_Integer)error->actual);
+  return 2;
+}
+
+static Storage *check_storage(lua_State *L, int index) {
+  StorageHandle *handle = bind_check(L, index, &BIND_STORAGE);
+  if (handle->storage == NULL) bind_raise(L, "closed", NULL, "the database is closed");
+  return handle->storage;
+}
+
+static uint64_t session_argument(lua_State *L, int index) {
+  return (uint64_t)bind_integer(L, index, NULL, 1, INT64_MAX);
+}
+
+/* ---- sessions ---- */
+
+static void push_info(lua_State *L, const SessionInfo *info) {
+  lua_createtable(L, 0, 11);
+  bind_set_integer(L, "id", (lua_Integer)info->id);
+  bind_set_text(L, "name", info->name);
+  bind_set_integer(L, "version", (lua_Integer)info->version);
+  bind_set_integer(L, "messages", (lua_Integer)info->messages);
+  bind_set_integer(L, "tokens", (lua_Integer)info->tokens);
+  bind_set_integer(L, "stored", (lua_Integer)info->stored);
+  bind_set_integer(L, "batches", (lua_Integer)info->batches);
+  bind_set_integer(L, "created", info->created);
+  bind_set_integer(L, "changed", info->changed);
+  if (info->origin == 0) return;
+  bind_set_integer(L, "origin", (lua_Integer)info->origin);
+  bind_set_integer(L, "shared", (lua_Integer)info->shared);
+}
+
+static int answer_info(lua_State *L, Status status, SessionInfo *info, Text name, const StorageError *error) {
+  if (status != STATUS_OK) return refuse(L, status, error);
+  info->name = name;
+  push_info(L, info);
+  return 1;
+}
+
+/* A list that grows outside of Lua, whose errors must not jump over SQLite. */
+typedef struct InfoList {
+  Memory memory;
+  SessionInfo *list;
+  uint32_t count, room;
+  Buffer *names;
+} InfoList;
+
+static void end_list(void *block) {
+  InfoList *infos = block;
+  memory_free(&infos->memory, infos->list, infos->room * sizeof *infos->list);
+  infos->list = NULL;
+}
+
+static Status add_info(void *user, const SessionInfo *info) {
+  InfoList *infos = user;
+  void *grown = memory_grow(&infos->memory, infos->list, &infos->room, infos->count, sizeof *infos->list);
+  if (grown == NULL) return STATUS_MEMORY;
+  infos->list = grown;
+  infos->list[infos->count++] = *info;
+  return buffer_add(infos->names, info->name.bytes, info->name.size);
+}
+
+/* db:list() -> infos | nil, error */
+static int l_list(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  StorageError error;
+  InfoList *infos = bind_own(L, sizeof *infos, end_list);
+  infos->memory = bind_memory(L);
+  infos->names = bind_buffer(L);
+  Status status = storage_list(storage, (SessionSink){.add = add_info, .user = infos}, &error);
+  if (status != STATUS_OK) return refuse(L, status, &error);
+  lua_createtable(L, (int)infos->count, 0);
+  size_t at = 0;
+  for (uint32_t i = 0; i < infos->count; i++) {
+    SessionInfo *info = &infos->list[i];
+    info->name = text_plain(infos->names->bytes + at, info->name.size);
+    at += info->name.size;
+    push_info(L, info);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* db:find(name) -> info | nil, error */
+static int l_find(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  Text name = bind_name(L, 2, "the name of a session");
+  StorageError error;
+  SessionInfo info;
+  Status status = storage_find(storage, name, &info, &error);
+  return answer_info(L, status, &info, name, &error);
+}
+
+/* db:create(name, now) -> info | nil, error */
+static int l_create(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  Text name = bind_name(L, 2, "the name of a session");
+  StorageError error;
+  SessionInfo info;
+  Status status = storage_create(storage, name, bind_integer(L, 3, NULL, INT64_MIN, INT64_MAX), &info, &error);
+  return answer_info(L, status, &info, name, &error);
+}
+
+/* db:branch(session, name, now) -> info | nil, error */
+static int l_branch(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  uint64_t session = session_argument(L, 2);
+  Text name = bind_name(L, 3, "the name of a session");
+  StorageError error;
+  SessionInfo info;
+  Status status = storage_branch(storage, session, name, bind_integer(L, 4, NULL, INT64_MIN, INT64_MAX), &info,
+                                 &error);
+  return answer_info(L, status, &info, name, &error);
+}
+
+static int answer_done(lua_State *L, Status status, const StorageError *error) {
+  if (status != STATUS_OK) return refuse(L, status, error);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* db:rename(session, name) -> true | nil, error */
+static int l_rename(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  uint64_t session = session_argument(L, 2);
+  StorageError error;
+  Status status = storage_rename(storage, session, bind_name(L, 3, "the name of a session"), &error);
+  return answer_done(L, status, &error);
+}
+
+/* db:remove(session) -> true | nil, error */
+static int l_remove(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  StorageError error;
+  Status status = storage_remove(storage, session_argument(L, 2), &error);
+  return answer_done(L, status, &error);
+}
+
+/* ---- reading ---- */
+
+typedef struct Joining {
+  StateJoin join;
+  StateRow bad;              /* the row that did not fit */
+} Joining;
+
+static Status join_row(void *user, const StateRow *row) {
+  Joining *joining = user;
+  Status status = state_join_row(&joining->join, row);
+  if (status == STATUS_SHAPE) joining->bad = *row;
+  return status;
+}
+
+/* Reads all rows as the text of a state. */
+static Status read_state(Storage *storage, uint64_t session, Buffer *text, SessionInfo *info, StorageError *error) {
+  Joining joining = {.bad.kind = STATE_ROW_KINDS};
+  Status status = state_join_start(&joining.join, text);
+  StateRowSink sink = {.put = join_row, .user = &joining};
+  if (status == STATUS_OK) status = storage_read(storage, session, sink, info, error);
+  if (status == STATUS_SHAPE && joining.bad.kind < STATE_ROW_KINDS) {
+    storage_fail(error, status, "the rows of the session do not fit together, from kind %u, number %llu on",
+                 (unsigned)joining.bad.kind, (unsigned long long)joining.bad.number);
+  }
+  Status end = state_join_end(&joining.join);
+  return status == STATUS_OK ? end : status;
+}
+
+/* db:load(session, options, resolve) -> conversation, info | nil, error; options and resolve are those of core.load */
+static int l_load(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  uint64_t session = session_argument(L, 2);
+  bind_expect(L, 4, NULL, LUA_TFUNCTION);
+  lua_settop(L, 4);
+  StorageError error;
+  SessionInfo info;
+  Buffer *text = bind_buffer(L);
+  Status status = read_state(storage, session, text, &info, &error);
+  if (status != STATUS_OK) return refuse(L, status, &error);
+  info.name = text_of("");
+  int results = bind_load_state(L, "session", text_plain(text->bytes, text->size), STATE_READ_JOINED, 4);
+  if (results != 1) return results;
+  push_info(L, &info);
+  return 2;
+}
+
+/* ---- commits ---- */
+
+/* A commit begins with its first row: an edit that changed nothing writes nothing. */
+typedef struct Committing {
+  Storage *storage;
+  StorageCommit commit;
+  StorageError error;
+  bool begun, done;          /* done: it was committed before, by the same operation */
+} Committing;
+
+static Status put_row(void *user, const StateRow *row) {
+  Committing *committing = user;
+  if (!committing->begun) {
+    Status status = storage_begin(committing->storage, &committing->commit, &committing->done, &committing->error);
+    if (status != STATUS_OK) return status;
+    if (committing->done) return STATUS_HOST;      /* stops the writer */
+    committing->begun = true;
+  }
+  return storage_put(committing->storage, row, &committing->error);
+}
+
+static Status put_options(Committing *committing, Text options) {
+  StateRow row = {.kind = STATE_ROW_PART, .number = STATE_PART_OPTIONS, .bytes = options};
+  return put_row(committing, &row);
+}
+
+/* The conversation in a field; NULL if it is not there. */
+static ConversationHandle *conversation_field(lua_State *L, int index, const char *name) {
+  if (!bind_field(L, index, name)) return NULL;
+  return bind_check_conversation(L, -1);     /* stays on the stack */
+}
+
+static uint64_t number_field(lua_State *L, int index, const char *name) {
+  bind_get_field(L, index, name);
+  return (uint64_t)bind_integer(L, -1, name, 0, INT64_MAX);
+}
+
+static Status write_changes(Committing *committing, const Conversation *before, const Conversation *after,
+                            Text options) {
+  StateRowSink sink = {.put = put_row, .user = committing};
+  Status status = state_write_rows(before, after, sink);
+  if (status == STATUS_OK && options.size > 0) status = put_options(committing, options);
+  if (committing->done) return STATUS_OK;
+  if (status != STATUS_OK && committing->begun) storage_abandon(committing->storage);
+  if (status != STATUS_OK || !committing->begun) return status;
+  return storage_commit(committing->storage, &committing->error);
+}
+
+/* What lists of sessions show of it. */
+static void describe_commit(StorageCommit *commit, const Conversation *edited) {
+  commit->messages = sequence_count(conversation_list(edited));
+  commit->tokens = bind_request_tokens(edited);
+  commit->stored = store_count(conversation_store(edited));
+  commit->batches = history_count(conversation_history(edited));
+}
+
+/* db:commit{session, expected, before?, after, operation?, options?, now} -> version, repeated | nil, error
+
+   `after` is a branch of `before`, whose rows are those of version `expected`; without `before` its rows replace all.
+   `options`: the options as JSON if they changed. `repeated`: the operation had been committed before, as that
+   version, and nothing was written. Where nothing changed, nothing is written, and the version stays. */
+static int l_commit(lua_State *L) {
+  static const char *const names[] = {"session", "expected", "before", "after", "operation", "options", "now", NULL};
+  Storage *storage = check_storage(L, 1);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
+  bind_check_names(L, 2, NULL, names);
+  Committing committing = {.storage = storage};
+  StorageCommit *commit = &committing.commit;
+  commit->session = number_field(L, 2, "session");
+  commit->expected = number_field(L, 2, "expected");
+  ConversationHandle *before = conversation_field(L, 2, "before"), *after = conversation_field(L, 2, "after");
+  if (after == NULL) return bind_raise_argument(L, "argument", NULL, "after: a Conversation is expected");
+  if (bind_field(L, 2, "operation")) commit->operation = bind_text(L, -1);
+  bind_get_field(L, 2, "now");
+  commit->now = bind_integer(L, -1, "now", INT64_MIN, INT64_MAX);
+  Buffer *options = bind_buffer(L);
+  if (bind_field(L, 2, "options")) {
+    Status status = bind_write_options(after, bind_text(L, -1), options);
+    if (status != STATUS_OK) return bind_raise_status(L, status, "commit");
+  }
+  describe_commit(commit, after->conversation);
+  commit->replaces = before == NULL || conversation_is_compacted(after->conversation);
+  Status status = write_changes(&committing, commit->replaces ? NULL : before->conversation, after->conversation,
+                                text_plain(options->bytes, options->size));
+  if (status != STATUS_OK) return refuse(L, status, &committing.error);
+  uint64_t version = committing.done ? committing.error.actual : commit->expected + committing.begun;
+  lua_pushinteger(L, (lua_Integer)version);
+  lua_pushboolean(L, committing.done);
+  return 2;
+}
+
+/* ---- upkeep ---- */
+
+static Status keep_fault(Buffer *faults, const char *fault) {
+  Status status = buffer_add_string(faults, fault);
+  return status == STATUS_OK ? buffer_add_byte(faults, '\0') : status;
+}
+
+static void tell(void *user, const char *fault) { keep_fault(user, fault); }      /* without memory: fewer faults */
+
+/* db:check() -> faults, a list of texts | nil, error */
+static int l_check(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  StorageError error;
+  Buffer *faults = bind_buffer(L);
+  Status status = storage_check(storage, tell, faults, &error);
+  if (status != STATUS_OK) return refuse(L, status, &error);
+  lua_newtable(L);
+  lua_Integer count = 0;
+  for (size_t at = 0; at < faults->size;) {
+    Text fault = text_of(faults->bytes + at);
+    bind_push_text(L, fault);
+    lua_rawseti(L, -2, ++count);
+    at += fault.size + 1;
+  }
+  return 1;
+}
+
+/* db:settle(vacuum) -> true | nil, error; writes the log into the main file */
+static int l_settle(lua_State *L) {
+  StorageError error;
+  Status status = storage_settle(check_storage(L, 1), lua_toboolean(L, 2), &error);
+  return answer_done(L, status, &error);
+}
+
+/* db:backup(path) -> true | nil, error */
+static int l_backup(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  StorageError error;
+  Status status = storage_backup(storage, bind_string(L, 2, NULL), &error);
+  return answer_done(L, status, &error);
+}
+
+/* db:describe() -> library and version, warning; "" for no warning */
+static int l_describe(lua_State *L) {
+  char what[64], warning[200];
+  storage_describe(check_storage(L, 1), what, warning);
+  lua_pushstring(L, what);
+  lua_pushstring(L, warning);
+  return 2;
+}
+
+/* ---- opening ---- */
+
+static int end_storage(lua_State *L) {
+  StorageHandle *handle = bind_test(L, 1, &BIND_STORAGE);
+  Storage *storage = handle == NULL ? NULL : handle->storage;
+  if (handle != NULL) handle->storage = NULL;
+  storage_close(storage);
+  return 0;
+}
+
+/* db:close() */
+static int l_close(lua_State *L) {
+  check_storage(L, 1);
+  return end_storage(L);
+}
+
+/* open(place, {create, relaxed, wait}) -> db | nil, error */
+static int l_open(lua_State *L) {
+  static const char *const names[] = {"create", "relaxed", "wait", NULL};
+  const char *place = bind_string(L, 1, NULL);
+  uint32_t wait = STORAGE_WAIT_MS;
+  StorageConfig config = {.memory = bind_memory(L)};
+  if (!lua_isnoneornil(L, 2)) {
+    bind_expect(L, 2, NULL, LUA_TTABLE);
+    bind_check_names(L, 2, NULL, names);
+    config.creates = bind_flag_field(L, 2, "create", false);
+    config.relaxed = bind_flag_field(L, 2, "relaxed", false);
+    bind_count_field(L, 2, "wait", &wait);
+  }
+  config.wait_ms = wait;
+  lua_settop(L, 2);
+  StorageHandle *handle = bind_new(L, &BIND_STORAGE, sizeof *handle, 0);
+  StorageError error;
+  Status status = storage_open(place, &config, &handle->storage, &error);
+  if (status != STATUS_OK) return refuse(L, status, &error);
+  return 1;
+}
+
+/* operation() -> 16 random bytes, the id of a commit */
+static int l_operation(lua_State *L) {
+  HashKey key = entropy_hash_key();
+  lua_pushlstring(L, (const char *)&key, sizeof key);
+  return 1;
+}
+
+static int index_storage(lua_State *L) { return bind_index_method(L, &BIND_STORAGE); }
+
+/* require "ebb.storage", after ebb.core */
+int luaopen_ebb_storage(lua_State *L) {
+  static const BindMethod methods[] = {
+    {"list", l_list, "", CHARGE_NEVER},
+    {"find", l_find, "name", CHARGE_NEVER},
+    {"create", l_create, "name now", CHARGE_NEVER},
+    {"branch", l_branch, "session name now", CHARGE_NEVER},
+    {"rename", l_rename, "session name", CHARGE_NEVER},
+    {"remove", l_remove, "session", CHARGE_NEVER},
+    {"load", l_load, "session options resolve", CHARGE_NEVER},
+    {"commit", l_commit, "change", CHARGE_NEVER},
+    {"check", l_check, "", CHARGE_NEVER},
+    {"settle", l_settle, "vacuum", CHARGE_NEVER},
+    {"backup", l_backup, "path", CHARGE_NEVER},
+    {"describe", l_describe, "", CHARGE_NEVER},
+    {"close", l_close, "", CHARGE_NEVER},
+    BIND_END,
+  };
+  static const BindMethod functions[] = {
+    {"open", l_open, "place options", CHARGE_NEVER},
+    {"operation", l_operation, "", CHARGE_NEVER},
+    {"begin", bind_begin_branch, "chat", CHARGE_NEVER},
+    {"merge", bind_merge_branch, "chat branch", CHARGE_NEVER},
+    BIND_END,
+  };
+  bind_type(L, &BIND_STORAGE, index_storage, NULL, end_storage);
+  bind_methods(L, &BIND_STORAGE, methods);
+  lua_newtable(L);
+  bind_functions(L, "storage", functions);
+  return 1;
+}

@@ -1,0 +1,227 @@
+/*
+** Writes the rows by which a conversation differs from an earlier state of itself.
+*/
+#include "format/state_rows.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "format/state_writer.h"
+
+typedef struct RowWriter {
+  StateWriter writer;
+  const Conversation *before;      /* NULL: all rows are written */
+  const Conversation *after;
+  StateRowSink sink;
+  Buffer bytes;
+  Status status;
+} RowWriter;
+
+/* ---- one row ---- */
+
+static void put(RowWriter *r, StateRowKind kind, uint64_t number, Text bytes) {
+  StateRow row = {.kind = kind, .number = number, .bytes = bytes};
+  if (r->status == STATUS_OK) r->status = r->sink.put(r->sink.user, &row);
+}
+
+static JsonOut *start(RowWriter *r) {
+  buffer_reset(&r->bytes);
+  json_out_start(&r->writer.out, sink_to_buffer(&r->bytes));
+  return &r->writer.out;
+}
+
+/* Ends the JSON of a row and puts it, without its first and last `brackets` bytes. */
+static void finish(RowWriter *r, StateRowKind kind, uint64_t number, size_t brackets) {
+  Status status = json_out_end(&r->writer.out);
+  if (r->status == STATUS_OK) r->status = status;
+  if (r->status != STATUS_OK) return;
+  assert(r->bytes.size >= 2 * brackets);
+  put(r, kind, number, text_plain(r->bytes.bytes + brackets, r->bytes.size - 2 * brackets));
+}
+
+static void put_number(RowWriter *r, StatePart part, uint64_t value) {
+  json_out_integer(start(r), (int64_t)value);
+  finish(r, STATE_ROW_PART, part, 0);
+}
+
+/* ---- messages ---- */
+
+static void put_element(RowWriter *r, StateRowKind kind, MessageId id, bool (*write)(StateWriter *w, MessageId id)) {
+  start(r);
+  if (write(&r->writer, id)) finish(r, kind, id, 0);
+}
+
+static void put_message(RowWriter *r, MessageId id) {
+  const Store *store = r->writer.store;
+  if (!store_has(store, id)) return;
+  put(r, STATE_ROW_MESSAGE, id, message_raw(store_message(store, id)));
+}
+
+static void put_messages(RowWriter *r) {
+  const Store *store = r->writer.store;
+  MessageId first = r->before == NULL ? 1 : store_count(conversation_store(r->before)) + 1;
+  for (MessageId id = first; id <= store_count(store) && r->status == STATUS_OK; id++) {
+    put_message(r, id);
+    put_element(r, STATE_ROW_ORIGIN, id, state_write_origin);
+    put_element(r, STATE_ROW_MOVED, id, state_write_moved);
+    put_element(r, STATE_ROW_ANSWERS, id, state_write_answers);
+  }
+  if (r->before == NULL) {
+    put_number(r, STATE_PART_STORED, store_count(store));
+    return;
+  }
+  const MessageId *redacted;
+  uint32_t count = conversation_redacted(r->after, &redacted);
+  for (uint32_t i = 0; i < count; i++) {
+    if (redacted[i] < first) put_message(r, redacted[i]);
+  }
+}
+
+/* ---- batches ---- */
+
+static uint64_t batch_row(uint32_t batch, unsigned part) { return (uint64_t)batch * STATE_BATCH_ROWS + part; }
+
+/* Puts the batch as it was born: an object without brackets, and without the bracket that ends "put". */
+static void put_birth(RowWriter *r, uint32_t batch) {
+  bool pruned = history_list(r->writer.history, batch) == NULL;
+  start(r);
+  state_write_batch(&r->writer, batch, BATCH_AT_BIRTH);
+  Status status = json_out_end(&r->writer.out);
+  if (r->status == STATUS_OK) r->status = status;
+  if (r->status != STATUS_OK) return;
+  assert(pruned || r->bytes.bytes[r->bytes.size - 2] == ']');
+  put(r, STATE_ROW_BATCH, batch_row(batch, 0), text_plain(r->bytes.bytes + 1, r->bytes.size - (pruned ? 2 : 3)));
+}
+
+/* Puts `,9,10,3],"count":12`: state_join leaves the first comma out behind an empty list. */
+static void put_growth(RowWriter *r, uint32_t batch) {
+  Buffer *bytes = &r->bytes;
+  BatchInfo info = history_batch(r->writer.history, batch);
+  if (info.pruned) return;
+  JsonOut *out = start(r);
+  json_out_open(out, '[');
+  state_write_growth(&r->writer, batch);
+  json_out_close(out, ']');
+  Status status = json_out_end(out);
+  if (r->status == STATUS_OK) r->status = status;
+  if (r->status != STATUS_OK) return;
+  char count[40];
+  int length = snprintf(count, sizeof count, ",\"%s\":%u", BATCH_NAMES[BATCH_COUNT], info.count);
+  assert(length > 0 && (size_t)length < sizeof count);
+  r->status = buffer_add(bytes, count, (size_t)length);
+  if (r->status != STATUS_OK) return;
+  bytes->bytes[0] = ',';
+  size_t skipped = bytes->bytes[1] == ']' ? 1 : 0;      /* no runs */
+  put(r, STATE_ROW_BATCH, batch_row(batch, STATE_BATCH_GROWTH),
+      text_plain(bytes->bytes + skipped, bytes->size - skipped));
+}
+
+static void put_memory(RowWriter *r, uint32_t batch) {
+  start(r);
+  json_out_open(&r->writer.out, '{');
+  state_write_memory(&r->writer, batch);
+  json_out_close(&r->writer.out, '}');
+  finish(r, STATE_ROW_BATCH, batch_row(batch, STATE_BATCH_MEMORY), 1);
+}
+
+/* What policies remember at a batch of both; the row may say the same as the parent's. */
+static bool memory_differs(const RowWriter *r, uint32_t batch) {
+  Text old = history_policy_memory(conversation_history(r->before), batch);
+  Text new = history_policy_memory(r->writer.history, batch);
+  return old.bytes != new.bytes && !text_equal(old, new);
+}
+
+static void put_changed_batch(RowWriter *r, uint32_t batch) {
+  const History *before = conversation_history(r->before), *after = r->writer.history;
+  if (history_batch(after, batch).pruned) return;
+  if (history_batch(before, batch).count != history_batch(after, batch).count) put_growth(r, batch);
+  if (memory_differs(r, batch)) put_memory(r, batch);
+}
+
+/* Batches of both. Only the current one changes, unless rollbacks made others current meanwhile. */
+static void put_changed_batches(RowWriter *r) {
+  const History *before = conversation_history(r->before), *after = r->writer.history;
+  if (history_counts(before).rollbacks == history_counts(after).rollbacks) {
+    put_changed_batch(r, history_current(before));
+    return;
+  }
+  for (uint32_t i = 0; i < history_count(before); i++) put_changed_batch(r, i);
+}
+
+static void put_batches(RowWriter *r) {
+  const History *before = r->before == NULL ? NULL : conversation_history(r->before), *after = r->writer.history;
+  uint32_t first = before == NULL ? 0 : history_count(before);
+  if (before != NULL) put_changed_batches(r);
+  for (uint32_t i = first; i < history_count(after) && r->status == STATUS_OK; i++) {
+    put_birth(r, i);
+    put_growth(r, i);
+    if (history_list(after, i) != NULL && state_has_memory(&r->writer, i)) put_memory(r, i);
+  }
+  if (before == NULL || history_current(before) != history_current(after)) {
+    put_number(r, STATE_PART_CURRENT, history_current(after));
+  }
+}
+
+static void put_checkpoints(RowWriter *r) {
+  const Checkpoint *checkpoint;
+  uint64_t since = r->before == NULL ? UINT64_MAX : history_counts(conversation_history(r->before)).namings;
+  if (history_counts(r->writer.history).namings == since) return;
+  JsonOut *out = start(r);
+  json_out_open(out, '[');
+  for (uint32_t at = 0; (checkpoint = checkpoints_next(history_checkpoints(r->writer.history), &at)) != NULL;) {
+    state_write_checkpoint(&r->writer, checkpoint);
+  }
+  json_out_close(out, ']');
+  finish(r, STATE_ROW_PART, STATE_PART_CHECKPOINTS, 0);
+}
+
+/* ---- marks, windows, calibration ---- */
+
+static void put_marks(RowWriter *r) {
+  const Conversation *before = r->before;
+  if (before != NULL && marks_edits(conversation_marks(before)) == marks_edits(conversation_marks(r->after))) return;
+  start(r);
+  state_write_marks(&r->writer);
+  finish(r, STATE_ROW_PART, STATE_PART_MARKS, 0);
+}
+
+static void put_windows(RowWriter *r) {
+  const Windows *before = r->before == NULL ? NULL : conversation_windows(r->before);
+  const Windows *after = conversation_windows(r->after);
+  if (after == NULL || windows_edits(before) == windows_edits(after)) return;
+  for (uint32_t i = 0; i < windows_count(after); i++) {
+    const Window *window = windows_at(after, i);
+    if (i < windows_count(before) && windows_at(before, i) == window) continue;      /* immutable */
+    state_write_window(window, start(r));
+    finish(r, STATE_ROW_WINDOW, i, 0);
+  }
+}
+
+static void put_calibration(RowWriter *r) {
+  if (r->before != NULL) {
+    Calibration old = conversation_calibration(r->before), new = conversation_calibration(r->after);
+    if (old.reported == new.reported && old.counted == new.counted) return;
+  }
+  start(r);
+  state_write_calibration(&r->writer);
+  finish(r, STATE_ROW_PART, STATE_PART_CALIBRATION, 0);
+}
+
+/* ---- all ---- */
+
+Status state_write_rows(const Conversation *before, const Conversation *after, StateRowSink sink) {
+  if (conversation_is_compacted(after)) before = NULL;
+  assert(before == NULL || store_count(conversation_store(before)) <= store_count(conversation_store(after)));
+  RowWriter r = {.before = before, .after = after, .sink = sink};
+  state_writer_init(&r.writer, after);
+  buffer_init(&r.bytes, *conversation_memory(after));
+  put_messages(&r);
+  put_batches(&r);
+  put_checkpoints(&r);
+  put_marks(&r);
+  put_windows(&r);
+  put_calibration(&r);
+  buffer_free(&r.bytes);
+  state_writer_free(&r.writer);
+  return r.status;
+}

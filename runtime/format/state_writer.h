@@ -1,0 +1,51 @@
+/*
+** Shared by the files that write states, whole (state_write.c) or as rows (state_rows.c): messages' lists, batches
+** (state_write_batch.c) and marks, one by one.
+*/
+#ifndef EBB_FORMAT_STATE_WRITER_H
+#define EBB_FORMAT_STATE_WRITER_H
+
+#include "format/state_parts.h"
+
+typedef struct StateWriter {
+  const Conversation *conversation;
+  const Store *store;
+  const History *history;
+  JsonOut out;
+  const Sequence *compared;  /* the list that another one is compared with, up to */
+  uint32_t compared_end;     /* this position */
+  uint64_t *visible;         /* set of the messages of `compared`, else empty; NULL: none yet, or no memory */
+  bool searches;             /* there was no memory for the set */
+} StateWriter;
+
+/* The conversation outlives the writer, and does not change. The caller starts and ends `out`. */
+void state_writer_init(StateWriter *w, const Conversation *conversation);
+void state_writer_free(StateWriter *w);
+
+/* ---- elements of lists; each writes nothing, and returns false, if the message has no such element ---- */
+
+bool state_write_origin(StateWriter *w, MessageId id);
+bool state_write_moved(StateWriter *w, MessageId id);
+bool state_write_answers(StateWriter *w, MessageId id);
+
+void state_write_checkpoint(StateWriter *w, const Checkpoint *checkpoint);
+void state_write_marks(StateWriter *w);        /* an object */
+void state_write_calibration(StateWriter *w);
+
+/* ---- batches ---- */
+
+typedef enum BatchScope {
+  BATCH_WHOLE,               /* as it is now */
+  BATCH_AT_BIRTH             /* without its memory, its count and what came after its birth; "put" comes last */
+} BatchScope;
+
+/* Writes a batch as a delta over the state of its parent, an object. A pruned batch has no list to write. */
+void state_write_batch(StateWriter *w, uint32_t index, BatchScope scope);
+/* Writes the messages that came after a batch's birth, as runs in an open list. */
+void state_write_growth(StateWriter *w, uint32_t index);
+/* True if what policies remember at the batch differs from what they do at its parent, byte for byte. */
+bool state_has_memory(const StateWriter *w, uint32_t index);
+/* The memory of policies, an object. */
+void state_write_memory(StateWriter *w, uint32_t index);
+
+#endif

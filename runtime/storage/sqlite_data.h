@@ -1,0 +1,111 @@
+/*
+** A database of SQLite.
+**
+**     session     a row per session: name, version, figures, and the session that it branched from
+**     row         all rows of all sessions, by id: session << 38 | kind << 35 | number, so that the rows of a kind lie
+**                 together and a session's last messages are one range
+**     operation   ids of the last commits of each session
+**
+** Rules that keep the file whole (SQLite before 3.51.3 may corrupt a database whose log two connections checkpoint
+** and restart at the same moment, https://sqlite.org/wal.html#the_wal_reset_bug): no connection checkpoints by
+** itself; sqlite_checkpoint alone does, under a lock of its own, as TRUNCATE, and rather interrupts itself than fall
+** back to PASSIVE.
+**
+** Shared by the files of the driver:
+**
+**     storage_sqlite.c     opens and closes, waits, checkpoints
+**     sqlite_sessions.c    sessions
+**     sqlite_rows.c        reads and commits rows
+**     sqlite_upkeep.c      checks, vacuums, copies
+*/
+#ifndef EBB_STORAGE_SQLITE_DATA_H
+#define EBB_STORAGE_SQLITE_DATA_H
+
+#include "storage/sqlite_library.h"
+#include "storage/storage.h"
+
+#define STORE_APPLICATION 0x45626221        /* "Ebb!" */
+#define STORE_SCHEMA 1
+#define ROW_KIND_SHIFT 35
+#define ROW_SESSION_SHIFT 38
+#define STORE_SESSIONS_MAX ((UINT64_C(1) << 25) - 1)
+
+typedef enum SqliteStatement {
+  SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK,
+  SQL_LIST, SQL_FIND, SQL_SESSION, SQL_CREATE, SQL_RENAME, SQL_REMOVE, SQL_BRANCH, SQL_CHILDREN,
+  SQL_COPY_ROWS, SQL_ERASE_ROWS, SQL_ERASE_OPERATIONS, SQL_UNSHARE,
+  SQL_READ, SQL_OPERATION, SQL_ADVANCE, SQL_PUT, SQL_NOTE, SQL_FORGET_NOTES, SQL_SCHEMA, SQL_APPLICATION, SQL_TABLES,
+  SQL_STATEMENTS
+} SqliteStatement;
+
+typedef struct SqliteStorage {
+  Storage base;
+  Memory memory;
+  const SqliteLibrary *lib;
+  sqlite3 *db;
+  char *path;
+  size_t path_size;
+  sqlite3_stmt *statements[SQL_STATEMENTS];     /* prepared on first use */
+  uint32_t wait_ms;
+  int64_t deadline;          /* ms of clock_monotonic, for the busy handler; 0: none runs */
+  bool checkpoints;          /* the handler serves a checkpoint: it interrupts at the deadline */
+  bool read_only;
+  uint32_t log_pages;        /* in the log after the last commit */
+  StorageCommit commit;      /* the one that runs */
+  bool commits;
+  uint64_t stored_before;    /* seqs of its session so far */
+  bool forgets;              /* it rewrites a message */
+} SqliteStorage;
+
+static inline SqliteStorage *sqlite_of(Storage *storage) { return (SqliteStorage *)storage; }
+
+static inline uint64_t sqlite_row_id(uint64_t session, StateRowKind kind, uint64_t number) {
+  return session << ROW_SESSION_SHIFT | (uint64_t)kind << ROW_KIND_SHIFT | number;
+}
+
+/* Ends with the status of SQLite's code and its words. */
+Status sqlite_fail(SqliteStorage *s, int code, StorageError *error);
+/* A statement that is prepared and has no values; NULL: *status, and *error. */
+sqlite3_stmt *sqlite_prepare(SqliteStorage *s, SqliteStatement which, Status *status, StorageError *error);
+/* Runs a statement without rows, with `count` integers. */
+Status sqlite_run(SqliteStorage *s, SqliteStatement which, int count, const int64_t *values, StorageError *error);
+/* Steps: true for a row; false at the end or after a failure. The caller resets the statement. */
+bool   sqlite_next(SqliteStorage *s, sqlite3_stmt *statement, Status *status, StorageError *error);
+
+/* Begin and end of a transaction; reading ones see one snapshot. The end of a failed one is a rollback. */
+Status sqlite_begin(SqliteStorage *s, bool writes, StorageError *error);
+Status sqlite_end(SqliteStorage *s, Status status, StorageError *error);
+
+/* Empties the log if it is large, or `always`. Others that read keep it: then nothing happens, which is no failure. */
+Status sqlite_checkpoint(SqliteStorage *s, bool always, StorageError *error);
+
+/* ---- sqlite_sessions.c ---- */
+
+Status sqlite_list(Storage *storage, SessionSink sink, StorageError *error);
+Status sqlite_find(Storage *storage, Text name, SessionInfo *info, StorageError *error);
+Status sqlite_session(SqliteStorage *s, uint64_t session, SessionInfo *info, StorageError *error);     /* ABSENT */
+Status sqlite_create(Storage *storage, Text name, int64_t now, SessionInfo *info, StorageError *error);
+Status sqlite_rename(Storage *storage, uint64_t session, Text name, StorageError *error);
+Status sqlite_remove(Storage *storage, uint64_t session, StorageError *error);
+Status sqlite_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
+                     StorageError *error);
+/* Gives the branches of a session copies of the rows that they share with it. Within a transaction. */
+Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error);
+
+/* ---- sqlite_rows.c ---- */
+
+Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
+Status sqlite_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+                        StateRowSink sink, StorageError *error);
+Status sqlite_begin_commit(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
+Status sqlite_put(Storage *storage, const StateRow *row, StorageError *error);
+Status sqlite_commit(Storage *storage, StorageError *error);
+void   sqlite_abandon(Storage *storage);
+
+/* ---- sqlite_upkeep.c ---- */
+
+Status sqlite_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error);
+Status sqlite_settle(Storage *storage, bool vacuums, StorageError *error);
+Status sqlite_backup(Storage *storage, const char *path, StorageError *error);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+** The rows of a session: reading them in one snapshot, and commits.
+*/
+#include "storage/sqlite_data.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+/* ---- where rows lie ---- */
+
+#define SEGMENTS_MAX 64      /* branches of branches; a deeper one gets rows of its own */
+
+/* Messages with the seqs first .. last are rows of this session. */
+typedef struct Segment {
+  uint64_t session, first, last;
+} Segment;
+
+typedef struct Segments {
+  Segment list[SEGMENTS_MAX];      /* the newest first */
+  int count;
+} Segments;
+
+/* Follows the origins of a session. */
+static Status find_segments(SqliteStorage *s, const SessionInfo *session, Segments *segments, StorageError *error) {
+  SessionInfo info = *session;
+  uint64_t last = UINT32_MAX;
+  segments->count = 0;
+  for (;;) {
+    bool shares = info.origin != 0;
+    if (segments->count == SEGMENTS_MAX) return storage_fail(error, STATUS_SHAPE, "%s: too many origins", s->path);
+    segments->list[segments->count++] = (Segment){info.id, shares ? info.shared + 1 : 0, last};
+    if (!shares) return STATUS_OK;
+    if (info.shared < last) last = info.shared;
+    Status status = sqlite_session(s, info.origin, &info, error);
+    if (status == STATUS_ABSENT) return storage_fail(error, STATUS_SHAPE, "%s: a branch lacks its origin", s->path);
+    if (status != STATUS_OK) return status;
+  }
+}
+
+static bool is_shared(StateRowKind kind) { return kind >= STATE_ROW_MESSAGE && kind <= STATE_ROW_ANSWERS; }
+
+/* ---- reading ---- */
+
+static const char *const KINDS[STATE_ROW_KINDS] = {"part", "message", "origin", "moved", "answers", "batch", "window"};
+
+static Status damaged(const SqliteStorage *s, const StateRow *row, StorageError *error) {
+  return storage_fail(error, STATUS_SHAPE, "%s: the row of %s %" PRIu64 " is damaged", s->path, KINDS[row->kind],
+                      row->number);
+}
+
+static Status read_range(SqliteStorage *s, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+                         StateRowSink sink, StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_READ, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_int64(statement, 1, (int64_t)sqlite_row_id(session, kind, first));
+  s->lib->bind_int64(statement, 2, (int64_t)sqlite_row_id(session, kind, last));
+  while (status == STATUS_OK && sqlite_next(s, statement, &status, error)) {
+    uint64_t id = (uint64_t)s->lib->column_int64(statement, 0);
+    const void *bytes = s->lib->column_blob(statement, 2);
+    StateRow row = {.kind = kind, .number = id & ((UINT64_C(1) << ROW_KIND_SHIFT) - 1),
+                    .bytes = text_plain(bytes == NULL ? "" : bytes, (size_t)s->lib->column_bytes(statement, 2))};
+    if (storage_checksum(&row) != s->lib->column_int64(statement, 1)) status = damaged(s, &row, error);
+    else status = sink.put(sink.user, &row);
+  }
+  s->lib->reset(statement);
+  return status;
+}
+
+static Status read_kind(SqliteStorage *s, const Segments *segments, StateRowKind kind, uint64_t first, uint64_t last,
+                        StateRowSink sink, StorageError *error) {
+  Status status = STATUS_OK;
+  if (!is_shared(kind)) return read_range(s, segments->list[0].session, kind, first, last, sink, error);
+  for (int i = segments->count - 1; i >= 0 && status == STATUS_OK; i--) {
+    Segment part = segments->list[i];
+    uint64_t from = part.first > first ? part.first : first, to = part.last < last ? part.last : last;
+    if (from <= to) status = read_range(s, part.session, kind, from, to, sink, error);
+  }
+  return status;
+}
+
+#define NUMBER_MAX ((UINT64_C(1) << ROW_KIND_SHIFT) - 1)
+
+Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  Segments segments;
+  Status status = sqlite_begin(s, false, error);
+  if (status != STATUS_OK) return status;
+  status = sqlite_session(s, session, info, error);
+  if (status == STATUS_OK) status = find_segments(s, info, &segments, error);
+  for (StateRowKind kind = 0; kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
+    status = read_kind(s, &segments, kind, 0, NUMBER_MAX, sink, error);
+  }
+  return sqlite_end(s, status, error);
+}
+
+Status sqlite_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+                        StateRowSink sink, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  SessionInfo info;
+  Segments segments;
+  Status status = sqlite_begin(s, false, error);
+  if (status != STATUS_OK) return status;
+  status = sqlite_session(s, session, &info, error);
+  if (status == STATUS_OK) status = find_segments(s, &info, &segments, error);
+  if (status == STATUS_OK) status = read_kind(s, &segments, kind, first, last, sink, error);
+  return sqlite_end(s, status, error);
+}
+
+/* ---- commits ---- */
+
+/* The version that an operation led to, if it was committed before. */
+static Status find_operation(SqliteStorage *s, const StorageCommit *commit, bool *done, StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_OPERATION, &status, error);
+  if (statement == NULL || commit->operation.size == 0) return status;
+  s->lib->bind_int64(statement, 1, (int64_t)commit->session);
+  s->lib->bind_blob64(statement, 2, commit->operation.bytes, commit->operation.size, SQLITE_STATIC);
+  *done = sqlite_next(s, statement, &status, error);
+  if (*done) error->actual = (uint64_t)s->lib->column_int64(statement, 0);
+  s->lib->reset(statement);
+  s->lib->clear_bindings(statement);
+  return status;
+}
+
+static Status note_operation(SqliteStorage *s, const StorageCommit *commit, StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_NOTE, &status, error);
+  if (statement == NULL || commit->operation.size == 0) return status;
+  s->lib->bind_int64(statement, 1, (int64_t)commit->session);
+  s->lib->bind_blob64(statement, 2, commit->operation.bytes, commit->operation.size, SQLITE_STATIC);
+  s->lib->bind_int64(statement, 3, (int64_t)commit->expected + 1);
+  while (sqlite_next(s, statement, &status, error)) {}
+  s->lib->reset(statement);
+  s->lib->clear_bindings(statement);
+  int64_t old[] = {(int64_t)commit->session, (int64_t)commit->expected + 1 - STORAGE_OPERATIONS_KEPT};
+  return status == STATUS_OK && old[1] > 0 ? sqlite_run(s, SQL_FORGET_NOTES, 2, old, error) : status;
+}
+
+/* Advances the version if it is the expected one. */
+static Status advance(SqliteStorage *s, const StorageCommit *commit, StorageError *error) {
+  SessionInfo info;
+  Status known = sqlite_session(s, commit->session, &info, error);
+  if (known != STATUS_OK) return known;
+  s->stored_before = info.stored;
+  s->forgets = false;
+  int64_t values[] = {(int64_t)commit->session, (int64_t)commit->expected, (int64_t)commit->messages,
+                      (int64_t)commit->tokens,  (int64_t)commit->stored,   (int64_t)commit->batches,
+                      commit->now};
+  if (info.version == commit->expected) return sqlite_run(s, SQL_ADVANCE, 7, values, error);
+  error->actual = info.version;
+  return storage_fail(error, STATUS_CONFLICT, "the session is at version %" PRIu64 ", not at %" PRIu64, info.version,
+                      commit->expected);
+}
+
+/* Removes what the session has, and gives its branches what they share with it. */
+static Status erase(SqliteStorage *s, uint64_t session, StorageError *error) {
+  Status status = sqlite_unshare(s, session, error);
+  int64_t rows[] = {(int64_t)sqlite_row_id(session, 0, 0), (int64_t)(sqlite_row_id(session + 1, 0, 0) - 1)};
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_ERASE_ROWS, 2, rows, error);
+  int64_t alone[] = {(int64_t)session, 0, 0};
+  return status == STATUS_OK ? sqlite_run(s, SQL_UNSHARE, 3, alone, error) : status;
+}
+
+Status sqlite_begin_commit(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  assert(!s->commits);
+  Status status = sqlite_begin(s, true, error);
+  if (status != STATUS_OK) return status;
+  s->commit = *commit;
+  s->commits = true;
+  status = find_operation(s, commit, done, error);
+  if (status == STATUS_OK && !*done) status = advance(s, commit, error);
+  if (status == STATUS_OK && !*done) status = note_operation(s, commit, error);
+  if (status == STATUS_OK && !*done && commit->replaces) status = erase(s, commit->session, error);
+  if (status != STATUS_OK || *done) sqlite_abandon(storage);
+  return status;
+}
+
+/* The session that has the row: an origin, for a message that is shared and forgotten. */
+static Status owner_of(SqliteStorage *s, const StateRow *row, uint64_t *owner, StorageError *error) {
+  SessionInfo info;
+  Segments segments;
+  *owner = s->commit.session;
+  if (!is_shared(row->kind) || s->commit.replaces) return STATUS_OK;
+  if (row->number > s->stored_before) return STATUS_OK;
+  s->forgets = true;
+  Status status = sqlite_session(s, s->commit.session, &info, error);
+  if (status == STATUS_OK) status = find_segments(s, &info, &segments, error);
+  for (int i = 0; status == STATUS_OK && i < segments.count; i++) {
+    Segment part = segments.list[i];
+    if (row->number >= part.first && row->number <= part.last) *owner = part.session;
+  }
+  return status;
+}
+
+Status sqlite_put(Storage *storage, const StateRow *row, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  uint64_t owner;
+  assert(s->commits && row->number <= NUMBER_MAX);
+  Status status = owner_of(s, row, &owner, error);
+  if (status != STATUS_OK) return status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_PUT, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_int64(statement, 1, (int64_t)sqlite_row_id(owner, row->kind, row->number));
+  s->lib->bind_int64(statement, 2, storage_checksum(row));
+  s->lib->bind_blob64(statement, 3, row->bytes.size == 0 ? "" : row->bytes.bytes, row->bytes.size, SQLITE_STATIC);
+  while (sqlite_next(s, statement, &status, error)) {}
+  s->lib->reset(statement);
+  return status;
+}
+
+Status sqlite_commit(Storage *storage, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  StorageError ignored;
+  assert(s->commits);
+  bool forgets = s->commit.replaces || s->forgets;
+  Status status = sqlite_end(s, STATUS_OK, error);
+  s->commits = false;
+  if (status == STATUS_OK) sqlite_checkpoint(s, forgets, &ignored);      /* the commit stands without it, too */
+  return status;
+}
+
+void sqlite_abandon(Storage *storage) {
+  SqliteStorage *s = sqlite_of(storage);
+  StorageError ignored;
+  if (s->commits) sqlite_end(s, STATUS_IO, &ignored);
+  s->commits = false;
+}

@@ -1,0 +1,181 @@
+/*
+** The sessions of a database: their names and figures, and branches.
+*/
+#include "storage/sqlite_data.h"
+
+#include <assert.h>
+
+/* ---- rows of the table ---- */
+
+static uint64_t column(const SqliteStorage *s, sqlite3_stmt *statement, int index) {
+  return (uint64_t)s->lib->column_int64(statement, index);
+}
+
+/* In the order of SESSION_FIELDS. */
+static SessionInfo info_of(const SqliteStorage *s, sqlite3_stmt *statement) {
+  const char *name = (const char *)s->lib->column_text(statement, 1);
+  return (SessionInfo){.id = column(s, statement, 0),
+                       .name = text_plain(name, (size_t)s->lib->column_bytes(statement, 1)),
+                       .version = column(s, statement, 2),
+                       .messages = column(s, statement, 3),
+                       .tokens = column(s, statement, 4),
+                       .stored = column(s, statement, 5),
+                       .batches = column(s, statement, 6),
+                       .created = s->lib->column_int64(statement, 7),
+                       .changed = s->lib->column_int64(statement, 8),
+                       .origin = column(s, statement, 9),
+                       .shared = column(s, statement, 10)};
+}
+
+Status sqlite_list(Storage *storage, SessionSink sink, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_LIST, &status, error);
+  if (statement == NULL) return status;
+  while (status == STATUS_OK && sqlite_next(s, statement, &status, error)) {
+    SessionInfo info = info_of(s, statement);
+    status = sink.add(sink.user, &info);
+  }
+  s->lib->reset(statement);
+  return status;
+}
+
+/* The one row of a statement whose values are bound; *info's name is not valid then. */
+static Status one(SqliteStorage *s, sqlite3_stmt *statement, SessionInfo *info, StorageError *error) {
+  Status status = STATUS_OK;
+  bool found = sqlite_next(s, statement, &status, error);
+  if (found) *info = info_of(s, statement);
+  info->name = text_plain("", 0);
+  s->lib->reset(statement);
+  if (status == STATUS_OK && !found) return storage_fail(error, STATUS_ABSENT, "%s: no such session", s->path);
+  return status;
+}
+
+Status sqlite_find(Storage *storage, Text name, SessionInfo *info, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_FIND, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_text64(statement, 1, name.bytes, name.size, SQLITE_STATIC, SQLITE_UTF8);
+  status = one(s, statement, info, error);
+  s->lib->clear_bindings(statement);
+  return status;
+}
+
+Status sqlite_session(SqliteStorage *s, uint64_t session, SessionInfo *info, StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_SESSION, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_int64(statement, 1, (int64_t)session);
+  return one(s, statement, info, error);
+}
+
+/* ---- new ones, new names ---- */
+
+/* Runs a statement whose first value is a name that must be new. */
+static Status run_named(SqliteStorage *s, SqliteStatement which, Text name, int count, const int64_t *values,
+                        StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, which, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_text64(statement, 1, name.bytes, name.size, SQLITE_STATIC, SQLITE_UTF8);
+  for (int i = 0; i < count; i++) s->lib->bind_int64(statement, i + 2, values[i]);
+  int code = s->lib->step(statement);
+  if (code != SQLITE_DONE) {
+    bool taken = s->lib->extended_errcode(s->db) == SQLITE_CONSTRAINT_UNIQUE;
+    status = taken ? storage_fail(error, STATUS_DUPLICATE, "%s: a session of that name exists", s->path)
+                   : sqlite_fail(s, code, error);
+  }
+  s->lib->reset(statement);
+  s->lib->clear_bindings(statement);
+  return status;
+}
+
+static Status check_room(const SqliteStorage *s, uint64_t session, StorageError *error) {
+  if (session <= STORE_SESSIONS_MAX) return STATUS_OK;
+  return storage_fail(error, STATUS_LIMIT, "%s: no number is left for another session", s->path);
+}
+
+Status sqlite_create(Storage *storage, Text name, int64_t now, SessionInfo *info, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  Status status = sqlite_begin(s, true, error);
+  if (status != STATUS_OK) return status;
+  status = run_named(s, SQL_CREATE, name, 1, &now, error);
+  *info = (SessionInfo){.id = (uint64_t)s->lib->last_insert_rowid(s->db), .created = now, .changed = now};
+  if (status == STATUS_OK) status = check_room(s, info->id, error);
+  return sqlite_end(s, status, error);
+}
+
+Status sqlite_rename(Storage *storage, uint64_t session, Text name, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  SessionInfo info;
+  Status status = sqlite_begin(s, true, error);
+  if (status != STATUS_OK) return status;
+  status = sqlite_session(s, session, &info, error);
+  if (status == STATUS_OK) status = run_named(s, SQL_RENAME, name, 1, (int64_t[]){(int64_t)session}, error);
+  return sqlite_end(s, status, error);
+}
+
+/* ---- branches ---- */
+
+static Status copy_rows(SqliteStorage *s, uint64_t from, uint64_t to, StateRowKind kind, uint64_t last,
+                        StorageError *error) {
+  int64_t shift = (int64_t)(to - from) * (INT64_C(1) << ROW_SESSION_SHIFT);
+  int64_t values[] = {(int64_t)sqlite_row_id(from, kind, 0), (int64_t)sqlite_row_id(from, kind, last), shift};
+  return sqlite_run(s, SQL_COPY_ROWS, 3, values, error);
+}
+
+Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error) {
+  SessionInfo info;
+  int64_t values[3];
+  Status status = sqlite_session(s, session, &info, error);
+  while (status == STATUS_OK) {      /* each branch leaves the list of branches */
+    sqlite3_stmt *statement = sqlite_prepare(s, SQL_CHILDREN, &status, error);
+    if (statement == NULL) return status;
+    s->lib->bind_int64(statement, 1, (int64_t)session);
+    bool any = sqlite_next(s, statement, &status, error);
+    uint64_t child = any ? column(s, statement, 0) : 0, shared = any ? column(s, statement, 1) : 0;
+    s->lib->reset(statement);
+    if (!any) break;
+    for (StateRowKind kind = STATE_ROW_MESSAGE; kind <= STATE_ROW_ANSWERS && status == STATUS_OK; kind++) {
+      status = copy_rows(s, session, child, kind, shared, error);
+    }
+    values[0] = (int64_t)child;
+    values[1] = (int64_t)info.origin;
+    values[2] = (int64_t)(info.origin == 0 ? 0 : info.shared < shared ? info.shared : shared);
+    if (status == STATUS_OK) status = sqlite_run(s, SQL_UNSHARE, 3, values, error);
+  }
+  return status;
+}
+
+Status sqlite_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
+                     StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  Status status = sqlite_begin(s, true, error);
+  if (status != STATUS_OK) return status;
+  status = sqlite_session(s, session, info, error);
+  if (status == STATUS_OK) status = run_named(s, SQL_BRANCH, name, 2, (int64_t[]){now, (int64_t)session}, error);
+  uint64_t branch = (uint64_t)s->lib->last_insert_rowid(s->db);
+  if (status == STATUS_OK) status = check_room(s, branch, error);
+  static const StateRowKind own[] = {STATE_ROW_PART, STATE_ROW_BATCH, STATE_ROW_WINDOW};
+  uint64_t last = (UINT64_C(1) << ROW_KIND_SHIFT) - 1;
+  for (size_t i = 0; i < sizeof own / sizeof *own && status == STATUS_OK; i++) {
+    status = copy_rows(s, session, branch, own[i], last, error);
+  }
+  if (status == STATUS_OK) status = sqlite_session(s, branch, info, error);
+  return sqlite_end(s, status, error);
+}
+
+Status sqlite_remove(Storage *storage, uint64_t session, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  int64_t id = (int64_t)session;
+  Status status = sqlite_begin(s, true, error);
+  if (status != STATUS_OK) return status;
+  status = sqlite_unshare(s, session, error);
+  int64_t rows[] = {(int64_t)sqlite_row_id(session, 0, 0), (int64_t)(sqlite_row_id(session + 1, 0, 0) - 1)};
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_ERASE_ROWS, 2, rows, error);
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_ERASE_OPERATIONS, 1, &id, error);
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_REMOVE, 1, &id, error);
+  status = sqlite_end(s, status, error);
+  return status == STATUS_OK ? sqlite_checkpoint(s, true, error) : status;
+}

@@ -1,0 +1,137 @@
+/*
+** Chooses the driver of a place, and guards what all drivers need.
+*/
+#include "storage/storage.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/xxh64.h"
+#include "os/program.h"
+
+Status storage_fail(StorageError *error, Status status, const char *format, ...) {
+  va_list arguments;
+  assert(status != STATUS_OK);
+  va_start(arguments, format);
+  vsnprintf(error->text, sizeof error->text, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+int64_t storage_checksum(const StateRow *row) {
+  uint64_t place[2] = {(uint64_t)row->kind, row->number};
+  Xxh64 hash;
+  xxh64_start(&hash);
+  xxh64_add(&hash, place, sizeof place);
+  xxh64_add(&hash, row->bytes.bytes, row->bytes.size);
+  return (int64_t)xxh64_end(&hash);
+}
+
+static bool is_url(const char *place) {
+  return strncmp(place, "postgres://", 11) == 0 || strncmp(place, "postgresql://", 13) == 0;
+}
+
+Status storage_open(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
+  *error = (StorageError){0};
+  if (is_url(place)) return storage_fail(error, STATUS_ARGUMENT, "PostgreSQL is not built in");
+  Status status = STORAGE_SQLITE.open(place, config, storage, error);
+  if (status == STATUS_OK) (*storage)->process = program_process();
+  return status;
+}
+
+void storage_close(Storage *storage) {
+  if (storage == NULL || storage->process != program_process()) return;      /* a child's close would drop locks */
+  storage->driver->close(storage);
+}
+
+void storage_describe(const Storage *storage, char what[64], char warning[200]) {
+  storage->driver->describe(storage, what, warning);
+}
+
+static Status enter(const Storage *storage, StorageError *error) {
+  *error = (StorageError){0};
+  if (storage->process == program_process()) return STATUS_OK;
+  return storage_fail(error, STATUS_ARGUMENT, "the database was opened before fork(); open it in the child");
+}
+
+static Status check_name(Text name, StorageError *error) {
+  if (name.size == 0) return storage_fail(error, STATUS_ARGUMENT, "a session's name is not empty");
+  if (name.size <= STORAGE_NAME_MAX) return STATUS_OK;
+  return storage_fail(error, STATUS_LIMIT, "a session's name has at most %d bytes", STORAGE_NAME_MAX);
+}
+
+Status storage_list(Storage *storage, SessionSink sink, StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->list(storage, sink, error) : status;
+}
+
+Status storage_find(Storage *storage, Text name, SessionInfo *info, StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->find(storage, name, info, error) : status;
+}
+
+Status storage_create(Storage *storage, Text name, int64_t now, SessionInfo *info, StorageError *error) {
+  Status status = enter(storage, error);
+  if (status == STATUS_OK) status = check_name(name, error);
+  return status == STATUS_OK ? storage->driver->create(storage, name, now, info, error) : status;
+}
+
+Status storage_rename(Storage *storage, uint64_t session, Text name, StorageError *error) {
+  Status status = enter(storage, error);
+  if (status == STATUS_OK) status = check_name(name, error);
+  return status == STATUS_OK ? storage->driver->rename(storage, session, name, error) : status;
+}
+
+Status storage_remove(Storage *storage, uint64_t session, StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->remove(storage, session, error) : status;
+}
+
+Status storage_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
+                      StorageError *error) {
+  Status status = enter(storage, error);
+  if (status == STATUS_OK) status = check_name(name, error);
+  return status == STATUS_OK ? storage->driver->branch(storage, session, name, now, info, error) : status;
+}
+
+Status storage_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->read(storage, session, sink, info, error) : status;
+}
+
+Status storage_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+                         StateRowSink sink, StorageError *error) {
+  Status status = enter(storage, error);
+  if (status != STATUS_OK) return status;
+  return storage->driver->read_some(storage, session, kind, first, last, sink, error);
+}
+
+Status storage_begin(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error) {
+  Status status = enter(storage, error);
+  *done = false;
+  return status == STATUS_OK ? storage->driver->begin(storage, commit, done, error) : status;
+}
+
+Status storage_put(Storage *storage, const StateRow *row, StorageError *error) {
+  return storage->driver->put(storage, row, error);
+}
+
+Status storage_commit(Storage *storage, StorageError *error) { return storage->driver->commit(storage, error); }
+void storage_abandon(Storage *storage) { storage->driver->abandon(storage); }
+
+Status storage_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->check(storage, tell, user, error) : status;
+}
+
+Status storage_settle(Storage *storage, bool vacuums, StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->settle(storage, vacuums, error) : status;
+}
+
+Status storage_backup(Storage *storage, const char *path, StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->backup(storage, path, error) : status;
+}

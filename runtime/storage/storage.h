@@ -1,0 +1,156 @@
+/*
+** Storage: sessions that outlive the process, in a database.
+**
+** A session is a conversation's rows (format/state_rows.h) under a name, with a version that each commit increases
+** by one. A commit names the version that it follows; if another process was faster, it is refused and nothing has
+** changed. An operation id, which the caller makes once for an intention and keeps for its retries, makes a commit
+** whose answer was lost safe to repeat: the second one changes nothing.
+**
+**     storage_begin(storage, &commit, &error)      compares version and operation
+**     storage_put(storage, &row, &error) ...       what changed
+**     storage_commit(storage, &error)              on disk when it returns
+**
+** A branch shares the messages of its origin up to the branch, row by row; only what may change is copied.
+**
+** Drivers: SQLite (one file; storage_sqlite.c) and PostgreSQL (a URL; storage_postgres.c). Their libraries are loaded
+** on first use. One thread at a time uses a storage; it must not be used in a child after fork().
+*/
+#ifndef EBB_STORAGE_STORAGE_H
+#define EBB_STORAGE_STORAGE_H
+
+#include "format/state_rows.h"
+
+typedef struct Storage Storage;
+
+/* Why a call failed; the status is what the function returned:
+     ABSENT     no such database or session             CONFLICT   another version; `actual` says which
+     RANGE      a newer schema                          SHAPE      not a store of Ebb, or damaged
+     FORBIDDEN  it may only be read                     DUPLICATE  a session of that name exists
+     IO         the system, a lock, a full disk         MEMORY, ARGUMENT, LIMIT */
+typedef struct StorageError {
+  uint64_t actual;
+  char text[240];            /* a sentence without its end; "" : the status says it */
+} StorageError;
+
+typedef struct StorageConfig {
+  Memory memory;
+  bool creates;              /* makes the database where there is none */
+  bool relaxed;              /* a commit survives the process, and a power cut only after the next checkpoint */
+  uint32_t wait_ms;          /* for locks of others */
+} StorageConfig;
+
+#define STORAGE_WAIT_MS 10000
+#define STORAGE_NAME_MAX 255           /* bytes of a session's name */
+#define STORAGE_OPERATIONS_KEPT 1000   /* operation ids of a session; an older retry is a conflict */
+
+/* Opens a database: a path, or postgres://... for PostgreSQL. */
+Status storage_open(const char *place, const StorageConfig *config, Storage **storage, StorageError *error);
+void   storage_close(Storage *storage);      /* NULL is allowed */
+
+/* What the storage is: "SQLite 3.40.1", and what its users should know about that version, or "". */
+void   storage_describe(const Storage *storage, char what[64], char warning[200]);
+
+/* ---- sessions ---- */
+
+typedef struct SessionInfo {
+  uint64_t id;
+  Text name;                 /* borrowed during a callback, else until the next call */
+  uint64_t version;          /* 0: nothing was committed yet */
+  uint64_t messages, tokens; /* visible ones, at the last commit */
+  uint64_t stored, batches;
+  int64_t created, changed;  /* ms since 1970 */
+  uint64_t origin;           /* the session it branched from; 0: none */
+  uint64_t shared;           /* seqs up to this one are the origin's */
+} SessionInfo;
+
+typedef struct SessionSink {
+  Status (*add)(void *user, const SessionInfo *info);
+  void *user;
+} SessionSink;
+
+/* All sessions, by name. */
+Status storage_list(Storage *storage, SessionSink sink, StorageError *error);
+Status storage_find(Storage *storage, Text name, SessionInfo *info, StorageError *error);     /* ABSENT */
+Status storage_create(Storage *storage, Text name, int64_t now, SessionInfo *info, StorageError *error);
+Status storage_rename(Storage *storage, uint64_t session, Text name, StorageError *error);
+/* Branches that share its messages get rows of their own first. */
+Status storage_remove(Storage *storage, uint64_t session, StorageError *error);
+/* Creates a session with the rows of another one, as of now. */
+Status storage_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
+                      StorageError *error);
+
+/* ---- rows ---- */
+
+/* Gives all rows of a session in order, from one snapshot, and what was true of it then. SHAPE: a row differs from
+   its checksum; *error names it. */
+Status storage_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
+/* The same, of one kind and the numbers first .. last. */
+Status storage_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+                         StateRowSink sink, StorageError *error);
+
+typedef struct StorageCommit {
+  uint64_t session, expected;      /* version */
+  Text operation;            /* id; size 0: none */
+  bool replaces;             /* the rows replace all that the session has */
+  uint64_t messages, tokens, stored, batches;
+  int64_t now;
+} StorageCommit;
+
+/* Begins a commit. *done: this operation was committed before, as `error->actual`, and nothing is to be put. */
+Status storage_begin(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
+Status storage_put(Storage *storage, const StateRow *row, StorageError *error);
+/* After a failure of any of these three nothing of the commit is there, unless the failure is IO in storage_commit:
+   then it may be there, and a retry with the same operation finds out. */
+Status storage_commit(Storage *storage, StorageError *error);
+void   storage_abandon(Storage *storage);    /* ends a commit without a trace */
+
+/* ---- upkeep ---- */
+
+/* Checks the database's structure, every row's checksum, and that each session's rows are complete. Each fault is
+   given to `tell`. */
+Status storage_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error);
+/* Writes what is in the log into the main file; gives free pages back to the system if `vacuums`. */
+Status storage_settle(Storage *storage, bool vacuums, StorageError *error);
+/* Writes a consistent copy to a new file while others go on. SQLite only: ARGUMENT. */
+Status storage_backup(Storage *storage, const char *path, StorageError *error);
+
+/* ---- for drivers ---- */
+
+typedef struct StorageDriver {
+  Status (*open)(const char *place, const StorageConfig *config, Storage **storage, StorageError *error);
+  void (*close)(Storage *storage);
+  void (*describe)(const Storage *storage, char what[64], char warning[200]);
+  Status (*list)(Storage *storage, SessionSink sink, StorageError *error);
+  Status (*find)(Storage *storage, Text name, SessionInfo *info, StorageError *error);
+  Status (*create)(Storage *storage, Text name, int64_t now, SessionInfo *info, StorageError *error);
+  Status (*rename)(Storage *storage, uint64_t session, Text name, StorageError *error);
+  Status (*remove)(Storage *storage, uint64_t session, StorageError *error);
+  Status (*branch)(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
+                   StorageError *error);
+  Status (*read)(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
+  Status (*read_some)(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+                      StateRowSink sink, StorageError *error);
+  Status (*begin)(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
+  Status (*put)(Storage *storage, const StateRow *row, StorageError *error);
+  Status (*commit)(Storage *storage, StorageError *error);
+  void (*abandon)(Storage *storage);
+  Status (*check)(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error);
+  Status (*settle)(Storage *storage, bool vacuums, StorageError *error);
+  Status (*backup)(Storage *storage, const char *path, StorageError *error);
+} StorageDriver;
+
+/* The first member of a driver's own struct. */
+struct Storage {
+  const StorageDriver *driver;
+  int64_t process;           /* that opened it */
+};
+
+extern const StorageDriver STORAGE_SQLITE;
+
+/* Sets the text of an error, and returns the status. */
+Status storage_fail(StorageError *error, Status status, const char *format, ...)
+  __attribute__((format(printf, 3, 4)));
+/* The checksum of a row: of its kind, number and bytes. */
+int64_t storage_checksum(const StateRow *row);
+
+#endif
