@@ -16,6 +16,7 @@ commands.list = {
   { name = "check", summary = "List what a provider would refuse." },
   { name = "convert", summary = "Write a conversation in the form of another provider." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
+  { name = "session", summary = "Keep conversations on disk: list, undo, branch, compare and check them." },
   { name = "recall", summary = "Write what a trim left out, by the name in its handle." },
   { name = "diff", summary = "Compare two conversations." },
   { name = "repl", summary = "Run Lua at a prompt, with a conversation loaded." },

@@ -9,6 +9,7 @@ local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
 local loader = require "ebb.sandbox.loader"
 local script_path = require "ebb.sandbox.script_path"
+local sessions = require "ebb.cli.sessions"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -204,7 +205,9 @@ function options.loading(args)
 end
 
 --- How tokens are counted, and how input is read.
-function options.reading(parser)
+---@param parser table
+---@param is_session? boolean     the command names sessions itself
+function options.reading(parser, is_session)
   options.group(parser, "Counting and reading", function()
     parser:option("--model", "Count as for this model."):argname("<name>")
     parser:option("--encoding", ("Count by this encoding: a vocabulary such as o200k_base, or %s.")
@@ -218,6 +221,7 @@ function options.reading(parser)
     parser:flag("--lenient", "Skip invalid messages, repair text and keys, with warnings and exit status 3.")
     imported.declare(parser)
   end)
+  options.group(parser, "Sessions", function() sessions.declare(parser, not is_session) end)
 end
 
 ---- Using ----
@@ -324,6 +328,12 @@ local function show_reading(path)
   if known and size >= LONG_TO_READ then terminal.progress(("reading %s, %.0f MB"):format(path, size / 1e6), true) end
 end
 
+--- Loads a session as a file is loaded.
+local function load_session(args, name)
+  sessions.check_options(args)
+  return sessions.load(args, name, options.of_conversation(args)), "session:" .. name
+end
+
 --- Loads the conversation of the command line.
 ---@param file? string      nil is standard input
 ---@param args table       the parsed command line
@@ -332,6 +342,8 @@ end
 ---@return string path
 ---@return ebb.Import? result   of a file of another program
 function options.load(file, args, quiet)
+  local name = args.session or sessions.name_of(file)
+  if name then return load_session(args, name) end
   local path = options.path(file)
   terminal.guard(path, args.output)
   show_reading(path)
@@ -363,6 +375,7 @@ end
 ---@param dialect? "ebb"
 ---@param written? string              in place of what the conversation writes itself
 function options.save(chat, args, before, dialect, written)
+  if sessions.save(chat, args) then return end
   terminal.conclude(args.output, function(path, unchanged)
     if written then return core.write_file(path, written, unchanged) end
     return chat:save(path, { unchanged = unchanged, dialect = dialect })

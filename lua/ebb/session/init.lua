@@ -72,11 +72,13 @@ end
 ---- Writing ----
 
 --- Commits the branch; with the same operation a second time nothing is done twice.
-local function commit(self, branch, operation)
+local function commit(self, branch, operation, replaces)
   local options = saved_options.text(branch)
+  local before = self.version > 0 and not replaces and self.chat or nil
   local change = {
-    session = self.id, expected = self.version, before = self.version > 0 and self.chat or nil, after = branch,
-    operation = operation, options = options ~= self.saved_options and options or nil, now = core.now(),
+    session = self.id, expected = self.version, before = before, after = branch,
+    operation = operation, options = (not before or options ~= self.saved_options) and options or nil,
+    now = core.now(),
   }
   local version, problem = self.store.db:commit(change)
   if not version and problem.code == "io" then      -- it may be there all the same
@@ -165,6 +167,16 @@ function Session:commit(branch, options)
   storage.merge(self.chat, branch)
   self.version = version
   return version
+end
+
+--- Replaces all that the session has by a conversation: its messages, batches, marks and windows.
+---@param chat ebb.Conversation
+---@return true? done
+---@return ebb.Error? problem
+function Session:adopt(chat)
+  local version, problem = commit(self, chat, require("ebb.support.storage").operation(), true)
+  if not version then return nil, problem end
+  return take(self)
 end
 
 ---- The session ----

@@ -1,0 +1,228 @@
+--- ebb session: conversations on disk, by their names.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local grid = require "ebb.cli.grid"
+local json_text = require "ebb.cli.json_text"
+local options = require "ebb.cli.options"
+local session_log = require "ebb.cli.session_log"
+local sessions = require "ebb.cli.sessions"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local command = {}
+
+---@type table<string, fun(args: table, ...: string): integer?>
+local ACTIONS = {}
+
+local NAMES = { "ls", "new", "log", "show", "rollback", "branch", "checkpoint", "rename", "rm", "export", "import",
+  "prune", "vacuum", "check", "backup" }
+
+function command.declare(parser)
+  parser:argument("action", "One of these: " .. table.concat(NAMES, ", ") .. "."):choices(NAMES)
+  parser:argument("words", "What the action takes; see below."):args("*")
+  parser:option("-n --count", "log: batches to show (default: 50). show: messages (default: 10).")
+    :argname("<n>"):convert(options.integer "--count")
+  parser:option("--keep", "prune: the newest batches that stay (default: 1)."):argname("<n>")
+    :convert(options.integer "--keep")
+  parser:flag("--messages", "export: the visible messages alone, not the whole conversation.")
+  options.output(parser)
+  options.json(parser)
+  options.quiet(parser)
+  options.reading(parser, true)
+  parser:epilog([[
+Actions:
+  ls                         list sessions
+  new NAME [FILE]            begin a session, with the conversation of a file
+  log NAME                   draw the tree of its batches
+  show NAME                  figures, and the last messages
+  rollback NAME BATCH        make a batch or checkpoint current; rolling forward works, too
+  branch NAME NEW            a new session that begins with all of this one
+  checkpoint NAME LABEL      give the present state a name
+  rename NAME NEW            give it another name
+  rm NAME                    remove it; its branches stay
+  export NAME [-o FILE]      write it to a file, whole
+  import FILE NAME           the same as new NAME FILE
+  prune NAME [--keep N]      remove old batches, and messages that no other batch shows
+  vacuum                     give free room in the database back
+  check                      look for damage
+  backup FILE                copy the database while others use it
+
+]] .. options.examples {
+    "ebb session new support chat.json", "ebb trim --session support --budget 8k", "ebb session log support",
+    "ebb session rollback support 0", "ebb session branch support try", "ebb diff session:support session:try",
+  })
+end
+
+---- The store ----
+
+local function open_store(args, creates)
+  return sessions.check(failure.typed(ebb.sessions, sessions.place(args, creates), { create = creates }))
+end
+
+local COLUMNS = {
+  { title = "session" }, { title = "messages", right = true }, { title = "tokens", right = true },
+  { title = "batches", right = true, rank = 2 }, { title = "version", right = true, rank = 3 }, { title = "changed" },
+}
+
+local function when(ms) return os.date("%Y-%m-%d %H:%M", ms // 1000) end
+
+function ACTIONS.ls(args)
+  local store = open_store(args, true)
+  local infos, rows = sessions.check(store:list()), {}
+  if args.json then
+    for _, info in ipairs(infos) do info.id, info.origin = nil, nil end
+    return terminal.result(json_text.format(core.json.array(infos)), args.output)
+  end
+  for i, info in ipairs(infos) do
+    rows[i] = { text.printable(info.name), tostring(info.messages), tostring(info.tokens), tostring(info.batches),
+      tostring(info.version), when(info.changed) }
+  end
+  local page = terminal.results(args.output)
+  local none = ("%s: no sessions; `ebb session new NAME` begins one"):format(store.place)
+  terminal.result(#rows == 0 and terminal.fill(page, none) or grid.render(COLUMNS, rows, page), args.output)
+end
+
+function ACTIONS.new(args, name, file)
+  local chat = file and options.load(file, args)
+  local store = open_store(args, true)
+  sessions.check(store.db:create(name, core.now()))
+  store:close()
+  local session = sessions.open(args, name, options.of_conversation(args))
+  if chat then sessions.check(session:adopt(chat)) end
+  terminal.inform(("session %s: %s"):format(name, text.count(#session, "message")))
+end
+
+function ACTIONS.import(args, file, name) return ACTIONS.new(args, name, file) end
+
+function ACTIONS.rename(args, name, new)
+  sessions.check(open_store(args, false):rename(name, new))
+end
+
+function ACTIONS.rm(args, name)
+  sessions.check(open_store(args, false):remove(name))
+end
+
+function ACTIONS.branch(args, name, new)
+  local info = sessions.check(open_store(args, false):branch(name, new))
+  terminal.inform(("session %s: %s, as %s has them"):format(new, text.count(info.messages, "message"), name))
+end
+
+function ACTIONS.vacuum(args)
+  sessions.check(open_store(args, false):settle { vacuum = true })
+end
+
+function ACTIONS.backup(args, file)
+  sessions.check(open_store(args, false):backup(file))
+end
+
+function ACTIONS.check(args)
+  local store = open_store(args, false)
+  local what, warning = store:describe()
+  local faults = sessions.check(store:check())
+  terminal.say(("%s, %s"):format(store.place, what))
+  if warning ~= "" then terminal.say("  " .. warning) end
+  for _, fault in ipairs(faults) do terminal.say("  " .. fault) end
+  terminal.say(#faults == 0 and "good" or text.count(#faults, "fault"))
+  return #faults == 0 and 0 or failure.REFUSED
+end
+
+---- One session ----
+
+local function open(args, name) return sessions.open(args, name, options.of_conversation(args)) end
+
+local LOG_BATCHES, SHOWN_MESSAGES = 50, 10
+
+function ACTIONS.log(args, name)
+  local session = open(args, name)
+  if args.json then return terminal.result(json_text.format(session_log.data(session.chat)), args.output) end
+  terminal.result(session_log.text(session.chat, args.count or LOG_BATCHES, args.output), args.output)
+end
+
+local MESSAGE_COLUMNS = {
+  { title = "pos", right = true }, { title = "role" }, { title = "tokens", right = true }, { title = "text" },
+}
+
+function ACTIONS.show(args, name)
+  local transcript = require "ebb.conversation.transcript"
+  local session = open(args, name)
+  local page, rows = terminal.results(args.output), {}
+  for i = math.max(1, #session - (args.count or SHOWN_MESSAGES) + 1), #session do
+    local message = session[i]
+    rows[#rows + 1] = { tostring(i), text.kind(message), tostring(message.tokens), transcript.line(message),
+      colour = message.role or "window" }
+  end
+  local stats = session:stats()
+  local line = ("session %s, version %d: %s of %d stored, %d tokens, %s, current: %d\n"):format(name, session.version,
+    text.count(#session, "message"), stats.total_messages, session:tokens(), ("%d batch%s"):format(stats.total_batches, stats.total_batches == 1 and "" or "es"),
+    stats.current_batch_index)
+  terminal.result(terminal.fill(page, line) .. (#rows > 0 and grid.render(MESSAGE_COLUMNS, rows, page) or ""),
+    args.output)
+end
+
+--- Runs an edit of the session, and says what it has now.
+local function edit(args, name, run)
+  local session = open(args, name)
+  sessions.check(failure.typed(session.edit, session, function(chat)
+    run(chat)
+    return true
+  end))
+  terminal.inform(("session %s, version %d: %s, %d tokens"):format(name, session.version,
+    text.count(#session, "message"), session:tokens()))
+end
+
+function ACTIONS.rollback(args, name, batch)
+  edit(args, name, function(chat) chat:rollback(math.tointeger(tonumber(batch)) or batch) end)
+end
+
+function ACTIONS.checkpoint(args, name, label)
+  edit(args, name, function(chat) chat:checkpoint(label) end)
+end
+
+function ACTIONS.prune(args, name)
+  edit(args, name, function(chat) chat:prune { keep = args.keep or 1 } end)
+end
+
+function ACTIONS.export(args, name)
+  local session = open(args, name)
+  local bytes = args.messages and session.chat:fork():json() or session:write "ebb"
+  terminal.result(bytes, args.output)
+end
+
+---- The command ----
+
+--- The arguments of each action, those in brackets optional.
+local WORDS = {
+  ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", rollback = "NAME BATCH", branch = "NAME NEW",
+  checkpoint = "NAME LABEL", rename = "NAME NEW", rm = "NAME", export = "NAME", import = "FILE NAME",
+  prune = "NAME", vacuum = "", check = "", backup = "FILE",
+}
+
+--- Which actions take an option.
+local ONLY = {
+  count = { log = true, show = true }, keep = { prune = true }, messages = { export = true },
+  json = { ls = true, log = true }, output = { ls = true, log = true, show = true, export = true },
+}
+
+local function check(args)
+  local words = WORDS[args.action]
+  local _, most = words:gsub("%u+", "")
+  local least = most - select(2, words:gsub("%[", ""))
+  if #args.words < least or #args.words > most then
+    failure.usage(("%s takes %s"):format(args.action, words == "" and "no arguments" or words),
+      ("ebb session %s %s"):format(args.action, words))
+  end
+  for option, actions in pairs(ONLY) do
+    if args[option] and not actions[args.action] then
+      failure.usage(("--%s does not go with %s"):format(option, args.action))
+    end
+  end
+end
+
+function command.run(args)
+  check(args)
+  return ACTIONS[args.action](args, table.unpack(args.words))
+end
+
+return command

@@ -1,0 +1,108 @@
+--- Sessions as inputs of commands: `--session NAME`, or a file that is called session:NAME.
+--
+-- A command edits a branch of the session, and writes its result with a commit. With -o the result goes to the file,
+-- and the session stays as it is.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local terminal = require "ebb.cli.terminal"
+local xdg = require "ebb.support.xdg"
+
+local sessions = {}
+
+local PREFIX = "^session:(.+)$"
+
+---@param parser table
+---@param with_session boolean
+function sessions.declare(parser, with_session)
+  if with_session then
+    parser:option("--session", "Read this session in place of a file; commands that edit write to it, too.")
+      :argname("<name>")
+  end
+  parser:option("--db", "The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user's "
+    .. "own).") :argname("<place>")
+end
+
+--- The place of the database.
+---@param args table
+---@param creates boolean    the folder of the user's own is made where it is missing
+---@return string
+function sessions.place(args, creates)
+  local place = args.db or os.getenv "EBB_DB"
+  if place and place ~= "" then return place end
+  place = xdg.path("data", "sessions.db")
+  if not place then failure.raise(failure.IO, "no home folder for sessions", "--db names a database") end
+  if creates then failure.check(core.make_folder(place:match "^(.*)/")) end
+  return place
+end
+
+--- The name of a session that stands where a file may stand.
+---@param path? string
+---@return string?
+function sessions.name_of(path)
+  return path and path:match(PREFIX)
+end
+
+local HINTS = { absent = "`ebb session new NAME` begins a session, `ebb session ls` lists them" }
+
+--- Raises what the database refuses.
+function sessions.check(result, problem)
+  if result == nil then
+    local hint = problem.code == "conflict" and "another program wrote to it meanwhile; run the command again"
+    failure.raise(failure.exit_of(problem), problem.message, problem.hint or hint or HINTS[problem.code])
+  end
+  return result
+end
+
+--- Opens a session.
+---@param args table
+---@param name string
+---@param conversation? ebb.ConversationOptions
+---@return ebb.Session
+function sessions.open(args, name, conversation)
+  return sessions.check(failure.typed(ebb.session, sessions.place(args, false), name,
+    { create = false, conversation = conversation }))
+end
+
+--- The session that the running command edits.
+local edited
+
+--- Refuses what does not go with a session.
+---@param args table
+function sessions.check_options(args)
+  if not args.session then return end
+  local file = args.file or args.files and args.files[1]
+  if file then failure.usage(("--session and %s are two inputs"):format(file), "name one of them") end
+  if args.in_place then failure.usage("-i does not go with --session", "the result is written to the session") end
+end
+
+--- Loads a session as the input of the command.
+---@param args table
+---@param name string
+---@param conversation ebb.ConversationOptions
+---@return ebb.Conversation branch
+function sessions.load(args, name, conversation)
+  local session = sessions.open(args, name, next(conversation) and conversation or nil)
+  local branch = session:begin()
+  if name == args.session then edited = { session = session, branch = branch } end
+  return branch
+end
+
+--- Commits the result of the command. False if it goes elsewhere.
+---@param chat ebb.Conversation
+---@param args table
+---@return boolean
+function sessions.save(chat, args)
+  if not args.session or args.output or not edited then return false end
+  if chat ~= edited.branch then
+    failure.usage("what is repaired for a provider is not written to a session", "-o writes it to a file")
+  end
+  local before = edited.session.version
+  local version = sessions.check(edited.session:commit(chat))
+  terminal.inform(version == before and ("session %s: nothing changed"):format(args.session)
+    or ("session %s: version %d"):format(args.session, version))
+  return true
+end
+
+return sessions
