@@ -31,7 +31,9 @@ end
 
 -- ---- C: each layer may use those that stand below it ----
 
-local C_RANK = ranks { "base", "os", "codec json regex", "tokens", "core", "format", "storage", "sandbox", "bind", "api", "host" }
+local C_RANK = ranks {
+  "base", "os", "codec json regex", "tokens", "core", "format", "storage", "sandbox", "bind", "api", "host",
+}
 local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
 
@@ -70,7 +72,7 @@ end
 -- ---- Lua: the same for folders of lua/ebb; a few files stand outside of them ----
 
 local LUA_RANK = ranks {
-  "support", "models conversation import", "sandbox windows", "policies injection rules macros request", "trim",
+  "support", "models conversation import", "sandbox windows session", "policies injection rules macros request", "trim",
   "replay", "processors", "pipeline", "workflow", "cli libebb",
 }
 local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core

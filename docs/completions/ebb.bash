@@ -11,62 +11,67 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect --profile -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect --profile -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --json --explain --dry-run --repair --dialect --profile -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --state --json --explain --dry-run --repair --dialect --profile -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input -o --output -i --in-place -q --quiet --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --input -o --output -i --in-place -q --quiet --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --agent --model-config --user-profile --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             count)
                 cmd="count"
-                opts="$opts --text --by -o --output -q --quiet --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --text --by -o --output -q --quiet --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             check)
                 cmd="check"
-                opts="$opts --dialect --profile --strict --explain -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --dialect --profile --strict --explain -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             convert)
                 cmd="convert"
-                opts="$opts --to --shape --strict --keep-extra -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --to --shape --strict --keep-extra -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             inspect)
                 cmd="inspect"
-                opts="$opts --batch -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --batch -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                break
+                ;;
+            session)
+                cmd="session"
+                opts="$opts -n --count --keep --messages -o --output --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --db -h --help"
                 break
                 ;;
             recall)
                 cmd="recall"
-                opts="$opts --tokens -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --tokens -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             diff)
                 cmd="diff"
-                opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             repl)
                 cmd="repl"
-                opts="$opts --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation -h --help"
+                opts="$opts --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             vocab)
@@ -124,7 +129,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check convert inspect recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check convert inspect session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -232,6 +237,14 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -305,6 +318,14 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -355,6 +376,14 @@ _ebb() {
                     return 0
                     ;;
                 --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -420,6 +449,14 @@ _ebb() {
                     return 0
                     ;;
                 --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -524,6 +561,14 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -566,6 +611,14 @@ _ebb() {
                     return 0
                     ;;
                 --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -622,6 +675,14 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -671,6 +732,14 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -713,6 +782,67 @@ _ebb() {
                     return 0
                     ;;
                 --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'session')
+            case "$prev" in
+                -n|--count)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --keep)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --encoding)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-message)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -761,6 +891,14 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -802,6 +940,14 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
             esac
 
             ;;
@@ -836,6 +982,14 @@ _ebb() {
                     return 0
                     ;;
                 --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

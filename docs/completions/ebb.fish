@@ -31,6 +31,9 @@ function __fish_ebb_print_command
             case inspect
                 set cmd $cmd inspect
                 break
+            case session
+                set cmd $cmd session
+                break
             case recall
                 set cmd $cmd recall
                 break
@@ -96,6 +99,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'count' -d 'Count tokens'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'check' -d 'List what a provider would refuse'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'convert' -d 'Write a conversation in the form of another provider'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'inspect' -d 'List a conversation\'s messages, with figures and warnings'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'session' -d 'Keep conversations on disk: list, undo, branch, compare and check them'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'recall' -d 'Write what a trim left out, by the name in its handle'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'diff' -d 'Compare two conversations'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'repl' -d 'Run Lua at a prompt, with a conversation loaded'
@@ -150,6 +154,8 @@ complete -c ebb -n '__fish_ebb_seen_command trim' -l lenient -d 'Skip invalid me
 complete -c ebb -n '__fish_ebb_seen_command trim' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command trim' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command filter' -l filter-path -r -d 'A folder of filters, searched before the user\'s own'
@@ -175,6 +181,8 @@ complete -c ebb -n '__fish_ebb_seen_command filter' -l lenient -d 'Skip invalid 
 complete -c ebb -n '__fish_ebb_seen_command filter' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command filter' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command filter' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command filter' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command apply' -l state -d 'Write the whole conversation, which any command reads again: batches, checkpoints, marks, windows, ledgers'
@@ -196,6 +204,8 @@ complete -c ebb -n '__fish_ebb_seen_command apply' -l lenient -d 'Skip invalid m
 complete -c ebb -n '__fish_ebb_seen_command apply' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command apply' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command apply' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command apply' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command apply' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command run' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
@@ -217,6 +227,8 @@ complete -c ebb -n '__fish_ebb_seen_command run' -l lenient -d 'Skip invalid mes
 complete -c ebb -n '__fish_ebb_seen_command run' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command run' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command run' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command run' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command run' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command run' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l agent -r -d 'The agent: presets, rules, settings; JSON or Lua'
@@ -250,6 +262,8 @@ complete -c ebb -n '__fish_ebb_seen_command pipeline' -l lenient -d 'Skip invali
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command count' -l text -d 'The files are plain text, not conversations'
@@ -266,6 +280,8 @@ complete -c ebb -n '__fish_ebb_seen_command count' -l lenient -d 'Skip invalid m
 complete -c ebb -n '__fish_ebb_seen_command count' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command count' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command count' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command count' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command count' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command count' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command check' -l dialect -r -d 'The form of the request: openai, responses, anthropic or gemini; default: the model\'s, else that of the messages'
@@ -283,6 +299,8 @@ complete -c ebb -n '__fish_ebb_seen_command check' -l lenient -d 'Skip invalid m
 complete -c ebb -n '__fish_ebb_seen_command check' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command check' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command check' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command check' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command check' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command check' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command convert' -l to -r -d 'The dialect to write: openai, responses, anthropic or gemini; default: the model\'s'
@@ -299,6 +317,8 @@ complete -c ebb -n '__fish_ebb_seen_command convert' -l lenient -d 'Skip invalid
 complete -c ebb -n '__fish_ebb_seen_command convert' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command convert' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l batch -r -d 'Show this batch: its number, or the name of a checkpoint'
@@ -313,7 +333,27 @@ complete -c ebb -n '__fish_ebb_seen_command inspect' -l lenient -d 'Skip invalid
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command inspect' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command session' -s n -l count -r -d 'log: batches to show (default: 50)'
+complete -c ebb -n '__fish_ebb_seen_command session' -l keep -r -d 'prune: the newest batches that stay (default: 1)'
+complete -c ebb -n '__fish_ebb_seen_command session' -l messages -d 'export: the visible messages alone, not the whole conversation'
+complete -c ebb -n '__fish_ebb_seen_command session' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command session' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command session' -s q -l quiet -d 'Do not report success or progress'
+complete -c ebb -n '__fish_ebb_seen_command session' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command session' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command session' -l max-message -r -d 'Size limit of a message (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command session' -l max-file -r -d 'Size limit of an array or body (default 256M), or a line that is one (64M)'
+complete -c ebb -n '__fish_ebb_seen_command session' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command session' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command session' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command session' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command session' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command session' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
+complete -c ebb -n '__fish_ebb_seen_command session' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command recall' -l tokens -r -d 'Most tokens to write; a handle stands for the rest'
 complete -c ebb -n '__fish_ebb_seen_command recall' -s o -l output -r -d 'Write to this file instead of standard output'
@@ -327,6 +367,8 @@ complete -c ebb -n '__fish_ebb_seen_command recall' -l lenient -d 'Skip invalid 
 complete -c ebb -n '__fish_ebb_seen_command recall' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command recall' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command recall' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command recall' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command recall' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command diff' -s o -l output -r -d 'Write to this file instead of standard output'
@@ -340,6 +382,8 @@ complete -c ebb -n '__fish_ebb_seen_command diff' -l lenient -d 'Skip invalid me
 complete -c ebb -n '__fish_ebb_seen_command diff' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command diff' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command diff' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command diff' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command diff' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command repl' -l model -r -d 'Count as for this model'
@@ -351,6 +395,8 @@ complete -c ebb -n '__fish_ebb_seen_command repl' -l lenient -d 'Skip invalid me
 complete -c ebb -n '__fish_ebb_seen_command repl' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command repl' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command repl' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command repl' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command repl' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command vocab' -l pattern -r -d 'import: how texts are split before merging: cl100k, o200k, gpt2 or a regular expression'

@@ -283,13 +283,15 @@ static void describe_commit(StorageCommit *commit, const Conversation *edited) {
   commit->batches = history_count(conversation_history(edited));
 }
 
-/* db:commit{session, expected, before?, after, operation?, options?, now} -> version, repeated | nil, error
+/* db:commit{session, expected, before?, after, operation?, options, new_options?, now}
+   -> version, repeated | nil, error
 
    `after` is a branch of `before`, whose rows are those of version `expected`; without `before` its rows replace all.
-   `options`: the options as JSON if they changed. `repeated`: the operation had been committed before, as that
-   version, and nothing was written. Where nothing changed, nothing is written, and the version stays. */
+   `options`: the options as JSON; `new_options`: they changed. `repeated`: the operation had been committed before,
+   as that version, and nothing was written. Where nothing changed, nothing is written, and the version stays. */
 static int l_commit(lua_State *L) {
-  static const char *const names[] = {"session", "expected", "before", "after", "operation", "options", "now", NULL};
+  static const char *const names[] = {"session", "expected", "before", "after", "operation", "options", "new_options",
+                                      "now", NULL};
   Storage *storage = check_storage(L, 1);
   bind_expect(L, 2, NULL, LUA_TTABLE);
   bind_check_names(L, 2, NULL, names);
@@ -303,12 +305,13 @@ static int l_commit(lua_State *L) {
   bind_get_field(L, 2, "now");
   commit->now = bind_integer(L, -1, "now", INT64_MIN, INT64_MAX);
   Buffer *options = bind_buffer(L);
-  if (bind_field(L, 2, "options")) {
-    Status status = bind_write_options(after, bind_text(L, -1), options);
-    if (status != STATUS_OK) return bind_raise_status(L, status, "commit");
-  }
   describe_commit(commit, after->conversation);
   commit->replaces = before == NULL || conversation_is_compacted(after->conversation);
+  bind_get_field(L, 2, "options");
+  if (commit->replaces || bind_flag_field(L, 2, "new_options", false)) {
+    Status known = bind_write_options(after, bind_text(L, -1), options);
+    if (known != STATUS_OK) return bind_raise_status(L, known, "commit");
+  }
   Status status = write_changes(&committing, commit->replaces ? NULL : before->conversation, after->conversation,
                                 text_plain(options->bytes, options->size));
   if (status != STATUS_OK) return refuse(L, status, &committing.error);
@@ -414,6 +417,14 @@ static int l_operation(lua_State *L) {
   return 1;
 }
 
+/* state(chat) -> a number that each edit, mark and window changes */
+static int l_state(lua_State *L) {
+  const Conversation *conversation = bind_check_conversation(L, 1)->conversation;
+  uint64_t edits = conversation_version(conversation) + marks_edits(conversation_marks(conversation));
+  lua_pushinteger(L, (lua_Integer)edits);
+  return 1;
+}
+
 static int index_storage(lua_State *L) { return bind_index_method(L, &BIND_STORAGE); }
 
 /* require "ebb.storage", after ebb.core */
@@ -437,6 +448,7 @@ int luaopen_ebb_storage(lua_State *L) {
   static const BindMethod functions[] = {
     {"open", l_open, "place options", CHARGE_NEVER},
     {"operation", l_operation, "", CHARGE_NEVER},
+    {"state", l_state, "chat", CHARGE_NEVER},
     {"begin", bind_begin_branch, "chat", CHARGE_NEVER},
     {"merge", bind_merge_branch, "chat branch", CHARGE_NEVER},
     BIND_END,

@@ -13,7 +13,8 @@
 **
 ** Shared by the files of the driver:
 **
-**     storage_sqlite.c     opens and closes, waits, checkpoints
+**     storage_sqlite.c     opens and closes
+**     sqlite_connection.c  statements, waits for others, transactions, checkpoints
 **     sqlite_sessions.c    sessions
 **     sqlite_rows.c        reads and commits rows
 **     sqlite_upkeep.c      checks, vacuums, copies
@@ -72,11 +73,18 @@ Status sqlite_run(SqliteStorage *s, SqliteStatement which, int count, const int6
 /* Steps: true for a row; false at the end or after a failure. The caller resets the statement. */
 bool   sqlite_next(SqliteStorage *s, sqlite3_stmt *statement, Status *status, StorageError *error);
 
+/* Runs the statements of a text. */
+Status sqlite_exec(SqliteStorage *s, const char *sql, StorageError *error);
+/* The first number of a statement without values. */
+Status sqlite_number(SqliteStorage *s, SqliteStatement which, int64_t *number, StorageError *error);
+/* Sets what a new connection does about locks of others, and about its log. */
+void   sqlite_watch(SqliteStorage *s);
+
 /* Begin and end of a transaction; reading ones see one snapshot. The end of a failed one is a rollback. */
 Status sqlite_begin(SqliteStorage *s, bool writes, StorageError *error);
 Status sqlite_end(SqliteStorage *s, Status status, StorageError *error);
 
-/* Empties the log if it is large, or `always`. Others that read keep it: then nothing happens, which is no failure. */
+/* Empties the log if it is large, or `always`. Does nothing while others read it. */
 Status sqlite_checkpoint(SqliteStorage *s, bool always, StorageError *error);
 
 /* ---- sqlite_sessions.c ---- */

@@ -154,9 +154,9 @@ function ACTIONS.show(args, name)
       colour = message.role or "window" }
   end
   local stats = session:stats()
-  local line = ("session %s, version %d: %s of %d stored, %d tokens, %s, current: %d\n"):format(name, session.version,
-    text.count(#session, "message"), stats.total_messages, session:tokens(), ("%d batch%s"):format(stats.total_batches, stats.total_batches == 1 and "" or "es"),
-    stats.current_batch_index)
+  local line = ("session %s, version %d: %s of %d stored, %d tokens, batch %d of %d\n"):format(name, session.version,
+    text.count(#session, "message"), stats.total_messages, session:tokens(), stats.current_batch_index,
+    stats.total_batches)
   terminal.result(terminal.fill(page, line) .. (#rows > 0 and grid.render(MESSAGE_COLUMNS, rows, page) or ""),
     args.output)
 end

@@ -15,7 +15,6 @@
 --     branch           which the commit writes to disk, and then is merged into session.chat
 
 local core = require "ebb.support.core"
-local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
 local saved_options = require "ebb.conversation.saved_options"
 local schema = require "ebb.support.schema"
@@ -38,8 +37,8 @@ local OPTIONS = {
 
 --- Methods of conversations that change them.
 local EDITS = {}
-for name in ([[append insert replace truncate clear filter rollback checkpoint trim apply input forget prune compact
-  mark unmark calibrate report_usage recount transaction limit stream settle]]):gmatch "%S+" do
+for name in ([[append insert replace truncate clear filter rollback checkpoint trim apply input forget prune mark unmark
+  report_usage recount]]):gmatch "%S+" do
   EDITS[name] = true
 end
 
@@ -64,6 +63,7 @@ end
 local function take(self)
   local chat, info = read(self)
   if not chat then return nil, info end
+  self.state = require("ebb.support.storage").state(chat)
   self.chat, self.version, self.id, self.is_stale = chat, info.version, info.id, false
   self.saved_options = info.version > 0 and saved_options.text(chat)
   return true
@@ -75,10 +75,10 @@ end
 local function commit(self, branch, operation, replaces)
   local options = saved_options.text(branch)
   local before = self.version > 0 and not replaces and self.chat or nil
+  local is_new = not before or options ~= self.saved_options
   local change = {
     session = self.id, expected = self.version, before = before, after = branch,
-    operation = operation, options = (not before or options ~= self.saved_options) and options or nil,
-    now = core.now(),
+    operation = operation, options = options, new_options = is_new, now = core.now(),
   }
   local version, problem = self.store.db:commit(change)
   if not version and problem.code == "io" then      -- it may be there all the same
@@ -97,20 +97,26 @@ end
 
 local function pack(...) return { n = select("#", ...), ... } end
 
+--- Merges a branch that is on disk.
+local function merge(self, branch, version)
+  local storage = require "ebb.support.storage"
+  session.inherit(self.chat, branch)
+  local ok, why = pcall(storage.merge, self.chat, branch)
+  self.version, self.state = version, storage.state(self.chat)
+  if ok then return true end
+  if recover(self) then return true end
+  return nil, why
+end
+
 --- Runs the edits on a branch, commits it and merges it.
 local function attempt(self, run, operation, ...)
-  local storage = require "ebb.support.storage"
-  local branch = storage.begin(self.chat)
-  session.inherit(branch, self.chat)
+  local branch = self:begin()
   local results = pack(run(branch, ...))
   local version, problem = commit(self, branch, operation)
   if not version then return nil, problem end
-  session.inherit(self.chat, branch)
-  local ok, why = pcall(storage.merge, self.chat, branch)
-  self.version = version
-  if ok then return results end
-  if recover(self) then return results end
-  return nil, why
+  local merged, why = merge(self, branch, version)
+  if not merged then return nil, why end
+  return results
 end
 
 local EDIT = {
@@ -148,7 +154,12 @@ end
 --- Begins an edit that `commit` ends: the branch is a conversation of its own until then.
 ---@return ebb.Conversation branch
 function Session:begin()
-  local branch = require("ebb.support.storage").begin(self.chat)
+  local storage = require "ebb.support.storage"
+  if storage.state(self.chat) ~= self.state then
+    refuse("state", "the session's conversation was edited outside of the session, and is not on disk",
+      "session:edit(function(chat) ... end)")
+  end
+  local branch = storage.begin(self.chat)
   session.inherit(branch, self.chat)
   return branch
 end
@@ -163,9 +174,8 @@ function Session:commit(branch, options)
   local values = schema.options(EDIT, options, "commit")
   local version, problem = commit(self, branch, values.operation or storage.operation())
   if not version then return nil, problem end
-  session.inherit(self.chat, branch)
-  storage.merge(self.chat, branch)
-  self.version = version
+  local merged, why = merge(self, branch, version)
+  if not merged then return nil, why end
   return version
 end
 
@@ -200,7 +210,10 @@ end
 function Session:branch(name)
   local info, problem = self.store.db:branch(self.id, name, core.now())
   if not info then return nil, problem end
-  return session.of(self.store, name, self.options)
+  return session.open(self.store.place, name, {
+    create = false, relaxed = self.store.options.relaxed, wait = self.store.options.wait,
+    conversation = self.options or nil,
+  })
 end
 
 ---@param name string
@@ -221,6 +234,16 @@ end
 
 ---- Looking like a conversation ----
 
+--- session.windows: each call is an edit.
+local function windows_of(self)
+  return setmetatable({}, { __index = function(_, name)
+    return function(_, ...)
+      local function run(branch, ...) return branch.windows[name](branch.windows, ...) end
+      return edit(self, run, { retries = 0 }, ...)
+    end
+  end })
+end
+
 local Meta = { __name = "Session" }
 
 function Meta.__index(self, key)
@@ -231,6 +254,7 @@ function Meta.__index(self, key)
       return edit(self, function(branch, ...) return branch[key](branch, ...) end, { retries = 0 }, ...)
     end
   end
+  if key == "windows" then return windows_of(self) end
   local chat = rawget(self, "chat")
   local value = chat and chat[key]
   if type(value) ~= "function" then return value end

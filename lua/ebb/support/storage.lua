@@ -4,9 +4,8 @@ local refuse = require "ebb.support.refuse"
 
 local function load_from_core()
   local path = package.searchpath("ebb.core", package.cpath)
-  local open, why = path and package.loadlib(path, "luaopen_ebb_storage")
-  if open then return open end
-  return refuse("absent", "sessions: this build of Ebb has no sessions on disk" .. (why and ": " .. why or ""))
+  local opener = path and package.loadlib(path, "luaopen_ebb_storage")
+  return opener or refuse("absent", "sessions: this build of Ebb has no sessions on disk")
 end
 
 local open = package.preload["ebb.storage"] or load_from_core()

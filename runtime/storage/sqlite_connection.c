@@ -1,0 +1,179 @@
+/*
+** A connection to a database of SQLite: statements, waiting for others, transactions, checkpoints.
+*/
+#include "storage/sqlite_data.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "os/clock.h"
+#include "os/file_lock.h"
+
+#define LOG_PAGES_MAX 1024         /* 4 MiB: what is checkpointed after a commit */
+#define CHECKPOINT_WAIT_MS 250
+
+static const char *const SQL[SQL_STATEMENTS] = {
+  [SQL_BEGIN] = "BEGIN IMMEDIATE",
+  [SQL_BEGIN_READ] = "BEGIN",
+  [SQL_COMMIT] = "COMMIT",
+  [SQL_ROLLBACK] = "ROLLBACK",
+#define SESSION_FIELDS "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared"
+  [SQL_LIST] = "SELECT " SESSION_FIELDS " FROM session ORDER BY name",
+  [SQL_FIND] = "SELECT " SESSION_FIELDS " FROM session WHERE name = ?1",
+  [SQL_SESSION] = "SELECT " SESSION_FIELDS " FROM session WHERE id = ?1",
+  [SQL_CREATE] = "INSERT INTO session(name, created, changed) VALUES (?1, ?2, ?2)",
+  [SQL_RENAME] = "UPDATE session SET name = ?1 WHERE id = ?2",
+  [SQL_REMOVE] = "DELETE FROM session WHERE id = ?1",
+  [SQL_BRANCH] = "INSERT INTO session(name, version, messages, tokens, stored, batches, created, changed, origin, "
+                 "shared) SELECT ?1, 1, messages, tokens, stored, batches, ?2, ?2, ?3, stored FROM session "
+                 "WHERE id = ?3",
+  [SQL_CHILDREN] = "SELECT id, shared FROM session WHERE origin = ?1",
+  [SQL_COPY_ROWS] = "INSERT OR IGNORE INTO row(id, sum, body) SELECT id + ?3, sum, body FROM row "
+                    "WHERE id BETWEEN ?1 AND ?2",
+  [SQL_ERASE_ROWS] = "DELETE FROM row WHERE id BETWEEN ?1 AND ?2",
+  [SQL_ERASE_OPERATIONS] = "DELETE FROM operation WHERE session = ?1",
+  [SQL_UNSHARE] = "UPDATE session SET origin = ?2, shared = ?3 WHERE id = ?1",
+  [SQL_READ] = "SELECT id, sum, body FROM row WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+  [SQL_OPERATION] = "SELECT version FROM operation WHERE session = ?1 AND id = ?2",
+  [SQL_ADVANCE] = "UPDATE session SET version = version + 1, messages = ?3, tokens = ?4, stored = ?5, batches = ?6, "
+                  "changed = ?7 WHERE id = ?1 AND version = ?2",
+  [SQL_PUT] = "INSERT OR REPLACE INTO row(id, sum, body) VALUES (?1, ?2, ?3)",
+  [SQL_NOTE] = "INSERT INTO operation(session, id, version) VALUES (?1, ?2, ?3)",
+  [SQL_FORGET_NOTES] = "DELETE FROM operation WHERE session = ?1 AND version <= ?2",
+  [SQL_SCHEMA] = "PRAGMA user_version",
+  [SQL_APPLICATION] = "PRAGMA application_id",
+  [SQL_TABLES] = "SELECT count(*) FROM sqlite_schema",
+};
+
+/* ---- failures ---- */
+
+Status sqlite_fail(SqliteStorage *s, int code, StorageError *error) {
+  int extended = s->db == NULL ? code : s->lib->extended_errcode(s->db);
+  const char *words = s->db == NULL ? "" : s->lib->errmsg(s->db);
+  switch (code & 0xff) {
+    case SQLITE_NOMEM: return storage_fail(error, STATUS_MEMORY, "%s: not enough memory", s->path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return storage_fail(error, STATUS_IO, "%s: another program has locked it for longer than %u ms", s->path,
+                          s->wait_ms);
+    case SQLITE_NOTADB: return storage_fail(error, STATUS_SHAPE, "%s: it is no database of sessions", s->path);
+    case SQLITE_CORRUPT: return storage_fail(error, STATUS_SHAPE, "%s: it is damaged (%s)", s->path, words);
+    case SQLITE_READONLY: return storage_fail(error, STATUS_FORBIDDEN, "%s: it may only be read", s->path);
+    case SQLITE_TOOBIG: return storage_fail(error, STATUS_LIMIT, "%s: a row is larger than SQLite takes", s->path);
+    case SQLITE_FULL: return storage_fail(error, STATUS_IO, "%s: the disk is full", s->path);
+    case SQLITE_CANTOPEN: return storage_fail(error, STATUS_IO, "%s: it cannot be opened", s->path);
+    default: return storage_fail(error, STATUS_IO, "%s: %s (SQLite %d)", s->path, words, extended);
+  }
+}
+
+/* ---- statements ---- */
+
+sqlite3_stmt *sqlite_prepare(SqliteStorage *s, SqliteStatement which, Status *status, StorageError *error) {
+  sqlite3_stmt **statement = &s->statements[which];
+  *status = STATUS_OK;
+  if (*statement == NULL) {
+    int code = s->lib->prepare_v3(s->db, SQL[which], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    if (code != SQLITE_OK) *status = sqlite_fail(s, code, error);
+  }
+  return *statement;
+}
+
+bool sqlite_next(SqliteStorage *s, sqlite3_stmt *statement, Status *status, StorageError *error) {
+  int code = s->lib->step(statement);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) *status = sqlite_fail(s, code, error);
+  return false;
+}
+
+Status sqlite_run(SqliteStorage *s, SqliteStatement which, int count, const int64_t *values, StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, which, &status, error);
+  if (statement == NULL) return status;
+  for (int i = 0; i < count; i++) s->lib->bind_int64(statement, i + 1, values[i]);
+  while (sqlite_next(s, statement, &status, error)) {}
+  s->lib->reset(statement);
+  return status;
+}
+
+Status sqlite_exec(SqliteStorage *s, const char *sql, StorageError *error) {
+  int code = s->lib->exec(s->db, sql, NULL, NULL, NULL);
+  return code == SQLITE_OK ? STATUS_OK : sqlite_fail(s, code, error);
+}
+
+Status sqlite_number(SqliteStorage *s, SqliteStatement which, int64_t *number, StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, which, &status, error);
+  if (statement == NULL) return status;
+  *number = sqlite_next(s, statement, &status, error) ? s->lib->column_int64(statement, 0) : 0;
+  s->lib->reset(statement);
+  return status;
+}
+
+/* ---- waiting ---- */
+
+/* Waits 0.2 to 1 ms, by chance: SQLite's own ladder of waits lets one of many wait for seconds. A checkpoint that
+   gives up is interrupted, because SQLite would go on with a PASSIVE one. */
+static int wait_for_lock(void *user, int tries) {
+  SqliteStorage *s = user;
+  int64_t now = clock_monotonic_ms();
+  if (tries == 0) s->deadline = now + (s->checkpoints ? CHECKPOINT_WAIT_MS : (int64_t)s->wait_ms);
+  if (now >= s->deadline) {
+    if (s->checkpoints) s->lib->interrupt(s->db);
+    return 0;
+  }
+  uint64_t chance = clock_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)(uintptr_t)s;
+  clock_sleep_us(200 + (int64_t)(chance >> 40) % 800);
+  return 1;
+}
+
+/* Instead of SQLite's own checkpoint, which this hook switches off. */
+static int note_log(void *user, sqlite3 *db, const char *name, int pages) {
+  (void)db, (void)name;
+  ((SqliteStorage *)user)->log_pages = (uint32_t)pages;
+  return SQLITE_OK;
+}
+
+void sqlite_watch(SqliteStorage *s) {
+  s->lib->busy_handler(s->db, wait_for_lock, s);
+  s->lib->wal_hook(s->db, note_log, s);
+}
+
+/* ---- transactions ---- */
+
+Status sqlite_begin(SqliteStorage *s, bool writes, StorageError *error) {
+  if (writes && s->read_only) return storage_fail(error, STATUS_FORBIDDEN, "%s: it may only be read", s->path);
+  return sqlite_run(s, writes ? SQL_BEGIN : SQL_BEGIN_READ, 0, NULL, error);
+}
+
+Status sqlite_end(SqliteStorage *s, Status status, StorageError *error) {
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_COMMIT, 0, NULL, error);
+  StorageError ignored;
+  if (!s->lib->get_autocommit(s->db)) sqlite_run(s, SQL_ROLLBACK, 0, NULL, &ignored);
+  return status;
+}
+
+/* ---- checkpoints ---- */
+
+/* Locks the file beside the database that says who checkpoints; -1: another one does, or it cannot be had. */
+static int claim_checkpoint(const SqliteStorage *s) {
+  char name[4096];
+  int length = snprintf(name, sizeof name, "%s-checkpoint", s->path);
+  return length < 0 || (size_t)length >= sizeof name ? -1 : file_lock_begin(name);
+}
+
+Status sqlite_checkpoint(SqliteStorage *s, bool always, StorageError *error) {
+  int64_t version;
+  if (s->read_only || (!always && s->log_pages < LOG_PAGES_MAX)) return STATUS_OK;
+  Status status = sqlite_number(s, SQL_SCHEMA, &version, error);      /* a connection that read nothing does nothing */
+  int claim = status == STATUS_OK ? claim_checkpoint(s) : -1;
+  if (claim < 0) return status;
+  int log = -1, done = -1;
+  s->checkpoints = true;
+  int code = s->lib->wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &log, &done);
+  s->checkpoints = false;
+  file_lock_end(claim);
+  if (code == SQLITE_OK) s->log_pages = 0;
+  bool waits = code == SQLITE_BUSY || code == SQLITE_INTERRUPT || code == SQLITE_LOCKED;
+  return code == SQLITE_OK || waits ? STATUS_OK : sqlite_fail(s, code, error);
+}
