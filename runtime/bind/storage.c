@@ -17,6 +17,7 @@
 #include "bind/open.h"
 #include "bind/state.h"
 #include "bind/type.h"
+#include "core/merge_branch.h"
 #include "os/entropy.h"
 
 static const BindType BIND_STORAGE = {.name = "Storage"};
@@ -305,6 +306,9 @@ static int l_commit(lua_State *L) {
   bind_get_field(L, 2, "now");
   commit->now = bind_integer(L, -1, "now", INT64_MIN, INT64_MAX);
   Buffer *options = bind_buffer(L);
+  if (before != NULL && !conversation_is_branch(after->conversation, before->conversation)) {
+    return bind_raise_argument(L, "argument", NULL, "after: expected a branch of `before`");
+  }
   describe_commit(commit, after->conversation);
   commit->replaces = before == NULL || conversation_is_compacted(after->conversation);
   bind_get_field(L, 2, "options");

@@ -80,6 +80,9 @@ int bind_begin_branch(lua_State *L) {
 
 int bind_merge_branch(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1), *branch = bind_check_conversation(L, 2);
+  if (!conversation_is_branch(branch->conversation, handle->conversation)) {
+    return bind_raise_argument(L, "argument", NULL, "expected a branch of the conversation");
+  }
   join(L, handle, branch);
   return 0;
 }

@@ -14,6 +14,7 @@ typedef struct ToolDescription {
 
 /* The state of a conversation when a branch left it. */
 typedef struct BranchBase {
+  const Conversation *origin;      /* the conversation; never followed, only compared */
   uint32_t batch, length;    /* the current batch, and how many messages it had */
   uint32_t batches, stored;  /* numbers of batches, and of messages in the store */
   uint64_t window_edits, memory_edits;

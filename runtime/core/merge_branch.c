@@ -12,7 +12,7 @@ Status conversation_begin_branch(Conversation *fork, const Conversation *convers
   BranchBase *base = memory_new(&fork->memory, sizeof *base);
   if (base == NULL) return STATUS_MEMORY;
   const History *history = conversation->history;
-  *base = (BranchBase){.batch = history_current(history),
+  *base = (BranchBase){.origin = conversation, .batch = history_current(history),
                        .length = sequence_count(conversation_list(conversation)),
                        .batches = history_count(history), .stored = store_count(conversation->store),
                        .window_edits = windows_edits(conversation->windows),
@@ -48,6 +48,10 @@ static bool branch_changed_lists(const Conversation *branch) {
   return moved_on(branch->history, branch->base) || branch->compacted ||
          base_count(branch->history, branch->base) != branch->base->length ||
          recounted(branch);
+}
+
+bool conversation_is_branch(const Conversation *branch, const Conversation *conversation) {
+  return branch->base != NULL && branch->base->origin == conversation;
 }
 
 MergeConflict conversation_merge_conflict(const Conversation *conversation, const Conversation *branch) {

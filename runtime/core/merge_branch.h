@@ -25,6 +25,9 @@
    fork, so that its redactions are invisible outside. STATUS_MEMORY. */
 Status conversation_begin_branch(Conversation *fork, const Conversation *conversation);
 
+/* True if it is a branch of that conversation, and not merged yet. */
+bool   conversation_is_branch(const Conversation *branch, const Conversation *conversation);
+
 /* The reason why a branch cannot be merged. */
 typedef enum MergeConflict {
   MERGE_CONFLICT_NONE,

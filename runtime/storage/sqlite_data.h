@@ -29,7 +29,6 @@
 #define STORE_SCHEMA 1
 #define ROW_KIND_SHIFT 35
 #define ROW_SESSION_SHIFT 38
-#define STORE_SESSIONS_MAX ((UINT64_C(1) << 25) - 1)
 
 typedef enum SqliteStatement {
   SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK,

@@ -8,7 +8,6 @@
 
 /* ---- where rows lie ---- */
 
-#define SEGMENTS_MAX 64      /* branches of branches; a deeper one gets rows of its own */
 
 /* Messages with the seqs first .. last are rows of this session. */
 typedef struct Segment {
@@ -16,7 +15,7 @@ typedef struct Segment {
 } Segment;
 
 typedef struct Segments {
-  Segment list[SEGMENTS_MAX];      /* the newest first */
+  Segment list[STORAGE_ORIGINS_MAX];      /* the newest first */
   int count;
 } Segments;
 
@@ -27,7 +26,9 @@ static Status find_segments(SqliteStorage *s, const SessionInfo *session, Segmen
   segments->count = 0;
   for (;;) {
     bool shares = info.origin != 0;
-    if (segments->count == SEGMENTS_MAX) return storage_fail(error, STATUS_SHAPE, "%s: too many origins", s->path);
+    if (segments->count == STORAGE_ORIGINS_MAX) {
+      return storage_fail(error, STATUS_SHAPE, "%s: a branch of too many branches", s->path);
+    }
     segments->list[segments->count++] = (Segment){info.id, shares ? info.shared + 1 : 0, last};
     if (!shares) return STATUS_OK;
     if (info.shared < last) last = info.shared;

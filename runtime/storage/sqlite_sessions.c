@@ -92,7 +92,7 @@ static Status run_named(SqliteStorage *s, SqliteStatement which, Text name, int 
 }
 
 static Status check_room(const SqliteStorage *s, uint64_t session, StorageError *error) {
-  if (session <= STORE_SESSIONS_MAX) return STATUS_OK;
+  if (session <= STORAGE_SESSIONS_MAX) return STATUS_OK;
   return storage_fail(error, STATUS_LIMIT, "%s: no number is left for another session", s->path);
 }
 
@@ -148,12 +148,25 @@ Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error) {
   return status;
 }
 
+/* Counts the sessions from which this one shares messages. */
+static Status check_depth(SqliteStorage *s, SessionInfo info, StorageError *error) {
+  Status status = STATUS_OK;
+  for (int depth = 1; info.origin != 0 && status == STATUS_OK; depth++) {
+    if (depth == STORAGE_ORIGINS_MAX - 1) {
+      return storage_fail(error, STATUS_LIMIT, "%s: a branch of more than %d branches", s->path, depth - 1);
+    }
+    status = sqlite_session(s, info.origin, &info, error);
+  }
+  return status;
+}
+
 Status sqlite_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
                      StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
   Status status = sqlite_begin(s, true, error);
   if (status != STATUS_OK) return status;
   status = sqlite_session(s, session, info, error);
+  if (status == STATUS_OK) status = check_depth(s, *info, error);
   if (status == STATUS_OK) status = run_named(s, SQL_BRANCH, name, 2, (int64_t[]){now, (int64_t)session}, error);
   uint64_t branch = (uint64_t)s->lib->last_insert_rowid(s->db);
   if (status == STATUS_OK) status = check_room(s, branch, error);

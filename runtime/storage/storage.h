@@ -41,6 +41,8 @@ typedef struct StorageConfig {
 
 #define STORAGE_WAIT_MS 10000
 #define STORAGE_NAME_MAX 255           /* bytes of a session's name */
+#define STORAGE_SESSIONS_MAX ((UINT64_C(1) << 25) - 1)      /* ever begun in one database */
+#define STORAGE_ORIGINS_MAX 64         /* a branch of a branch of ...; a deeper one is refused */
 #define STORAGE_OPERATIONS_KEPT 1000   /* operation ids of a session; an older retry is a conflict */
 
 /* Opens a database: a path, or postgres://... for PostgreSQL. */

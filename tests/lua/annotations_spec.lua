@@ -21,6 +21,7 @@ local TABLES = {
   RuleSet = rules.methods, MacroRegistry = require("ebb.macros.registry").methods,
   MacroEnvironment = require("ebb.macros.environment").methods,
   MacroCall = require("ebb.macros.evaluate").call_methods,
+  Session = require("ebb.session").methods, Store = require("ebb.session.store").methods,
 }
 
 --- The same, of types that have private methods, too.

@@ -392,7 +392,9 @@ describe("a bound function that is called with a wrong type", function()
   --- Every function of core.parameters that can be reached from here: name, function, names of parameters.
   local function bound_functions()
     local regex, set = core.regex.compile "x", core.regex.set()
-    local hidden = { Regex = regex, RegexSet = set, Root = core.root "." }
+    local storage, database = require "ebb.support.storage", os.tmpname()
+    local hidden = { Regex = regex, RegexSet = set, Root = core.root ".",
+      Storage = assert(storage.open(database, { create = true })) }
     local list = {}
     for name, parameters in pairs(core.parameters) do
       local type_name, method = name:match "^(%u%a+):(.+)$"
@@ -401,7 +403,7 @@ describe("a bound function that is called with a wrong type", function()
         object = hidden[type_name] or current[OWNERS[type_name][1]]
         run = (core.methods[type_name] or object)[method]
       else
-        run = core
+        run = name:find "^storage%." and { storage = require "ebb.support.storage" } or core
         for word in name:gsub("^ebb%.", ""):gsub("^core%.", ""):gmatch "[^.]+" do run = run[word] end
       end
       assert(type(run) == "function", name)
@@ -421,7 +423,7 @@ describe("a bound function that is called with a wrong type", function()
   --- Calls that would wait, end the process's streams or the world's own objects are left out.
   local HARMFUL = { ["core.draft.discard"] = true, ["ebb.transaction"] = true, ["core.window.call"] = true,
     ["core.sandbox.new"] = true, ["core.sandbox.enter"] = true, ["core.sandbox.set_hint"] = true,
-    ["ebb.write_file"] = true, ["ebb.make_folder"] = true, ["Conversation:save"] = true }
+    ["ebb.write_file"] = true, ["Storage:close"] = true, ["ebb.make_folder"] = true, ["Conversation:save"] = true }
 
   it("raises an error object that names it", function()
     local plain, nameless, refusals = {}, {}, 0

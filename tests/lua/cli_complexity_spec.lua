@@ -41,7 +41,7 @@ local OTHERS = {
     return "[" .. table.concat(list, ",") .. "]"
   end },
   vocab = false, limits = false, policies = false, processors = false, macros = false, models = false,
-  profiles = false,
+  profiles = false, session = false,      -- sessions of many messages have a test of their own
   completion = false, help = false,
 }
 

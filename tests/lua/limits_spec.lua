@@ -72,6 +72,8 @@ local OTHERS = {
   ["runtime/core/store.h STORE_CALLS_MAX"] = "a step",
   ["runtime/core/evict_oldest.c"] = "a step",
   ["runtime/core/arena.c"] = "a block",
+  ["runtime/storage/sqlite_connection.c LOG_PAGES_MAX"] = "when the log is emptied",
+  ["runtime/storage/sqlite_rows.c NUMBER_MAX"] = "numbers of rows; seqs end before",
 }
 
 local function files_of(words)

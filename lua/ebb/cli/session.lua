@@ -8,6 +8,7 @@ local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local session_log = require "ebb.cli.session_log"
 local sessions = require "ebb.cli.sessions"
+local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -20,7 +21,7 @@ local NAMES = { "ls", "new", "log", "show", "rollback", "branch", "checkpoint", 
   "prune", "vacuum", "check", "backup" }
 
 function command.declare(parser)
-  parser:argument("action", "One of these: " .. table.concat(NAMES, ", ") .. "."):choices(NAMES)
+  parser:argument("action", "What to do; see below.")
   parser:argument("words", "What the action takes; see below."):args("*")
   parser:option("-n --count", "log: batches to show (default: 50). show: messages (default: 10).")
     :argname("<n>"):convert(options.integer "--count")
@@ -207,6 +208,9 @@ local ONLY = {
 
 local function check(args)
   local words = WORDS[args.action]
+  if not words then
+    failure.usage(("unknown action '%s'"):format(args.action), suggest.hint(args.action, NAMES))
+  end
   local _, most = words:gsub("%u+", "")
   local least = most - select(2, words:gsub("%[", ""))
   if #args.words < least or #args.words > most then

@@ -104,6 +104,19 @@ function ebb.parse(text, options) end
 ---@return ebb.Tokenizer
 function ebb.tokenizer(encoding) end
 
+--- A conversation on disk: what its edits return is durable. Begins the session where there is none.
+---@param place string         the path of a database, or a URL of PostgreSQL
+---@param name? string         of the session; default: "main"
+---@param options? ebb.SessionOptions
+---@return ebb.Session? session
+---@return ebb.Error? problem  code: "absent", "damaged", "unknown_version", "read_only", "io"
+function ebb.session(place, name, options) end
+--- A database of sessions.
+---@param place string
+---@param options? ebb.StoreOptions
+---@return ebb.Store? store
+---@return ebb.Error? problem
+function ebb.sessions(place, options) end
 --- Plays a recorded conversation turn by turn, once for each policy; the recording stays as it is.
 ---@param chat ebb.Conversation
 ---@param options? ebb.Replay

@@ -20,13 +20,9 @@ local saved_options = require "ebb.conversation.saved_options"
 local schema = require "ebb.support.schema"
 local store = require "ebb.session.store"
 
-local session = {}
+local Session = {}      -- lua/ebb/meta/session.lua describes its methods
 
----@class ebb.Session: ebb.Conversation
----@field name string
----@field version integer     commits so far
----@field store ebb.Store
-local Session = {}
+local session = { methods = Session }
 
 local OPTIONS = {
   create = { type = "boolean", default = true, help = "begin the session if it does not exist" },
@@ -156,7 +152,7 @@ end
 function Session:begin()
   local storage = require "ebb.support.storage"
   if storage.state(self.chat) ~= self.state then
-    refuse("state", "the session's conversation was edited outside of the session, and is not on disk",
+    refuse("argument", "the session's conversation was edited outside of the session, and is not on disk",
       "session:edit(function(chat) ... end)")
   end
   local branch = storage.begin(self.chat)

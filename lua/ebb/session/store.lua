@@ -10,11 +10,9 @@ local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 
-local store = {}
+local Store = {}        -- lua/ebb/meta/session.lua describes its methods
 
----@class ebb.Store
----@field place string       a path, or a URL of PostgreSQL
-local Store = {}
+local store = { methods = Store }
 Store.__index = Store
 Store.__name = "Store"
 

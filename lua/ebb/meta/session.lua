@@ -1,0 +1,127 @@
+---@meta
+--- Sessions: conversations on disk. A session has all methods of a conversation; those that edit it commit what they
+--- changed in one transaction before they return. Edits that the database refuses return nil and an error, and have
+--- changed nothing: {code = "conflict", actual = version} if another process was faster, "io" for the disk or a lock,
+--- "read_only", "limit".
+
+---@class ebb.SessionOptions
+---@field create? boolean      begin the session, and make the database, where there is none; default true
+---@field relaxed? boolean     a commit does not wait for the disk; default false
+---@field wait? integer        ms, for locks of other programs; default 10000
+---@field conversation? ebb.ConversationOptions
+
+---@class ebb.Session: ebb.Conversation
+---@field name string
+---@field version integer      commits so far
+---@field chat ebb.Conversation   what is on disk, for reading; edits of it are refused by the next edit of the session
+---@field store ebb.Store
+local Session = {}
+--- Makes all edits of a function one commit, all or none; they are those of the conversation that it gets. If it
+--- raises, nothing is written. `session:edit(function(chat) chat:append(a) chat:trim { budget = 900 } end)`
+---@param run fun(chat: ebb.Conversation): ...
+---@param options? { retries?: integer, operation?: string }   retries: after a conflict, read and edit anew; operation:
+---an id of this edit, with which a second try after a lost answer changes nothing
+---@return any ...             what the function returns; or nil and an error
+function Session:edit(run, options) end
+--- Begins an edit that `commit` ends.
+---@return ebb.Conversation branch
+function Session:begin() end
+--- Writes a branch of `begin`. Where nothing changed nothing is written, and the version stays.
+---@param branch ebb.Conversation
+---@param options? { operation?: string }
+---@return integer? version
+---@return ebb.Error? problem
+function Session:commit(branch, options) end
+--- Replaces all that the session has by a conversation: its messages, batches, marks and windows.
+---@param chat ebb.Conversation
+---@return true? done
+---@return ebb.Error? problem
+function Session:adopt(chat) end
+--- Reads what other processes wrote.
+---@return boolean? changed
+---@return ebb.Error? problem
+function Session:refresh() end
+--- A new session with all that this one has; they share their messages in the database.
+---@param name string
+---@return ebb.Session? branch
+---@return ebb.Error? problem
+function Session:branch(name) end
+--- Gives the session another name.
+---@param name string
+---@return true? done
+---@return ebb.Error? problem
+function Session:rename(name) end
+--- Closes the database. Every edit is on disk before.
+function Session:close() end
+
+---@class ebb.StoreOptions
+---@field create? boolean      make the database where there is none; default true
+---@field relaxed? boolean     as of a session
+---@field wait? integer        ms, for locks of other programs; default 10000
+
+---@class ebb.SessionInfo
+---@field id integer
+---@field name string
+---@field version integer      commits so far
+---@field messages integer     visible ones, at the last commit
+---@field tokens integer       of them, as they were counted then
+---@field stored integer       messages ever
+---@field batches integer
+---@field created integer      ms since 1970
+---@field changed integer      the same
+---@field origin? integer      id of the session it is a branch of
+---@field shared? integer      the seqs up to this one are the origin's
+
+---@class ebb.Store            A database of sessions
+---@field place string
+local Store = {}
+--- All sessions, by name.
+---@return ebb.SessionInfo[]? infos
+---@return ebb.Error? problem
+function Store:list() end
+--- What the store knows of one session.
+---@param name string
+---@return ebb.SessionInfo? info
+---@return ebb.Error? problem  code: "absent"
+function Store:find(name) end
+--- Gives a session another name.
+---@param from string
+---@param to string
+---@return true? done
+---@return ebb.Error? problem  code: "absent", "duplicate"
+function Store:rename(from, to) end
+--- Removes a session for good. Its branches keep what they share with it.
+---@param name string
+---@return true? done
+---@return ebb.Error? problem
+function Store:remove(name) end
+--- A new session with all that another one has.
+---@param from string
+---@param to string
+---@return ebb.SessionInfo? info
+---@return ebb.Error? problem
+function Store:branch(from, to) end
+--- Looks for damage: in the database's pages, and in every row by its checksum.
+---@return string[]? faults    none: an empty list
+---@return ebb.Error? problem
+function Store:check() end
+--- Writes the log into the database's main file.
+---@param options? { vacuum?: boolean }   vacuum: free room goes back to the system
+---@return true? done
+---@return ebb.Error? problem
+function Store:settle(options) end
+--- Writes a consistent copy to a new file while others go on.
+---@param path string
+---@return true? done
+---@return ebb.Error? problem  code: "duplicate": there is such a file
+function Store:backup(path) end
+--- Names the library that reads and writes the database.
+---@return string library      with its version
+---@return string warning      what to know about that version; "" for nothing
+function Store:describe() end
+--- Opens the database again, after a failure of the disk.
+---@return true? done
+---@return ebb.Error? problem
+function Store:reopen() end
+--- Closes the database; sessions of it can no longer be edited.
+function Store:close() end
