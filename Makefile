@@ -113,7 +113,7 @@ test-quick: deps-test   ## most Lua specs and C units, in about a minute; T=trim
 	@tests/run.sh --quick $(T)
 
 test-build: deps-test
-	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/bench/tokens_portable build/tests/test_api_growth
+	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/bench/tokens_portable build/tests/test_api_growth
 	@$(SUBMAKE) MODE=release products
 	@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
 	@$(SUBMAKE) MODE=small test-programs
@@ -376,7 +376,7 @@ $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(B)/objects.a
 $(B)/faults/%.so: tests/faults/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
-	$(Q)$(CC) -std=c11 -fPIC -shared $(WARNINGS) $(CFLAGS) $< -o $@
+	$(Q)$(CC) -std=c11 -fPIC -shared $(WARNINGS) $(CFLAGS) $(LUA_CFLAGS) $< -o $@
 
 $(B)/bench/%.o: tests/bench/%.c $(B)/flags
 	@mkdir -p $(@D)
