@@ -56,6 +56,7 @@ SAY = @$(if $(V),:,printf '  %-6s %s\n')
 LIBS = -lpcre2-8
 
 # Asked for on first use and then kept, so that nothing needs Lua before `make deps` has brought it.
+PQ_CFLAGS  = $(eval PQ_CFLAGS := $$(shell pkg-config --silence-errors --cflags-only-I libpq))$(PQ_CFLAGS)
 LUA_CFLAGS = $(eval LUA_CFLAGS := $$(shell pkg-config --cflags lua5.4))$(LUA_CFLAGS)
 LUA_LIBDIR = $(eval LUA_LIBDIR := $$(shell pkg-config --variable=libdir lua5.4))$(LUA_LIBDIR)
 # The command shows all of Lua to C modules of users, so it takes all of it.
@@ -79,7 +80,7 @@ fuzz_objects = $(patsubst $(B)/%,build/fuzz/%,$(1))
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 C_FILES    = $(sort $(shell find runtime tests/c tests/embed tests/faults tests/random scripts/hosts -name '*.c'))
 
-DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev libsqlite3-dev
+DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev libsqlite3-dev libpq-dev
 DEPS_test = libcmocka-dev lua-busted
 DEPS_lint = $(DEPS_test) lua-check clang git
 DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
@@ -158,7 +159,7 @@ bench: deps   ## measure the release build, beside the peers
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, layers, circles of files, plain words
 	@for cc in gcc clang; do \
-	  printf '%s\n' $(C_FILES) | xargs -n 8 -P "$$(nproc)" $$cc -fsyntax-only -std=c11 -Iruntime -Iruntime/include -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) || exit 1; \
+	  printf '%s\n' $(C_FILES) | xargs -n 8 -P "$$(nproc)" $$cc -fsyntax-only -std=c11 -Iruntime -Iruntime/include -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) $(PQ_CFLAGS) || exit 1; \
 	done
 	luacheck --quiet lua tests scripts runtime/host
 	lua5.4 tests/lint_layers.lua
@@ -262,7 +263,7 @@ help:   ## this list
 
 # Objects depend on the command that compiles them, not on this file, so that a comment here rebuilds nothing.
 build/fuzz/flags: private FLAGS = $(FUZZ_CC) $(LUA_CFLAGS)
-%/flags: private FLAGS = $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LUA_CFLAGS)
+%/flags: private FLAGS = $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LUA_CFLAGS) $(PQ_CFLAGS)
 %/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
@@ -346,6 +347,7 @@ $(B)/embedded.o $(B)/embedded_api.o: $(B)/%.o: $(B)/%.c $(B)/flags
 
 LUA_SEEN = $(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind%.o $(B)/tests/test_sandbox%.o $(B)/tests/test_api%.o $(B)/bench/patterns.o
 $(LUA_SEEN): private ALL_CFLAGS += $(LUA_CFLAGS)
+$(STORAGE): private ALL_CFLAGS += $(PQ_CFLAGS)
 
 $(B)/runtime/%.o: runtime/%.c $(B)/flags
 	@mkdir -p $(@D)

@@ -35,8 +35,8 @@ static bool is_url(const char *place) {
 
 Status storage_open(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
   *error = (StorageError){0};
-  if (is_url(place)) return storage_fail(error, STATUS_ARGUMENT, "PostgreSQL is not built in");
-  Status status = STORAGE_SQLITE.open(place, config, storage, error);
+  const StorageDriver *driver = is_url(place) ? &STORAGE_POSTGRES : &STORAGE_SQLITE;
+  Status status = driver->open(place, config, storage, error);
   if (status == STATUS_OK) (*storage)->process = program_process();
   return status;
 }

@@ -100,6 +100,7 @@ typedef struct StorageCommit {
 
 /* Begins a commit. *done: this operation was committed before, as `error->actual`, and nothing is to be put. */
 Status storage_begin(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
+/* A row is put once in a commit. */
 Status storage_put(Storage *storage, const StateRow *row, StorageError *error);
 /* After a failure of any of these three nothing of the commit is there, unless the failure is IO in storage_commit:
    then it may be there, and a retry with the same operation finds out. */
@@ -147,7 +148,7 @@ struct Storage {
   int64_t process;           /* that opened it */
 };
 
-extern const StorageDriver STORAGE_SQLITE;
+extern const StorageDriver STORAGE_SQLITE, STORAGE_POSTGRES;
 
 /* Sets the text of an error, and returns the status. */
 Status storage_fail(StorageError *error, Status status, const char *format, ...)

@@ -1,4 +1,5 @@
---- Sessions in SQLite: what an edit returned is on disk; a session that is opened again is the one that was left.
+--- Sessions: what an edit returned is on disk; a session that is opened again is the one that was left.
+--- In SQLite; session_postgres_spec.lua runs the same over PostgreSQL.
 --
 -- LIVES=n sets how many random lives are led, SEED=n repeats a run.
 
@@ -10,9 +11,20 @@ local STEPS = 60
 
 local place
 
-local function remove()
-  for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(place .. rest) end
+local files = { is_file = true, new = os.tmpname }
+
+function files.remove(path)
+  for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(path .. rest) end
 end
+
+--- Where databases are: new() makes a place, remove(place) what is there.
+local places = ...
+if type(places) ~= "table" or not places.new then places = files end
+
+local function remove() places.remove(place) end
+
+--- For what the bytes of a file show.
+local function in_file(title, run) if places.is_file then it(title, run) end end
 
 local function user(content) return { role = "user", content = content } end
 
@@ -35,7 +47,7 @@ local function bytes_of(path)
 end
 
 describe("a session", function()
-  before_each(function() place = os.tmpname() remove() end)
+  before_each(function() place = places.new() remove() end)
   after_each(remove)
 
   it("is on disk when an edit returns", function()
@@ -120,6 +132,20 @@ describe("a session", function()
     assert.equal(1, select(2, on_disk "a"))
   end)
 
+  it("reads what is on disk where an operation was done before", function()
+    local one <close> = open "a"
+    local two <close> = open "a"
+    local function say(chat) chat:append(user "once") end
+    one:edit(say, { operation = "op 1" })
+    one:append(user "later")
+    two:refresh()
+    two:edit(say, { operation = "op 1" })
+    assert.same({ 2, 2 }, { #two, two.version })
+    assert.equal(whole(one), whole(two))
+    assert.truthy(two:append(user "more"))
+    assert.equal(whole(two), (on_disk "a"))
+  end)
+
   it("keeps model, limit and tools", function()
     local session <close> = open("a", { conversation = { model = "gpt-4o", limit = 900 } })
     session:append(user "one")
@@ -142,7 +168,7 @@ describe("a session", function()
 end)
 
 describe("branches", function()
-  before_each(function() place = os.tmpname() remove() end)
+  before_each(function() place = places.new() remove() end)
   after_each(remove)
 
   local function three()
@@ -197,7 +223,7 @@ describe("branches", function()
     try:forget(2)
     try:append(user "more")
     assert.equal(whole(try), (on_disk "try"))
-    for _, rest in ipairs { "", "-wal" } do
+    for _, rest in ipairs(places.is_file and { "", "-wal" } or {}) do
       assert.is_nil(bytes_of(place .. rest):find("8f3a", 1, true), rest)
     end
   end)
@@ -210,7 +236,7 @@ describe("branches", function()
 end)
 
 describe("a store", function()
-  before_each(function() place = os.tmpname() remove() end)
+  before_each(function() place = places.new() remove() end)
   after_each(remove)
 
   it("lists, renames and removes sessions", function()
@@ -228,7 +254,7 @@ describe("a store", function()
     assert.equal("absent", select(2, store:remove "c").code)
   end)
 
-  it("copies itself to a new file", function()
+  in_file("copies itself to a new file", function()
     local session <close> = open "a"
     session:append(user "one")
     local copy = place .. ".copy"
@@ -250,7 +276,7 @@ describe("a store", function()
     return problem.code
   end
 
-  it("refuses what it is not, and leaves it as it is", function()
+  in_file("refuses what it is not, and leaves it as it is", function()
     assert.equal("damaged", refused("no database at all, " .. ("x"):rep(2000)))
     remove()
     open("a"):close()
@@ -260,7 +286,7 @@ describe("a store", function()
     assert.equal("damaged", refused(bytes:sub(1, 1500)))
   end)
 
-  it("says which row is damaged", function()
+  in_file("says which row is damaged", function()
     local session = open "a"
     session:append { user "the first", user "the second" }
     session:close()
@@ -277,7 +303,7 @@ describe("a store", function()
     assert.equal(1, #store:check())
   end)
 
-  it("is not made where it is only read", function()
+  in_file("is not made where it is only read", function()
     local store, problem = ebb.sessions(place, { create = false })
     assert.is_nil(store)
     assert.equal("absent", problem.code)
@@ -354,7 +380,7 @@ describe("random lives", function()
   it("are the same in memory and on disk after each step", function()
     local first = math.tointeger(tonumber(os.getenv "SEED")) or os.time() % 100000
     for i = 0, LIVES - 1 do
-      place = os.tmpname()
+      place = places.new()
       remove()
       live(first + i)
       remove()

@@ -73,7 +73,7 @@ function Session:close() end
 ---@field shared? integer      the seqs up to this one are the origin's
 
 ---@class ebb.Store            A database of sessions
----@field place string
+---@field place string         the path; a URL without user, password and options
 local Store = {}
 --- All sessions, by name.
 ---@return ebb.SessionInfo[]? infos
@@ -113,13 +113,13 @@ function Store:settle(options) end
 --- Writes a consistent copy to a new file while others go on.
 ---@param path string
 ---@return true? done
----@return ebb.Error? problem  code: "duplicate": there is such a file
+---@return ebb.Error? problem  code: "duplicate": there is such a file; "argument" for PostgreSQL, which pg_dump copies
 function Store:backup(path) end
 --- Names the library that reads and writes the database.
 ---@return string library      with its version
 ---@return string warning      what to know about that version; "" for nothing
 function Store:describe() end
---- Opens the database again, after a failure of the disk.
+--- Opens the database again, after a failure of the disk. Where that fails, the next use of the store tries once more.
 ---@return true? done
 ---@return ebb.Error? problem
 function Store:reopen() end

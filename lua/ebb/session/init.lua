@@ -67,7 +67,8 @@ end
 
 ---- Writing ----
 
---- Commits the branch; with the same operation a second time nothing is done twice.
+--- Commits the branch; with the same operation a second time nothing is done twice. Returns the version, and whether
+--- the operation was committed before; or nil and an error.
 local function commit(self, branch, operation, replaces)
   local options = saved_options.text(branch)
   local before = self.version > 0 and not replaces and self.chat or nil
@@ -76,13 +77,13 @@ local function commit(self, branch, operation, replaces)
     session = self.id, expected = self.version, before = before, after = branch,
     operation = operation, options = options, new_options = is_new, now = core.now(),
   }
-  local version, problem = self.store.db:commit(change)
-  if not version and problem.code == "io" then      -- it may be there all the same
-    if self.store:reopen() then version, problem = self.store.db:commit(change) end
+  local version, repeated = self.store.db:commit(change)
+  if not version and repeated.code == "io" then      -- it may be there all the same
+    if self.store:reopen() then version, repeated = self.store.db:commit(change) end
   end
-  if not version then return nil, problem end
+  if not version then return nil, repeated end
   self.saved_options = options
-  return version
+  return version, repeated
 end
 
 --- Reads the session again after a failure between disk and memory.
@@ -93,8 +94,10 @@ end
 
 local function pack(...) return { n = select("#", ...), ... } end
 
---- Merges a branch that is on disk.
-local function merge(self, branch, version)
+--- Merges a branch that is on disk. One whose operation was committed before may differ from what is there, and others
+--- may have gone on: then the disk is read.
+local function merge(self, branch, version, repeated)
+  if repeated then return take(self) end
   local storage = require "ebb.support.storage"
   session.inherit(self.chat, branch)
   local ok, why = pcall(storage.merge, self.chat, branch)
@@ -108,9 +111,9 @@ end
 local function attempt(self, run, operation, ...)
   local branch = self:begin()
   local results = pack(run(branch, ...))
-  local version, problem = commit(self, branch, operation)
-  if not version then return nil, problem end
-  local merged, why = merge(self, branch, version)
+  local version, repeated = commit(self, branch, operation)
+  if not version then return nil, repeated end
+  local merged, why = merge(self, branch, version, repeated)
   if not merged then return nil, why end
   return results
 end
@@ -168,9 +171,9 @@ end
 function Session:commit(branch, options)
   local storage = require "ebb.support.storage"
   local values = schema.options(EDIT, options, "commit")
-  local version, problem = commit(self, branch, values.operation or storage.operation())
-  if not version then return nil, problem end
-  local merged, why = merge(self, branch, version)
+  local version, repeated = commit(self, branch, values.operation or storage.operation())
+  if not version then return nil, repeated end
+  local merged, why = merge(self, branch, version, repeated)
   if not merged then return nil, why end
   return version
 end
@@ -206,7 +209,7 @@ end
 function Session:branch(name)
   local info, problem = self.store.db:branch(self.id, name, core.now())
   if not info then return nil, problem end
-  return session.open(self.store.place, name, {
+  return session.open(self.store.source, name, {
     create = false, relaxed = self.store.options.relaxed, wait = self.store.options.wait,
     conversation = self.options or nil,
   })

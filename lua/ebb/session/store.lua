@@ -23,6 +23,12 @@ local OPTIONS = {
   wait = { type = "integer", min = 0, default = 10000, unit = "ms", help = "for locks of other programs" },
 }
 
+--- The place as errors show it: a URL without user, password and options.
+local function shown(place)
+  if not place:find "^postgres%a*://" then return place end
+  return (place:gsub("^(%a+://)[^/?]*@", "%1"):gsub("%?.*", ""))
+end
+
 --- Opens a database.
 ---@param place string
 ---@param options? { create?: boolean, relaxed?: boolean, wait?: integer }
@@ -35,7 +41,7 @@ function store.open(place, options)
   local values = schema.options(OPTIONS, options, "sessions", 'ebb.sessions("chats.db", { create = false })')
   local db, problem = require("ebb.support.storage").open(place, values)
   if not db then return nil, problem end
-  return setmetatable({ place = place, db = db, options = values }, Store)
+  return setmetatable({ source = place, place = shown(place), db = db, options = values }, Store)
 end
 
 Store.__tostring = function(self) return ("Store %s"):format(self.place) end
@@ -110,13 +116,28 @@ function Store:backup(path) return self.db:backup(path) end
 ---@return string warning
 function Store:describe() return self.db:describe() end
 
---- Opens the database again: after a failure of the disk its descriptors cannot be trusted.
+--- Stands for a database that could not be opened again: its next use tries once more.
+local function lost(self)
+  return setmetatable({ close = function() end }, { __index = function(_, name)
+    return function(_, ...)
+      local done, problem = self:reopen()
+      if not done then return nil, problem end
+      return self.db[name](self.db, ...)
+    end
+  end })
+end
+
+--- Opens the database again: after a failure of the disk its descriptors cannot be trusted. Where that fails, the
+--- next use of the store tries it once more.
 ---@return true? done
 ---@return ebb.Error? problem
 function Store:reopen()
   pcall(self.db.close, self.db)
-  local db, problem = require("ebb.support.storage").open(self.place, self.options)
-  if not db then return nil, problem end
+  local db, problem = require("ebb.support.storage").open(self.source, self.options)
+  if not db then
+    self.db = lost(self)
+    return nil, problem
+  end
   self.db = db
   return true
 end

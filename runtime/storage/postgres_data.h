@@ -1,0 +1,165 @@
+/*
+** A database of PostgreSQL.
+**
+**     ebb_schema      one row: the version of the tables. It is also the lock of what changes who shares rows with whom
+**     ebb_session     a row per session, as in SQLite; names are bytes, in their order
+**     ebb_row         all rows of all sessions, by session, kind and number
+**     ebb_operation   ids of the last commits of each session
+**
+** Locks, in this order: the row of ebb_schema, then sessions from origins to branches.
+**
+**     an append            its session
+**     a commit of a branch, which may rewrite rows of its origins: ebb_schema shared, its session
+**     a removal, and a commit that replaces all rows, which give branches rows of their own: ebb_schema alone,
+**                          its session, its branches
+**
+** Each lock is taken by a statement of its own at READ COMMITTED: the next statement sees what others committed until
+** the lock was had. Reads see one snapshot, REPEATABLE READ.
+**
+** Statements go in pipelines: a commit has two round trips, one for storage_begin and one for rows, version, operation
+** id and COMMIT. Numbers and bytes are sent and read in binary.
+**
+** A message that is forgotten stays in old row versions until VACUUM, and in archives of the server's log.
+**
+** Shared by the files of the driver:
+**
+**     storage_postgres.c      opens and closes
+**     postgres_connect.c      connects
+**     postgres_connection.c   statements, waits for the server, transactions
+**     postgres_sessions.c     sessions, branches
+**     postgres_rows.c         reads and commits rows
+**     postgres_upkeep.c       checks, free room
+*/
+#ifndef EBB_STORAGE_POSTGRES_DATA_H
+#define EBB_STORAGE_POSTGRES_DATA_H
+
+#include "storage/postgres_library.h"
+#include "storage/storage.h"
+
+#ifdef EBB_POSTGRES
+
+#define POSTGRES_SCHEMA 1
+#define POSTGRES_VALUES_MAX 9
+
+/* The values of a statement, $1 and on. */
+typedef struct PostgresValues {
+  int count;
+  Oid types[POSTGRES_VALUES_MAX];
+  const char *bytes[POSTGRES_VALUES_MAX];
+  int sizes[POSTGRES_VALUES_MAX], formats[POSTGRES_VALUES_MAX];
+  char numbers[POSTGRES_VALUES_MAX][8];
+} PostgresValues;
+
+/* A statement of a pipeline. */
+typedef struct PostgresQuery {
+  const char *sql;
+  PostgresValues values;
+  PGresult *result;          /* after postgres_run; owned by the query until postgres_clear */
+} PostgresQuery;
+
+#define POSTGRES_COLUMNS 5   /* of a row: session, kind, number, sum, body */
+
+/* Messages with the seqs first .. last are rows of this session. */
+typedef struct PostgresSegment {
+  uint64_t session, first, last;
+} PostgresSegment;
+
+typedef struct PostgresSegments {
+  PostgresSegment list[STORAGE_ORIGINS_MAX];      /* the newest first */
+  int count;
+} PostgresSegments;
+
+typedef struct PostgresStorage {
+  Storage base;
+  Memory memory;
+  const PostgresLibrary *lib;
+  PGconn *connection;        /* NULL: lost; the next call connects anew */
+  char *place;               /* the URL */
+  char *name;                /* the URL without user, password and options, for errors */
+  bool relaxed;
+  uint32_t wait_ms;
+  StorageCommit commit;      /* the one that runs */
+  bool commits;
+  uint64_t stored_before;    /* seqs of its session so far */
+  PostgresSegments segments; /* of its session, if that is a branch */
+  Buffer rows[POSTGRES_COLUMNS];      /* its rows that were not sent yet, as arrays in binary */
+  uint32_t row_count;
+} PostgresStorage;
+
+static inline PostgresStorage *postgres_of(Storage *storage) { return (PostgresStorage *)storage; }
+
+/* ---- postgres_connect.c ---- */
+
+/* Connects anew if the connection was lost. Each call of the storage begins with it. */
+Status postgres_ready(PostgresStorage *p, StorageError *error);
+
+/* ---- postgres_connection.c ---- */
+
+void postgres_add_number(PostgresValues *values, int64_t number);
+void postgres_add_bytes(PostgresValues *values, Text bytes);      /* bytea; borrowed until the statement has run */
+void postgres_add_text(PostgresValues *values, Text text);        /* borrowed, too */
+void postgres_add_array(PostgresValues *values, bool of_numbers, const Buffer *array);      /* borrowed, too */
+/* A query whose values are `count` numbers. */
+PostgresQuery postgres_query(const char *sql, int count, const int64_t *numbers);
+
+/* The status of a result that failed, or of the connection (NULL), and the server's words. */
+Status postgres_fail(PostgresStorage *p, const PGresult *result, StorageError *error);
+/* Runs statements in one round trip, and takes their results. After a failure the others did not run, and no
+   results are there. */
+Status postgres_run(PostgresStorage *p, PostgresQuery *queries, int count, StorageError *error);
+void   postgres_clear(PostgresStorage *p, PostgresQuery *queries, int count);
+/* The same for statements whose results do not matter. */
+Status postgres_do(PostgresStorage *p, PostgresQuery *queries, int count, StorageError *error);
+/* Runs a statement whose rows are given one by one, so that they need not fit into memory. */
+Status postgres_each(PostgresStorage *p, const PostgresQuery *query,
+                     Status (*take)(void *user, const PGresult *row), void *user, StorageError *error);
+/* The end of a transaction; of a failed one it is a rollback. */
+Status postgres_end(PostgresStorage *p, Status status, StorageError *error);
+/* Ends a connection that failed or hangs. */
+void   postgres_drop(PostgresStorage *p);
+
+int  postgres_rows_of(const PostgresStorage *p, const PostgresQuery *query);
+int64_t postgres_number(const PostgresStorage *p, const PGresult *result, int row, int column);
+Text postgres_bytes(const PostgresStorage *p, const PGresult *result, int row, int column);      /* of the result */
+
+/* ---- postgres_sessions.c ---- */
+
+#define POSTGRES_FIELDS "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared"
+#define POSTGRES_LOCK "SELECT version FROM ebb_schema FOR UPDATE"
+#define POSTGRES_LOCK_SESSION "SELECT " POSTGRES_FIELDS " FROM ebb_session WHERE id = $1 FOR UPDATE"
+
+SessionInfo postgres_info(const PostgresStorage *p, const PGresult *result, int row);
+/* The session and its origins; its rows give the segments. Its value is the session. */
+extern const char POSTGRES_CHAIN[];
+/* ABSENT; SHAPE if an origin is missing. */
+Status postgres_segments(const PostgresStorage *p, const PostgresQuery *chain, SessionInfo *info,
+                         PostgresSegments *segments, StorageError *error);
+/* The statements that give a session's branches rows of their own; their value is the session. */
+#define POSTGRES_UNSHARE_STEPS 3
+extern const char *const POSTGRES_UNSHARE[POSTGRES_UNSHARE_STEPS];
+
+Status postgres_list(Storage *storage, SessionSink sink, StorageError *error);
+Status postgres_find(Storage *storage, Text name, SessionInfo *info, StorageError *error);
+Status postgres_create(Storage *storage, Text name, int64_t now, SessionInfo *info, StorageError *error);
+Status postgres_rename(Storage *storage, uint64_t session, Text name, StorageError *error);
+Status postgres_remove(Storage *storage, uint64_t session, StorageError *error);
+Status postgres_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
+                       StorageError *error);
+
+/* ---- postgres_rows.c ---- */
+
+Status postgres_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
+Status postgres_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+                          StateRowSink sink, StorageError *error);
+Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
+Status postgres_put(Storage *storage, const StateRow *row, StorageError *error);
+Status postgres_commit(Storage *storage, StorageError *error);
+void   postgres_abandon(Storage *storage);
+
+/* ---- postgres_upkeep.c ---- */
+
+Status postgres_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error);
+Status postgres_settle(Storage *storage, bool vacuums, StorageError *error);
+
+#endif
+#endif

@@ -1,0 +1,305 @@
+/*
+** The rows of a session in PostgreSQL: reading them in one snapshot, and commits.
+*/
+#include "storage/postgres_data.h"
+
+#ifdef EBB_POSTGRES
+
+#include <assert.h>
+#include <inttypes.h>
+
+static bool is_shared(StateRowKind kind) { return kind >= STATE_ROW_MESSAGE && kind <= STATE_ROW_ANSWERS; }
+
+/* ---- reading ---- */
+
+static const char *const KINDS[STATE_ROW_KINDS] = {"part", "message", "origin", "moved", "answers", "batch", "window"};
+
+typedef struct Reading {
+  PostgresStorage *p;
+  StateRowSink sink;
+  StorageError *error;
+} Reading;
+
+static Status take_row(void *user, const PGresult *result) {
+  const Reading *reading = user;
+  const PostgresStorage *p = reading->p;
+  int64_t kind = postgres_number(p, result, 0, 0);
+  if (kind < 0 || kind >= STATE_ROW_KINDS) {
+    return storage_fail(reading->error, STATUS_SHAPE, "%s: a row of the unknown kind %" PRId64, p->name, kind);
+  }
+  StateRow row = {.kind = (StateRowKind)kind, .number = (uint64_t)postgres_number(p, result, 0, 1),
+                  .bytes = postgres_bytes(p, result, 0, 3)};
+  if (storage_checksum(&row) == postgres_number(p, result, 0, 2)) return reading->sink.put(reading->sink.user, &row);
+  return storage_fail(reading->error, STATUS_SHAPE, "%s: the row of %s %" PRIu64 " is damaged", p->name, KINDS[kind],
+                      row.number);
+}
+
+static Status read_range(Reading *reading, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last) {
+  int64_t values[] = {(int64_t)session, kind, (int64_t)first, (int64_t)last};
+  PostgresQuery query = postgres_query("SELECT kind::int8, number, sum, body FROM ebb_row WHERE session = $1 "
+                                       "AND kind = $2 AND number BETWEEN $3 AND $4 ORDER BY number", 4, values);
+  return postgres_each(reading->p, &query, take_row, reading, reading->error);
+}
+
+static Status read_kind(Reading *reading, const PostgresSegments *segments, StateRowKind kind, uint64_t first,
+                        uint64_t last) {
+  Status status = STATUS_OK;
+  if (!is_shared(kind)) return read_range(reading, segments->list[0].session, kind, first, last);
+  for (int i = segments->count - 1; i >= 0 && status == STATUS_OK; i--) {
+    PostgresSegment part = segments->list[i];
+    uint64_t from = part.first > first ? part.first : first, to = part.last < last ? part.last : last;
+    if (from <= to) status = read_range(reading, part.session, kind, from, to);
+  }
+  return status;
+}
+
+/* All rows; those of a session without an origin in one round trip. */
+static Status read_all(Reading *reading, const PostgresSegments *segments) {
+  Status status = STATUS_OK;
+  int64_t session = (int64_t)segments->list[0].session;
+  PostgresQuery query = postgres_query("SELECT kind::int8, number, sum, body FROM ebb_row WHERE session = $1 "
+                                       "ORDER BY kind, number", 1, &session);
+  if (segments->count == 1) return postgres_each(reading->p, &query, take_row, reading, reading->error);
+  for (StateRowKind kind = 0; kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
+    status = read_kind(reading, segments, kind, 0, INT64_MAX);
+  }
+  return status;
+}
+
+/* Begins a snapshot and reads where the session's rows lie. */
+static Status begin_reading(PostgresStorage *p, uint64_t session, SessionInfo *info, PostgresSegments *segments,
+                            StorageError *error) {
+  int64_t id = (int64_t)session;
+  PostgresQuery queries[] = {{.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
+                             postgres_query(POSTGRES_CHAIN, 1, &id)};
+  Status status = postgres_ready(p, error);
+  if (status == STATUS_OK) status = postgres_run(p, queries, 2, error);
+  if (status == STATUS_OK) status = postgres_segments(p, &queries[1], info, segments, error);
+  postgres_clear(p, queries, 2);
+  return status;
+}
+
+Status postgres_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error) {
+  PostgresStorage *p = postgres_of(storage);
+  Reading reading = {.p = p, .sink = sink, .error = error};
+  PostgresSegments segments;
+  Status status = begin_reading(p, session, info, &segments, error);
+  if (status == STATUS_OK) status = read_all(&reading, &segments);
+  return postgres_end(p, status, error);
+}
+
+Status postgres_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+                          StateRowSink sink, StorageError *error) {
+  PostgresStorage *p = postgres_of(storage);
+  Reading reading = {.p = p, .sink = sink, .error = error};
+  SessionInfo info;
+  PostgresSegments segments;
+  Status status = begin_reading(p, session, &info, &segments, error);
+  if (status == STATUS_OK) status = read_kind(&reading, &segments, kind, first, last);
+  return postgres_end(p, status, error);
+}
+
+/* ---- beginning a commit ---- */
+
+/* Only branches write rows of their origins, and need that these stay. */
+#define LOCK_IF_BRANCH "SELECT version FROM ebb_schema WHERE EXISTS (SELECT FROM ebb_session WHERE id = $1 " \
+                       "AND origin <> 0) FOR SHARE"
+
+/* Removes what the session has, and gives its branches what they share with it. */
+static Status erase(PostgresStorage *p, int64_t session, StorageError *error) {
+  PostgresQuery queries[POSTGRES_UNSHARE_STEPS + 2];
+  for (int i = 0; i < POSTGRES_UNSHARE_STEPS; i++) queries[i] = postgres_query(POSTGRES_UNSHARE[i], 1, &session);
+  queries[POSTGRES_UNSHARE_STEPS] = postgres_query("DELETE FROM ebb_row WHERE session = $1", 1, &session);
+  queries[POSTGRES_UNSHARE_STEPS + 1] =
+    postgres_query("UPDATE ebb_session SET origin = 0, shared = 0 WHERE id = $1", 1, &session);
+  return postgres_do(p, queries, POSTGRES_UNSHARE_STEPS + 2, error);
+}
+
+/* Compares the version of the locked session. */
+static Status compare(PostgresStorage *p, const SessionInfo *info, StorageError *error) {
+  if (info->version == p->commit.expected) return STATUS_OK;
+  error->actual = info->version;
+  return storage_fail(error, STATUS_CONFLICT, "the session is at version %" PRIu64 ", not at %" PRIu64, info->version,
+                      p->commit.expected);
+}
+
+/* Locks the session, and looks at its version and at the operation. */
+static Status lock_session(PostgresStorage *p, bool *done, SessionInfo *info, StorageError *error) {
+  int64_t id = (int64_t)p->commit.session;
+  PostgresQuery queries[] = {
+    {.sql = "BEGIN ISOLATION LEVEL READ COMMITTED"},
+    p->commit.replaces ? (PostgresQuery){.sql = POSTGRES_LOCK} : postgres_query(LOCK_IF_BRANCH, 1, &id),
+    postgres_query(POSTGRES_LOCK_SESSION, 1, &id),
+    postgres_query("SELECT version FROM ebb_operation WHERE session = $1 AND id = $2", 1, &id)};
+  postgres_add_bytes(&queries[3].values, p->commit.operation);
+  Status status = postgres_run(p, queries, 4, error);
+  if (status != STATUS_OK) return status;
+  *done = postgres_rows_of(p, &queries[3]) > 0;
+  if (*done) error->actual = (uint64_t)postgres_number(p, queries[3].result, 0, 0);
+  bool exists = postgres_rows_of(p, &queries[2]) > 0;
+  if (exists) *info = postgres_info(p, queries[2].result, 0);
+  postgres_clear(p, queries, 4);
+  return exists ? STATUS_OK : storage_fail(error, STATUS_ABSENT, "%s: no such session", p->name);
+}
+
+static Status find_origins(PostgresStorage *p, StorageError *error) {
+  int64_t id = (int64_t)p->commit.session;
+  SessionInfo info;
+  PostgresQuery chain = postgres_query(POSTGRES_CHAIN, 1, &id);
+  Status status = postgres_run(p, &chain, 1, error);
+  if (status == STATUS_OK) status = postgres_segments(p, &chain, &info, &p->segments, error);
+  postgres_clear(p, &chain, 1);
+  return status;
+}
+
+/* Empties the arrays: each begins with 20 bytes for its head. */
+static Status reset_rows(PostgresStorage *p) {
+  static const char head[20];
+  Status status = STATUS_OK;
+  p->row_count = 0;
+  for (int i = 0; i < POSTGRES_COLUMNS && status == STATUS_OK; i++) {
+    buffer_reset(&p->rows[i]);
+    status = buffer_add(&p->rows[i], head, sizeof head);
+  }
+  return status;
+}
+
+Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error) {
+  PostgresStorage *p = postgres_of(storage);
+  SessionInfo info;
+  assert(!p->commits);
+  Status status = postgres_ready(p, error);
+  if (status != STATUS_OK) return status;
+  p->commit = *commit;
+  p->commits = true;
+  p->segments.count = 0;
+  status = reset_rows(p);
+  if (status == STATUS_OK) status = lock_session(p, done, &info, error);
+  if (status == STATUS_OK && !*done) status = compare(p, &info, error);
+  if (status == STATUS_OK && !*done) p->stored_before = info.stored;
+  bool branches = status == STATUS_OK && !*done && !commit->replaces && info.origin != 0;
+  if (branches) status = find_origins(p, error);
+  if (status == STATUS_OK && !*done && commit->replaces) status = erase(p, (int64_t)commit->session, error);
+  if (status != STATUS_OK || *done) postgres_abandon(storage);
+  return status;
+}
+
+/* ---- rows of a commit ---- */
+
+#define CHUNK_ROWS 1000
+#define CHUNK_BYTES (1 << 20)
+
+static const char PUT[] =
+  "INSERT INTO ebb_row(session, kind, number, sum, body) SELECT s, k, n, c, b "
+  "FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::bytea[]) AS r(s, k, n, c, b) "
+  "ON CONFLICT (session, kind, number) DO UPDATE SET sum = excluded.sum, body = excluded.body";
+
+static void write_32(char *at, uint32_t number) {
+  for (int i = 0; i < 4; i++) at[i] = (char)(number >> (24 - 8 * i));
+}
+
+static Status add_element(Buffer *array, const void *bytes, size_t size) {
+  char length[4];
+  write_32(length, (uint32_t)size);
+  Status status = buffer_add(array, length, sizeof length);
+  return status == STATUS_OK ? buffer_add(array, bytes, size) : status;
+}
+
+static Status add_number(Buffer *array, uint64_t number) {
+  char bytes[8];
+  write_32(bytes, (uint32_t)(number >> 32));
+  write_32(bytes + 4, (uint32_t)number);
+  return add_element(array, bytes, sizeof bytes);
+}
+
+/* The arrays as a statement: heads are dimensions, 0 for no NULLs, type, size, first index. */
+static PostgresQuery put_query(PostgresStorage *p) {
+  PostgresQuery query = {.sql = PUT};
+  for (int i = 0; i < POSTGRES_COLUMNS; i++) {
+    char *head = p->rows[i].bytes;
+    bool of_numbers = i < POSTGRES_COLUMNS - 1;
+    uint32_t fields[] = {1, 0, of_numbers ? 20 : 17, p->row_count, 1};
+    for (int k = 0; k < 5; k++) write_32(head + (ptrdiff_t)k * 4, fields[k]);
+    postgres_add_array(&query.values, of_numbers, &p->rows[i]);
+  }
+  return query;
+}
+
+/* The session that has the row: an origin, for a message that is shared and forgotten. */
+static uint64_t owner_of(const PostgresStorage *p, const StateRow *row) {
+  uint64_t owner = p->commit.session;
+  if (!is_shared(row->kind) || row->number > p->stored_before) return owner;
+  for (int i = 0; i < p->segments.count; i++) {
+    PostgresSegment part = p->segments.list[i];
+    if (row->number >= part.first && row->number <= part.last) owner = part.session;
+  }
+  return owner;
+}
+
+static Status send_rows(PostgresStorage *p, StorageError *error) {
+  PostgresQuery query = put_query(p);
+  Status status = postgres_do(p, &query, 1, error);
+  return status == STATUS_OK ? reset_rows(p) : status;
+}
+
+Status postgres_put(Storage *storage, const StateRow *row, StorageError *error) {
+  PostgresStorage *p = postgres_of(storage);
+  assert(p->commits && row->number <= INT64_MAX);
+  uint64_t numbers[] = {owner_of(p, row), row->kind, row->number, (uint64_t)storage_checksum(row)};
+  Status status = STATUS_OK;
+  if (row->bytes.size > INT32_MAX / 2) {
+    return storage_fail(error, STATUS_LIMIT, "%s: a row is larger than PostgreSQL takes", p->name);
+  }
+  bool full = p->row_count == CHUNK_ROWS || (p->row_count > 0 && p->rows[4].size + row->bytes.size > CHUNK_BYTES);
+  if (full) status = send_rows(p, error);
+  for (int i = 0; i < 4 && status == STATUS_OK; i++) status = add_number(&p->rows[i], numbers[i]);
+  if (status == STATUS_OK) status = add_element(&p->rows[4], row->bytes.bytes, row->bytes.size);
+  p->row_count++;
+  return status;
+}
+
+/* ---- the end of a commit ---- */
+
+static PostgresQuery advance_query(const StorageCommit *c) {
+  int64_t values[] = {(int64_t)c->session, (int64_t)c->expected, (int64_t)c->messages, (int64_t)c->tokens,
+                      (int64_t)c->stored, (int64_t)c->batches, c->now};
+  return postgres_query("UPDATE ebb_session SET version = version + 1, messages = $3, tokens = $4, stored = $5, "
+                        "batches = $6, changed = $7 WHERE id = $1 AND version = $2", 7, values);
+}
+
+static PostgresQuery note_query(const StorageCommit *c) {
+  int64_t values[] = {(int64_t)c->session, (int64_t)c->expected + 1};
+  PostgresQuery query = postgres_query("INSERT INTO ebb_operation(session, version, id) VALUES ($1, $2, $3)", 2,
+                                       values);
+  postgres_add_bytes(&query.values, c->operation);
+  return query;
+}
+
+Status postgres_commit(Storage *storage, StorageError *error) {
+  PostgresStorage *p = postgres_of(storage);
+  const StorageCommit *c = &p->commit;
+  PostgresQuery queries[5];
+  int count = 0;
+  int64_t old[] = {(int64_t)c->session, (int64_t)c->expected + 1 - STORAGE_OPERATIONS_KEPT};
+  assert(p->commits);
+  if (p->row_count > 0) queries[count++] = put_query(p);
+  queries[count++] = advance_query(c);
+  if (c->operation.size > 0) queries[count++] = note_query(c);
+  if (c->operation.size > 0 && old[1] > 0) {
+    queries[count++] = postgres_query("DELETE FROM ebb_operation WHERE session = $1 AND version <= $2", 2, old);
+  }
+  queries[count++] = (PostgresQuery){.sql = "COMMIT"};
+  Status status = postgres_do(p, queries, count, error);
+  if (status != STATUS_OK) postgres_end(p, status, error);
+  p->commits = false;
+  return status;
+}
+
+void postgres_abandon(Storage *storage) {
+  PostgresStorage *p = postgres_of(storage);
+  StorageError ignored;
+  if (p->commits) postgres_end(p, STATUS_IO, &ignored);
+  p->commits = false;
+}
+
+#endif

@@ -1,0 +1,133 @@
+--- Sessions in PostgreSQL: all that session_spec.lua says, and what a server adds.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+local server = dofile("tests/lua/postgres_server.lua").start()
+
+if not server then return end
+
+local function user(content) return { role = "user", content = content } end
+local function code_of(_, problem) return problem and problem.code end
+
+describe("in PostgreSQL", function()
+  teardown(function() server:remove() end)
+
+  assert(loadfile("tests/lua/session_spec.lua", "t", _ENV)) {
+    new = function() return (server:new()) end,
+    remove = function() end,
+  }
+
+  describe("a store", function()
+    it("is not made where it is only read", function()
+      local place = server:new()
+      assert.equal("absent", code_of(ebb.sessions(place, { create = false })))
+      assert.equal("absent", code_of(ebb.sessions(place, { create = false })))
+    end)
+
+    it("refuses a newer schema, and what is no schema", function()
+      local place, schema = server:new()
+      ebb.session(place, "a"):close()
+      server:sql(("UPDATE %s.ebb_schema SET version = 99"):format(schema))
+      assert.equal("unknown_version", code_of(ebb.sessions(place)))
+      server:sql(("DELETE FROM %s.ebb_schema"):format(schema))
+      assert.equal("damaged", code_of(ebb.sessions(place)))
+    end)
+
+    it("says which row is damaged, and which rows have no session", function()
+      local place, schema = server:new()
+      local session <close> = assert(ebb.session(place, "a"))
+      session:append { user "the first", user "the second" }
+      server:sql(("UPDATE %s.ebb_row SET body = body || 'x' WHERE kind = 1 AND number = 2"):format(schema))
+      local again, problem = ebb.session(place, "a")
+      assert.is_nil(again)
+      assert.equal("damaged", problem.code)
+      assert.truthy(problem.message:find("message 2", 1, true))
+      server:sql(("INSERT INTO %s.ebb_row VALUES (77, 1, 1, 0, '')"):format(schema))
+      local faults = session.store:check()
+      assert.equal(2, #faults)
+      assert.truthy(table.concat(faults, "\n"):find("session 77", 1, true))
+    end)
+
+    it("is made once by many that open it at the same moment", function()
+      local place = server:new()
+      local script = "for i in 1 2 3 4 5 6; do build/ebb session new s$i --db '%s' --quiet & done; wait"
+      assert.is_true(os.execute(script:format(place)))
+      local store <close> = assert(ebb.sessions(place))
+      assert.equal(6, #store:list())
+    end)
+
+    it("shows no password", function()
+      local _, problem = ebb.session("postgresql://me:secret8f3a@localhost:1/x", "a")
+      assert.equal("io", problem.code)
+      assert.is_nil(problem.message:find("8f3a", 1, true))
+      _, problem = ebb.session("postgresql://me:secret8f3a@localhost:x:y/x", "a")
+      assert.is_nil(problem.message:find("8f3a", 1, true))
+      local place = server:new():gsub("user=ebb", "user=ebb&password=secret8f3a")
+      local store <close> = assert(ebb.sessions(place))
+      assert.is_nil(tostring(store):find("8f3a", 1, true))
+      _, problem = store:find "none"
+      assert.is_nil(problem.message:find("8f3a", 1, true))
+    end)
+
+    it("is copied by pg_dump", function()
+      local store <close> = assert(ebb.sessions((server:new())))
+      local _, problem = store:backup "copy"
+      assert.equal("argument", problem.code)
+      assert.truthy(problem.message:find("pg_dump", 1, true))
+    end)
+
+    it("gives free room back", function()
+      local store <close> = assert(ebb.sessions((server:new())))
+      assert.is_true(store:settle { vacuum = true })
+    end)
+  end)
+
+  describe("a session", function()
+    it("keeps large messages, and many", function()
+      local place = server:new()
+      local session <close> = assert(ebb.session(place, "a"))
+      local messages = { user(("0123456789"):rep(300000)) }
+      for i = 2, 5000 do messages[i] = user(("message %d %s"):format(i, ("x"):rep(i % 700))) end
+      assert.truthy(session:append(messages))
+      local again <close> = assert(ebb.session(place, "a"))
+      assert.equal(5000, #again)
+      assert.equal((session:fork():write "ebb"), (again:fork():write "ebb"))
+    end)
+
+    it("waits for a lock no longer than it may", function()
+      local place, schema = server:new()
+      local session <close> = assert(ebb.session(place, "a", { wait = 100 }))
+      session:append(user "one")
+      local holder = assert(io.popen(("psql -h %s -U ebb -qAtX postgres"):format(server.folder), "w"))
+      holder:write(("BEGIN; SELECT FROM %s.ebb_session FOR UPDATE; SELECT pg_notify('held', '');\n"):format(schema))
+      holder:flush()
+      local blocked = "SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock' "
+        .. "AND relation = '%s.ebb_session'::regclass"
+      repeat until server:sql(blocked:format(schema)) ~= "0"
+      local done, problem = session:append(user "two")
+      assert.is_nil(done)
+      assert.equal("io", problem.code)
+      assert.truthy(problem.message:find("locked", 1, true))
+      holder:write "COMMIT;\n"
+      holder:close()
+      assert.truthy(session:append(user "two"))
+      assert.equal(2, session.version)
+    end)
+
+    it("goes on after the server was killed and started again", function()
+      local place = server:new()
+      local session <close> = assert(ebb.session(place, "a"))
+      session:append(user "one")
+      server:kill()
+      local done, problem = session:append(user "two")
+      assert.is_nil(done)
+      assert.equal("io", problem.code)
+      assert.equal(1, #session)
+      server:start_again()
+      assert.truthy(session:append(user "three"))
+      assert.is_false(session:refresh())
+      local again <close> = assert(ebb.session(place, "a"))
+      assert.same({ 2, "three" }, { #again, again[2].text })
+    end)
+  end)
+end)
