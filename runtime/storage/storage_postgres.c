@@ -103,7 +103,9 @@ static Status prepare(PostgresStorage *p, bool creates, StorageError *error) {
 static Status open_postgres(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
   const char *why;
   const PostgresLibrary *lib = postgres_library(&why);
-  if (lib == NULL) return storage_fail(error, STATUS_ABSENT, "libpq of PostgreSQL 14 or newer is not installed: %s", why);
+  if (lib == NULL) {
+    return storage_fail(error, STATUS_ABSENT, "libpq of PostgreSQL 14 or newer is not installed: %s", why);
+  }
   PostgresStorage *p = memory_new(&config->memory, sizeof *p);
   if (p == NULL) return STATUS_MEMORY;
   *p = (PostgresStorage){.base = {.driver = &STORAGE_POSTGRES}, .memory = config->memory, .lib = lib,
@@ -148,7 +150,8 @@ const StorageDriver STORAGE_POSTGRES = {
 
 static Status open_postgres(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
   (void)place, (void)config, (void)storage;
-  return storage_fail(error, STATUS_ARGUMENT, "PostgreSQL is not built in: libpq-fe.h was missing (Debian's libpq-dev)");
+  return storage_fail(error, STATUS_ARGUMENT,
+                      "PostgreSQL is not built in: libpq-fe.h was missing (Debian's libpq-dev)");
 }
 
 const StorageDriver STORAGE_POSTGRES = {.open = open_postgres};
