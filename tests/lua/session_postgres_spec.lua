@@ -24,7 +24,7 @@ describe("in PostgreSQL", function()
       assert.equal("absent", code_of(ebb.sessions(place, { create = false })))
     end)
 
-    it("refuses a newer schema, and what is no schema", function()
+    it("refuses a newer schema, and one without a version", function()
       local place, schema = server:new()
       ebb.session(place, "a"):close()
       server:sql(("UPDATE %s.ebb_schema SET version = 99"):format(schema))
