@@ -109,12 +109,12 @@ test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
 test-quick: deps-test   ## most Lua specs and C units, in about a minute; T=trim runs those with trim in their name
-	@$(SUBMAKE) products vocabularies build/bench/tokens_portable build/tests/test_api_growth
+	@$(SUBMAKE) products vocabularies build/faults/postgres_proxy build/bench/tokens_portable build/tests/test_api_growth
 	@$(SUBMAKE) MODE=small test-programs
 	@tests/run.sh --quick $(T)
 
 test-build: deps-test
-	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/bench/tokens_portable build/tests/test_api_growth
+	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/postgres_proxy build/bench/tokens_portable build/tests/test_api_growth
 	@$(SUBMAKE) MODE=release products
 	@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
 	@$(SUBMAKE) MODE=small test-programs
@@ -379,6 +379,11 @@ $(B)/faults/%.so: tests/faults/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) -std=c11 -fPIC -shared $(WARNINGS) $(CFLAGS) $(LUA_CFLAGS) $< -o $@
+
+$(B)/faults/%: tests/faults/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(SAY) LINK $@
+	$(Q)$(CC) -std=c11 $(WARNINGS) $(CFLAGS) $< -o $@
 
 $(B)/bench/%.o: tests/bench/%.c $(B)/flags
 	@mkdir -p $(@D)

@@ -6,6 +6,8 @@ local server = dofile("tests/lua/postgres_server.lua").start()
 
 if not server then return end
 
+local APPENDS = 100      -- of each worker
+
 local function user(content) return { role = "user", content = content } end
 local function code_of(_, problem) return problem and problem.code end
 
@@ -128,6 +130,41 @@ describe("in PostgreSQL", function()
       assert.is_false(session:refresh())
       local again <close> = assert(ebb.session(place, "a"))
       assert.same({ 2, "three" }, { #again, again[2].text })
+    end)
+  end)
+
+  describe("many workers", function()
+    --- Runs scripts/hosts/workers; `chaos`: a command in the midst of it.
+    local function work(place, chaos)
+      local words = ("EBB=build/ebb CHAOS='%s' scripts/hosts/workers/run.sh '%s' %d 8"):format(chaos, place, APPENDS)
+      local pipe = assert(io.popen(words))
+      local output = pipe:read "a"
+      local ok = pipe:close()
+      assert(ok, output)
+      local killed = tonumber(output:match "(%d+) workers killed")
+      local acknowledged, messages = output:match "(%d+) appends acknowledged.-(%d+) messages: 0 faults"
+      assert.same({ 4 * APPENDS, 4 * APPENDS }, { tonumber(acknowledged), tonumber(messages) })
+      assert.is_true(killed > 0)
+    end
+
+    it("lose and double nothing when some are killed, and the server", function()
+      work(server:new(), ("tests/postgres.sh kill %s; tests/postgres.sh start %s"):format(server.folder,
+        server.folder))
+    end)
+
+    it("lose and double nothing when answers to commits are lost", function()
+      local folder = server.folder .. "/proxy"
+      assert(os.execute("mkdir -m 755 " .. folder))
+      local start = "cd '%s'; '%s/build/faults/postgres_proxy' .s.PGSQL.5432 ../.s.PGSQL.5432 7 >lost & echo $! >pid"
+      local here = assert(io.popen "pwd"):read "l"
+      assert(os.execute(start:format(folder, here)))
+      local pid = assert(io.open(folder .. "/pid")):read "n"
+      local _, schema = server:new()
+      local ok, why = pcall(work, server:url(schema, folder), ":")
+      os.execute("kill " .. pid)
+      assert(ok, why)
+      local lost = select(2, assert(io.open(folder .. "/lost")):read "a":gsub("\n", ""))
+      assert.is_true(lost > APPENDS / 4, lost)
     end)
   end)
 end)
