@@ -10,18 +10,18 @@
 local ebb = require "ebb"
 
 local place = ...
---- Opens the session; where an answer is lost on the way, again.
-local function open()
-  local session, problem
+--- What the function returns; where an answer is lost on the way, it is called again.
+local function patiently(run)
+  local result, problem
   for _ = 1, 100 do
-    session, problem = ebb.session(place, "shared", { create = false })
-    if session or problem.code ~= "io" then break end
+    result, problem = run()
+    if result or problem.code ~= "io" then break end
     os.execute "sleep 0.1"
   end
-  return session or error(problem.message, 0)
+  return result or error(problem.message, 0)
 end
 
-local session = open()
+local session = patiently(function() return ebb.session(place, "shared", { create = false }) end)
 local faults = 0
 
 local function fault(...)
@@ -60,8 +60,8 @@ end
 for id in pairs(places) do
   if not begun[id] then fault("%s is there, and no worker made it", id) end
 end
-local damage, problem = session.store:check()
-for _, words in ipairs(damage or { problem.message }) do fault("%s", words) end
+local damage = patiently(function() return session.store:check() end)
+for _, words in ipairs(damage) do fault("%s", words) end
 print(("%d appends acknowledged, %d answers lost on the way, %d messages: %d faults"):format(acknowledged, lost,
   #session, faults))
 if faults > 0 then os.exit(1) end
