@@ -20,6 +20,7 @@ run() {   # NAME [NAME=VALUE]...
 }
 
 run crash POINTS=$((1500 * times))
+run io
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

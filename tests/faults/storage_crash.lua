@@ -41,7 +41,7 @@ local function run_script(relaxed)
     acknowledge(what)
   end
   acknowledge "new session"
-  for _, edit in ipairs(kit.EDITS) do step(edit[1], edit[2]) end
+  for _, edit in ipairs(kit.EDITS) do step(edit[1], function(s) return kit.edit(s, edit) end) end
   step("branch", function(s) return s:branch "try" end)
   step("append to the origin", function(s) return s:append(kit.user "in main") end)
   local try = assert(kit.open("try", { relaxed = relaxed }))

@@ -75,31 +75,37 @@ local function call(id)
   return { role = "assistant", tool_calls = { called } }, { role = "tool", tool_call_id = id, content = "result" }
 end
 
---- Edits of the session main, by name, in order. Each is at most one commit.
+--- Edits of a conversation, by name, in order.
 kit.EDITS = {
-  { "append", function(s) return s:append(user "one") end },
-  { "append of some", function(s)
-    return s:append { user "two", user "three", { role = "assistant", content = "four" } }
+  { "append", function(c) return c:append(user "one") end },
+  { "append of some", function(c)
+    return c:append { user "two", user "three", { role = "assistant", content = "four" } }
   end },
-  { "append of a large one", function(s) return s:append(user(("large "):rep(3000))) end },
-  { "append of calls", function(s) return s:append { call "c1" } end },
-  { "truncate", function(s) return s:truncate { keep_last = 3 } end },
-  { "rollback", function(s) return s:rollback(0) end },
-  { "mark", function(s) return s:mark(2, "pinned") end },
-  { "window", function(s) return s.windows:open { id = "w", description = "d", content = "first" } end },
-  { "append again", function(s) return s:append(user(("words "):rep(200))) end },
-  { "trim", function(s) return s:trim { budget = 300, policy = "keep_recent" } end },
-  { "window's update", function(s)
-    return s:edit(function(chat) return chat.windows:get("w"):update { content = "second" }.version end)
-  end },
-  { "checkpoint", function(s) return s:checkpoint "here" end },
-  { "insert", function(s) return s:insert(1, user "inserted") end },
-  { "replace", function(s) return s:replace(1, user "replaced") end },
-  { "forget", function(s) return s:forget(1) end },
-  { "unmark", function(s) return s:unmark(1, "pinned") end },
-  { "append at last", function(s) return s:append { user "five", user "six" } end },
-  { "prune", function(s) return s:prune { keep = 2 } end },
-  { "append to the pruned", function(s) return s:append(user "seven") end },
+  { "append of a large one", function(c) return c:append(user(("large "):rep(3000))) end },
+  { "append of calls", function(c) return c:append { call "c1" } end },
+  { "truncate", function(c) return c:truncate { keep_last = 3 } end },
+  { "rollback", function(c) return c:rollback(0) end },
+  { "mark", function(c) return c:mark(2, "pinned") end },
+  { "window", function(c) return c.windows:open { id = "w", description = "d", content = "first" } end },
+  { "append again", function(c) return c:append(user(("words "):rep(200))) end },
+  { "trim", function(c) return c:trim { budget = 300, policy = "keep_recent" } end },
+  { "window's update", function(c) return c.windows:get("w"):update { content = "second" } end },
+  { "checkpoint", function(c) return c:checkpoint "here" end },
+  { "insert", function(c) return c:insert(1, user "inserted") end },
+  { "replace", function(c) return c:replace(1, user "replaced") end },
+  { "forget", function(c) return c:forget(1) end },
+  { "unmark", function(c) return c:unmark(1, "pinned") end },
+  { "append at last", function(c) return c:append { user "five", user "six" } end },
+  { "prune", function(c) return c:prune { keep = 2 } end },
+  { "append to the pruned", function(c) return c:append(user "seven") end },
 }
+
+--- Runs one of them on a session, as one commit.
+function kit.edit(session, edit, operation)
+  return session:edit(function(chat)
+    edit[2](chat)
+    return true
+  end, { operation = operation })
+end
 
 return kit

@@ -1,0 +1,92 @@
+--- Calls of the disk that fail during an edit of a session: each one, once and from then on.
+--
+-- The edit succeeds all the same, or is refused with a typed error, and memory is as it was. When the disk works
+-- again, the same session repeats the edit: it is done once, in memory and on disk.
+--
+-- SAMPLE=n strikes one call in n, which SEED decides.
+
+local kit = require "storage_kit"
+
+local disk, expect = kit.disk, kit.expect
+
+local SAMPLE = math.tointeger(tonumber(os.getenv "SAMPLE")) or 1
+
+local FULL, BUSY_RECOVERY = 13, 5 | 1 << 8
+
+--- Kinds of calls, and SQLite's codes of their failures; 0: an I/O error of that call.
+local FAULTS = {
+  { "open", 0 }, { "read", 0 }, { "write", 0 }, { "write", FULL }, { "sync", 0 }, { "truncate", 0 }, { "delete", 0 },
+  { "lock", 0 }, { "lock", BUSY_RECOVERY }, { "shm", 0 },
+}
+
+local CODES = { io = true, memory = true, read_only = true }
+
+io.stdout:setvbuf "line"
+
+local struck, absorbed = 0, 0
+
+--- Runs the edit, and says how it ended.
+local function attempt(session, edit, operation)
+  local ok, done, problem = pcall(kit.edit, session, edit, operation)
+  if not ok then return nil, done end
+  return done, problem
+end
+
+--- One edit with one fault; false: there was no such call.
+local function strike(edit, kind, code, at, sticky)
+  disk.restore()
+  local session = assert(kit.open("main", { wait = 5 }))
+  local before = kit.whole(session)
+  local where = ("%s, %s %d, code %d%s"):format(edit[1], kind, at, code, sticky and ", sticky" or "")
+  disk.fail(kind, at, sticky, code)
+  local done, problem = attempt(session, edit, "the edit")
+  local hits = disk.struck()
+  disk.fail()
+  if done then
+    absorbed = absorbed + (hits > 0 and 1 or 0)
+  else
+    expect(type(problem) == "table" and CODES[problem.code], "%s: %s", where,
+      type(problem) == "table" and problem.code .. ": " .. problem.message or tostring(problem))
+    expect(kit.whole(session) == before, "%s: memory changed", where)
+    local again, why = attempt(session, edit, "the edit")
+    expect(again, "%s: the retry fails: %s", where, type(why) == "table" and why.message or tostring(why))
+  end
+  local version, memory = session.version, kit.whole(session)
+  pcall(session.close, session)
+  local other <close> = assert(kit.open("main", { wait = 5 }))
+  expect(kit.whole(other) == memory and other.version == version and version == edit.version,
+    "%s: disk and memory differ: versions %d and %d, not %d", where, other.version, version, edit.version)
+  struck = struck + (hits > 0 and 1 or 0)
+  return hits > 0
+end
+
+local function sweep(edit)
+  for _, fault in ipairs(FAULTS) do
+    for _, sticky in ipairs { false, true } do
+      local at = 1 + kit.seed % SAMPLE
+      while strike(edit, fault[1], fault[2], at, sticky) do at = at + SAMPLE end
+    end
+  end
+end
+
+disk.use(true)
+print("SEED=" .. kit.seed)
+disk.format()
+do
+  local session <close> = assert(kit.open("main", { wait = 5 }))
+  assert(session:append(kit.user "zero"))
+end
+for _, edit in ipairs(kit.EDITS) do
+  disk.save()
+  local session = assert(kit.open("main", { wait = 5 }))
+  assert(kit.edit(session, edit))
+  edit.version = session.version
+  session:close()
+  local after = {}
+  for _, rest in ipairs { "", "-wal" } do after[rest] = disk.bytes(kit.place .. rest) end
+  sweep(edit)
+  disk.restore()
+  for rest, bytes in pairs(after) do disk.put(kit.place .. rest, bytes) end
+end
+print(("swept: %d failed calls of the disk in %d edits, %d of them absorbed"):format(struck, #kit.EDITS, absorbed))
+kit.finish()
