@@ -114,7 +114,7 @@ test-quick: deps-test   ## most Lua specs and C units, in about a minute; T=trim
 	@tests/run.sh --quick $(T)
 
 test-build: deps-test
-	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/postgres_proxy build/bench/tokens_portable build/tests/test_api_growth
+	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/sqlite_memory.so build/faults/postgres_proxy build/bench/tokens_portable build/tests/test_api_growth
 	@$(SUBMAKE) MODE=release products
 	@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
 	@$(SUBMAKE) MODE=small test-programs

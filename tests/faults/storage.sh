@@ -11,7 +11,7 @@ trap 'rm -f "$output"' EXIT
 
 passed=0 failed=0
 run() {   # NAME [NAME=VALUE]...
-  env LUA_PATH='tests/faults/?.lua;;' "${@:2}" lua5.4 "tests/faults/storage_$1.lua" >"$output" 2>&1
+  env LUA_PATH='tests/faults/?.lua;;' LUA_CPATH='build/faults/?.so;;' "${@:2}" lua5.4 "tests/faults/storage_$1.lua" >"$output" 2>&1
   grep -v ' passed, ' "$output"
   local counts
   counts=$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$output")
@@ -21,6 +21,7 @@ run() {   # NAME [NAME=VALUE]...
 
 run crash POINTS=$((1500 * times))
 run io
+run memory
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
