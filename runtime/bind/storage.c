@@ -325,6 +325,18 @@ static int l_commit(lua_State *L) {
   return 2;
 }
 
+/* db:wait(session, version, ms) -> the version, once it is another one or the time is over | nil, error */
+static int l_wait(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  uint64_t session = session_argument(L, 2), version = (uint64_t)bind_integer(L, 3, NULL, 0, INT64_MAX);
+  uint64_t actual = version;
+  StorageError error;
+  Status status = storage_wait(storage, session, version, bind_integer(L, 4, NULL, 0, INT32_MAX), &actual, &error);
+  if (status != STATUS_OK) return refuse(L, status, &error);
+  lua_pushinteger(L, (lua_Integer)actual);
+  return 1;
+}
+
 /* ---- upkeep ---- */
 
 static Status keep_fault(Buffer *faults, const char *fault) {
@@ -442,6 +454,7 @@ int luaopen_ebb_storage(lua_State *L) {
     {"remove", l_remove, "session", CHARGE_NEVER},
     {"load", l_load, "session options resolve", CHARGE_NEVER},
     {"commit", l_commit, "change", CHARGE_NEVER},
+    {"wait", l_wait, "session version ms", CHARGE_NEVER},
     {"check", l_check, "", CHARGE_NEVER},
     {"settle", l_settle, "vacuum", CHARGE_NEVER},
     {"backup", l_backup, "path", CHARGE_NEVER},

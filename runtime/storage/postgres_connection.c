@@ -116,6 +116,7 @@ Status postgres_fail(PostgresStorage *p, const PGresult *result, StorageError *e
 void postgres_drop(PostgresStorage *p) {
   if (p->connection != NULL) p->lib->finish(p->connection);
   p->connection = NULL;
+  p->listens = p->posted = false;
 }
 
 static Status lose(PostgresStorage *p, StorageError *error) {
@@ -176,13 +177,6 @@ static Status send(PostgresStorage *p, const PostgresQuery *query, StorageError 
   return ok ? STATUS_OK : lose(p, error);
 }
 
-static Status send_all(PostgresStorage *p, const PostgresQuery *queries, int count, StorageError *error) {
-  Status status = p->connection == NULL ? postgres_fail(p, NULL, error) : STATUS_OK;
-  for (int i = 0; i < count && status == STATUS_OK; i++) status = send(p, &queries[i], error);
-  if (status == STATUS_OK && !p->lib->pipelineSync(p->connection)) status = lose(p, error);
-  return status == STATUS_OK ? flush(p, error) : status;
-}
-
 /* Takes the results of a statement, gives them to `take`, and keeps the last one. *worst: the first failure so far.
    Another status than STATUS_OK is the connection's. */
 static Status take_results(PostgresStorage *p, PostgresQuery *query, Status (*take)(void *user, const PGresult *row),
@@ -217,6 +211,24 @@ void postgres_clear(PostgresStorage *p, PostgresQuery *queries, int count) {
   }
 }
 
+/* Takes the result of postgres_post. Another status than STATUS_OK is the connection's. */
+static Status take_post(PostgresStorage *p, StorageError *error) {
+  PostgresQuery query = {.sql = NULL};
+  Status ignored = STATUS_OK;
+  if (!p->posted) return STATUS_OK;
+  p->posted = false;
+  Status status = take_results(p, &query, NULL, NULL, &ignored, error);
+  postgres_clear(p, &query, 1);
+  return status == STATUS_OK ? take_sync(p, error) : status;
+}
+
+static Status send_all(PostgresStorage *p, const PostgresQuery *queries, int count, StorageError *error) {
+  Status status = p->connection == NULL ? postgres_fail(p, NULL, error) : take_post(p, error);
+  for (int i = 0; i < count && status == STATUS_OK; i++) status = send(p, &queries[i], error);
+  if (status == STATUS_OK && !p->lib->pipelineSync(p->connection)) status = lose(p, error);
+  return status == STATUS_OK ? flush(p, error) : status;
+}
+
 Status postgres_run(PostgresStorage *p, PostgresQuery *queries, int count, StorageError *error) {
   Status worst = STATUS_OK;
   Status status = send_all(p, queries, count, error);
@@ -245,6 +257,19 @@ Status postgres_each(PostgresStorage *p, const PostgresQuery *query,
   if (status == STATUS_OK) status = take_sync(p, error);
   postgres_clear(p, &one, 1);
   return status == STATUS_OK ? worst : status;
+}
+
+void postgres_post(PostgresStorage *p, const PostgresQuery *query) {
+  StorageError ignored;
+  if (p->connection == NULL) return;
+  p->posted = send_all(p, query, 1, &ignored) == STATUS_OK;
+}
+
+Status postgres_listen(PostgresStorage *p, int64_t ms, StorageError *error) {
+  assert(p->connection != NULL && !p->posted);
+  int ready = descriptor_wait(p->lib->socket(p->connection), false, ms);
+  if (ready < 0 || (ready > 0 && !p->lib->consumeInput(p->connection))) return lose(p, error);
+  return STATUS_OK;
 }
 
 Status postgres_end(PostgresStorage *p, Status status, StorageError *error) {

@@ -28,6 +28,7 @@
 **     postgres_connection.c   statements, waits for the server, transactions
 **     postgres_sessions.c     sessions, branches
 **     postgres_rows.c         reads and commits rows
+**     postgres_notice.c       tells of commits, waits for them
 **     postgres_upkeep.c       checks, free room
 */
 #ifndef EBB_STORAGE_POSTGRES_DATA_H
@@ -77,6 +78,8 @@ typedef struct PostgresStorage {
   char *place;               /* the URL */
   char *name;                /* the URL without user, password and options, for errors */
   bool relaxed;
+  bool listens;              /* this connection does */
+  bool posted;               /* the result of postgres_post was not taken yet */
   uint32_t wait_ms;
   StorageCommit commit;      /* the one that runs */
   bool commits;
@@ -113,6 +116,10 @@ Status postgres_do(PostgresStorage *p, PostgresQuery *queries, int count, Storag
 /* Runs a statement whose rows are given one by one, so that they need not fit into memory. */
 Status postgres_each(PostgresStorage *p, const PostgresQuery *query,
                      Status (*take)(void *user, const PGresult *row), void *user, StorageError *error);
+/* Sends a statement outside of transactions, and lets the next exchange take its result. What fails is ignored. */
+void   postgres_post(PostgresStorage *p, const PostgresQuery *query);
+/* Takes what the server sends within so many milliseconds, and while no statement runs. */
+Status postgres_listen(PostgresStorage *p, int64_t ms, StorageError *error);
 /* The end of a transaction; of a failed one it is a rollback. */
 Status postgres_end(PostgresStorage *p, Status status, StorageError *error);
 /* Ends a connection that failed or hangs. */
@@ -155,6 +162,12 @@ Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool
 Status postgres_put(Storage *storage, const StateRow *row, StorageError *error);
 Status postgres_commit(Storage *storage, StorageError *error);
 void   postgres_abandon(Storage *storage);
+
+/* ---- postgres_notice.c ---- */
+
+void   postgres_notify(PostgresStorage *p, uint64_t session);
+Status postgres_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
+                     StorageError *error);
 
 /* ---- postgres_upkeep.c ---- */
 

@@ -291,6 +291,7 @@ Status postgres_commit(Storage *storage, StorageError *error) {
   queries[count++] = (PostgresQuery){.sql = "COMMIT"};
   Status status = postgres_do(p, queries, count, error);
   if (status != STATUS_OK) postgres_end(p, status, error);
+  if (status == STATUS_OK) postgres_notify(p, c->session);
   p->commits = false;
   return status;
 }

@@ -111,6 +111,8 @@ void   sqlite_abandon(Storage *storage);
 
 /* ---- sqlite_upkeep.c ---- */
 
+Status sqlite_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
+                   StorageError *error);
 Status sqlite_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error);
 Status sqlite_settle(Storage *storage, bool vacuums, StorageError *error);
 Status sqlite_backup(Storage *storage, const char *path, StorageError *error);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "os/clock.h"
 #include "os/file.h"
 #include "storage/sqlite_data.h"
 
@@ -68,6 +69,26 @@ Status sqlite_check(Storage *storage, void (*tell)(void *user, const char *fault
   for (uint32_t i = 0; i < ids.count && status == STATUS_OK; i++) status = check_session(&check, ids.list[i], error);
   memory_free(&ids.memory, ids.list, ids.room * sizeof *ids.list);
   return status;
+}
+
+/* ---- waiting ---- */
+
+#define WAIT_STEP_MS 10
+
+/* SQLite tells other processes nothing: the version is read again and again. */
+Status sqlite_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
+                   StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  int64_t end = clock_monotonic_ms() + ms;
+  for (;;) {
+    SessionInfo info;
+    Status status = sqlite_session(s, session, &info, error);
+    if (status != STATUS_OK) return status;
+    int64_t left = end - clock_monotonic_ms();
+    *actual = info.version;
+    if (info.version != version || left <= 0) return STATUS_OK;
+    clock_sleep_us((left < WAIT_STEP_MS ? left : WAIT_STEP_MS) * 1000);
+  }
 }
 
 /* ---- room ---- */

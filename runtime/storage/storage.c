@@ -121,6 +121,12 @@ Status storage_put(Storage *storage, const StateRow *row, StorageError *error) {
 Status storage_commit(Storage *storage, StorageError *error) { return storage->driver->commit(storage, error); }
 void storage_abandon(Storage *storage) { storage->driver->abandon(storage); }
 
+Status storage_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
+                    StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->wait(storage, session, version, ms, actual, error) : status;
+}
+
 Status storage_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error) {
   Status status = enter(storage, error);
   return status == STATUS_OK ? storage->driver->check(storage, tell, user, error) : status;

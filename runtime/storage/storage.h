@@ -107,6 +107,11 @@ Status storage_put(Storage *storage, const StateRow *row, StorageError *error);
 Status storage_commit(Storage *storage, StorageError *error);
 void   storage_abandon(Storage *storage);    /* ends a commit without a trace */
 
+/* Waits until the session has another version than `version`, for at most so many milliseconds; *actual: the version
+   then. */
+Status storage_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
+                    StorageError *error);
+
 /* ---- upkeep ---- */
 
 /* Checks the database's structure, every row's checksum, and that each session's rows are complete. Each fault is
@@ -137,6 +142,8 @@ typedef struct StorageDriver {
   Status (*put)(Storage *storage, const StateRow *row, StorageError *error);
   Status (*commit)(Storage *storage, StorageError *error);
   void (*abandon)(Storage *storage);
+  Status (*wait)(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
+                 StorageError *error);
   Status (*check)(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error);
   Status (*settle)(Storage *storage, bool vacuums, StorageError *error);
   Status (*backup)(Storage *storage, const char *path, StorageError *error);

@@ -142,7 +142,8 @@ const StorageDriver STORAGE_POSTGRES = {
   .open = open_postgres, .close = close_postgres, .describe = describe, .list = postgres_list, .find = postgres_find,
   .create = postgres_create, .rename = postgres_rename, .remove = postgres_remove, .branch = postgres_branch,
   .read = postgres_read, .read_some = postgres_read_some, .begin = postgres_begin_commit, .put = postgres_put,
-  .commit = postgres_commit, .abandon = postgres_abandon, .check = postgres_check, .settle = postgres_settle,
+  .commit = postgres_commit, .abandon = postgres_abandon, .wait = postgres_wait,
+  .check = postgres_check, .settle = postgres_settle,
   .backup = backup,
 };
 

@@ -116,6 +116,23 @@ describe("in PostgreSQL", function()
       assert.equal(2, session.version)
     end)
 
+    it("tells of its commits those that listen", function()
+      local place = server:new()
+      local session <close> = assert(ebb.session(place, "a"))
+      local file = os.tmpname()
+      local listener = assert(io.popen(("psql -h %s -U ebb -qAtX postgres >%s"):format(server.folder, file), "w"))
+      listener:write "LISTEN ebb_session;\n\\! echo listens\n"
+      listener:flush()
+      repeat until helper.read(file):find "listens"
+      session:append(user "one")
+      session:refresh()      -- takes the answer to the notice
+      listener:write(("SELECT pg_sleep(0.05);\n"):rep(20))
+      listener:close()
+      local told = helper.read(file)
+      os.remove(file)
+      assert.truthy(told:find(('"ebb_session" with payload "%d"'):format(session.id), 1, true), told)
+    end)
+
     it("goes on after the server was killed and started again", function()
       local place = server:new()
       local session <close> = assert(ebb.session(place, "a"))

@@ -146,6 +146,23 @@ describe("a session", function()
     assert.equal(whole(two), (on_disk "a"))
   end)
 
+  it("waits for what another process writes", function()
+    local reader <close> = open "a"
+    assert.is_false(reader:wait(0))
+    assert.is_false(reader:wait(20))
+    local writer <close> = open "a"
+    writer:append(user "one")
+    assert.is_true(reader:wait(60000))
+    assert.equal("one", reader[1].text)
+    assert.is_false(writer:wait(0))
+    local other = assert(io.popen(("sleep 0.3; build/ebb apply --session a --db '%s' '[%s]'"):format(place,
+      '{"operation":"append","messages":[{"role":"user","content":"two"}]}')))
+    assert.is_true(reader:wait(60000))
+    assert.equal("two", reader[2].text)
+    other:close()
+    assert.has_error(function() reader:wait(-1) end)
+  end)
+
   it("keeps model, limit and tools", function()
     local session <close> = open("a", { conversation = { model = "gpt-4o", limit = 900 } })
     session:append(user "one")

@@ -41,6 +41,12 @@ function Session:adopt(chat) end
 ---@return boolean? changed
 ---@return ebb.Error? problem
 function Session:refresh() end
+--- Waits until another process has committed to the session, and reads what it wrote. PostgreSQL tells of commits; of
+--- SQLite's the version is read every 10 ms. `while true do if session:wait(60000) then answer(session) end end`
+---@param ms integer           at most; 0 to 2147483647
+---@return boolean? changed    false: the time is over
+---@return ebb.Error? problem
+function Session:wait(ms) end
 --- A new session with all that this one has; they share their messages in the database.
 ---@param name string
 ---@return ebb.Session? branch

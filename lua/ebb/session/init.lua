@@ -202,6 +202,19 @@ function Session:refresh()
   return true
 end
 
+--- Waits until another process has committed to the session, and reads what it wrote.
+---@param ms integer           at most
+---@return boolean? changed    false: the time is over
+---@return ebb.Error? problem
+function Session:wait(ms)
+  if math.type(ms) ~= "integer" or ms < 0 or ms > 0x7fffffff then
+    refuse("argument", "wait: a number of milliseconds is expected", "session:wait(1000)")
+  end
+  local version, problem = self.store.db:wait(self.id, self.version, ms)
+  if not version then return nil, problem end
+  return self:refresh()
+end
+
 --- A new session with all that this one has on disk; they share their messages there.
 ---@param name string
 ---@return ebb.Session? branch
