@@ -33,7 +33,7 @@
 typedef enum SqliteStatement {
   SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK,
   SQL_LIST, SQL_FIND, SQL_SESSION, SQL_CREATE, SQL_RENAME, SQL_REMOVE, SQL_BRANCH, SQL_CHILDREN,
-  SQL_COPY_ROWS, SQL_ERASE_ROWS, SQL_ERASE_OPERATIONS, SQL_UNSHARE,
+  SQL_COPY_ROWS, SQL_ERASE_ROWS, SQL_ERASE_OPERATIONS, SQL_UNSHARE, SQL_SEAL,
   SQL_READ, SQL_OPERATION, SQL_ADVANCE, SQL_PUT, SQL_NOTE, SQL_FORGET_NOTES, SQL_SCHEMA, SQL_APPLICATION, SQL_TABLES,
   SQL_STATEMENTS
 } SqliteStatement;
@@ -96,6 +96,8 @@ Status sqlite_rename(Storage *storage, uint64_t session, Text name, StorageError
 Status sqlite_remove(Storage *storage, uint64_t session, StorageError *error);
 Status sqlite_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
                      StorageError *error);
+/* Writes the checksum of a session's row, after each change of it. Within a transaction. */
+Status sqlite_seal(SqliteStorage *s, uint64_t session, StorageError *error);
 /* Gives the branches of a session copies of the rows that they share with it. Within a transaction. */
 Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error);
 

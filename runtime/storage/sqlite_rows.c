@@ -148,7 +148,10 @@ static Status advance(SqliteStorage *s, const StorageCommit *commit, StorageErro
   int64_t values[] = {(int64_t)commit->session, (int64_t)commit->expected, (int64_t)commit->messages,
                       (int64_t)commit->tokens,  (int64_t)commit->stored,   (int64_t)commit->batches,
                       commit->now};
-  if (info.version == commit->expected) return sqlite_run(s, SQL_ADVANCE, 7, values, error);
+  if (info.version == commit->expected) {
+    Status status = sqlite_run(s, SQL_ADVANCE, 7, values, error);
+    return status == STATUS_OK ? sqlite_seal(s, commit->session, error) : status;
+  }
   error->actual = info.version;
   return storage_fail(error, STATUS_CONFLICT, "the session is at version %" PRIu64 ", not at %" PRIu64, info.version,
                       commit->expected);
@@ -160,7 +163,8 @@ static Status erase(SqliteStorage *s, uint64_t session, StorageError *error) {
   int64_t rows[] = {(int64_t)sqlite_row_id(session, 0, 0), (int64_t)(sqlite_row_id(session + 1, 0, 0) - 1)};
   if (status == STATUS_OK) status = sqlite_run(s, SQL_ERASE_ROWS, 2, rows, error);
   int64_t alone[] = {(int64_t)session, 0, 0};
-  return status == STATUS_OK ? sqlite_run(s, SQL_UNSHARE, 3, alone, error) : status;
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_UNSHARE, 3, alone, error);
+  return status == STATUS_OK ? sqlite_seal(s, session, error) : status;
 }
 
 Status sqlite_begin_commit(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error) {

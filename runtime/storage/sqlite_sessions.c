@@ -4,6 +4,9 @@
 #include "storage/sqlite_data.h"
 
 #include <assert.h>
+#include <inttypes.h>
+
+#include "codec/xxh64.h"
 
 /* ---- rows of the table ---- */
 
@@ -15,7 +18,7 @@ static uint64_t column(const SqliteStorage *s, sqlite3_stmt *statement, int inde
 static SessionInfo info_of(const SqliteStorage *s, sqlite3_stmt *statement) {
   const char *name = (const char *)s->lib->column_text(statement, 1);
   return (SessionInfo){.id = column(s, statement, 0),
-                       .name = text_plain(name, (size_t)s->lib->column_bytes(statement, 1)),
+                       .name = text_plain(name == NULL ? "" : name, (size_t)s->lib->column_bytes(statement, 1)),
                        .version = column(s, statement, 2),
                        .messages = column(s, statement, 3),
                        .tokens = column(s, statement, 4),
@@ -27,14 +30,47 @@ static SessionInfo info_of(const SqliteStorage *s, sqlite3_stmt *statement) {
                        .shared = column(s, statement, 10)};
 }
 
+enum { SUM_COLUMN = 11 };
+
+/* The checksum of all fields before it. */
+static int64_t sum_of(const SqliteStorage *s, sqlite3_stmt *statement) {
+  SessionInfo info = info_of(s, statement);
+  uint64_t fields[] = {info.id,      info.version, info.messages, info.tokens, info.stored,
+                       info.batches, (uint64_t)info.created, (uint64_t)info.changed, info.origin, info.shared};
+  Xxh64 hash;
+  xxh64_start(&hash);
+  xxh64_add(&hash, fields, sizeof fields);
+  xxh64_add(&hash, info.name.bytes, info.name.size);
+  return (int64_t)xxh64_end(&hash);
+}
+
+/* Takes the row of a statement. SHAPE: it differs from its checksum. */
+static Status take_info(const SqliteStorage *s, sqlite3_stmt *statement, SessionInfo *info, StorageError *error) {
+  *info = info_of(s, statement);
+  if (sum_of(s, statement) == s->lib->column_int64(statement, SUM_COLUMN)) return STATUS_OK;
+  return storage_fail(error, STATUS_SHAPE, "%s: the row of session %" PRIu64 " is damaged", s->path, info->id);
+}
+
+Status sqlite_seal(SqliteStorage *s, uint64_t session, StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_SESSION, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_int64(statement, 1, (int64_t)session);
+  bool found = sqlite_next(s, statement, &status, error);
+  int64_t values[] = {(int64_t)session, found ? sum_of(s, statement) : 0};
+  s->lib->reset(statement);
+  return found ? sqlite_run(s, SQL_SEAL, 2, values, error) : status;
+}
+
 Status sqlite_list(Storage *storage, SessionSink sink, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
   Status status;
   sqlite3_stmt *statement = sqlite_prepare(s, SQL_LIST, &status, error);
   if (statement == NULL) return status;
   while (status == STATUS_OK && sqlite_next(s, statement, &status, error)) {
-    SessionInfo info = info_of(s, statement);
-    status = sink.add(sink.user, &info);
+    SessionInfo info;
+    status = take_info(s, statement, &info, error);
+    if (status == STATUS_OK) status = sink.add(sink.user, &info);
   }
   s->lib->reset(statement);
   return status;
@@ -44,7 +80,7 @@ Status sqlite_list(Storage *storage, SessionSink sink, StorageError *error) {
 static Status one(SqliteStorage *s, sqlite3_stmt *statement, SessionInfo *info, StorageError *error) {
   Status status = STATUS_OK;
   bool found = sqlite_next(s, statement, &status, error);
-  if (found) *info = info_of(s, statement);
+  if (found) status = take_info(s, statement, info, error);
   info->name = text_plain("", 0);
   s->lib->reset(statement);
   if (status == STATUS_OK && !found) return storage_fail(error, STATUS_ABSENT, "%s: no such session", s->path);
@@ -103,6 +139,7 @@ Status sqlite_create(Storage *storage, Text name, int64_t now, SessionInfo *info
   status = run_named(s, SQL_CREATE, name, 1, &now, error);
   *info = (SessionInfo){.id = (uint64_t)s->lib->last_insert_rowid(s->db), .created = now, .changed = now};
   if (status == STATUS_OK) status = check_room(s, info->id, error);
+  if (status == STATUS_OK) status = sqlite_seal(s, info->id, error);
   return sqlite_end(s, status, error);
 }
 
@@ -113,6 +150,7 @@ Status sqlite_rename(Storage *storage, uint64_t session, Text name, StorageError
   if (status != STATUS_OK) return status;
   status = sqlite_session(s, session, &info, error);
   if (status == STATUS_OK) status = run_named(s, SQL_RENAME, name, 1, (int64_t[]){(int64_t)session}, error);
+  if (status == STATUS_OK) status = sqlite_seal(s, session, error);
   return sqlite_end(s, status, error);
 }
 
@@ -144,6 +182,7 @@ Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error) {
     values[1] = (int64_t)info.origin;
     values[2] = (int64_t)(info.origin == 0 ? 0 : info.shared < shared ? info.shared : shared);
     if (status == STATUS_OK) status = sqlite_run(s, SQL_UNSHARE, 3, values, error);
+    if (status == STATUS_OK) status = sqlite_seal(s, child, error);
   }
   return status;
 }
@@ -170,6 +209,7 @@ Status sqlite_branch(Storage *storage, uint64_t session, Text name, int64_t now,
   if (status == STATUS_OK) status = run_named(s, SQL_BRANCH, name, 2, (int64_t[]){now, (int64_t)session}, error);
   uint64_t branch = (uint64_t)s->lib->last_insert_rowid(s->db);
   if (status == STATUS_OK) status = check_room(s, branch, error);
+  if (status == STATUS_OK) status = sqlite_seal(s, branch, error);
   static const StateRowKind own[] = {STATE_ROW_PART, STATE_ROW_BATCH, STATE_ROW_WINDOW};
   uint64_t last = (UINT64_C(1) << ROW_KIND_SHIFT) - 1;
   for (size_t i = 0; i < sizeof own / sizeof *own && status == STATUS_OK; i++) {

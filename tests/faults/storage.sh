@@ -22,6 +22,7 @@ run() {   # NAME [NAME=VALUE]...
 run crash POINTS=$((1500 * times))
 run io
 run memory
+run damage
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -12,7 +12,7 @@ local disk = require "sqlite_disk"
 local ebb = require "ebb"
 local session_module = require "ebb.session"
 
-kit.disk, kit.ebb = disk, ebb
+kit.disk, kit.ebb, kit.session_module = disk, ebb, session_module
 kit.place = os.tmpname()      -- an empty file: the database itself is on the other disk
 kit.seed = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
 
