@@ -23,6 +23,7 @@ run crash POINTS=$((1500 * times))
 run io
 run memory
 run damage
+run processes
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
