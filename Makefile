@@ -48,6 +48,10 @@ FLAGS_cover    = -O0 --coverage -DNDEBUG -DEBB_CLOSE_STATE $(SMALL_NODES)
 WARNINGS   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
 ALL_CFLAGS = -std=c11 -fPIC -fno-semantic-interposition -Iruntime $(WARNINGS) $(CFLAGS) $(FLAGS_$(MODE))
 
+# SQLITE=npm links SQLite 3.53.2 in; otherwise the system's library is loaded on first use.
+SQLITE_INSIDE = $(if $(filter npm,$(SQLITE)),build/sqlite/sqlite3.o)
+SQLITE_FLAGS  = $(if $(SQLITE_INSIDE),-DEBB_SQLITE_INSIDE -isystem build/sqlite)
+
 # A build says what it makes; V=1 shows the whole commands.
 Q   = $(if $(V),,@)
 SAY = @$(if $(V),:,printf '  %-6s %s\n')
@@ -67,7 +71,7 @@ SYSTEM     = $(LIBS) -lm -ldl
 objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c))))
 CORE       = $(call objects,$(LAYERS))
 # Sessions on disk: of the command and of the module for stock Lua, not of libebb.
-STORAGE    = $(call objects,storage) $(B)/runtime/bind/storage.o
+STORAGE    = $(call objects,storage) $(B)/runtime/bind/storage.o $(SQLITE_INSIDE)
 BINDING    = $(filter-out $(B)/runtime/bind/storage.o,$(call objects,sandbox bind))
 API        = $(filter-out %/stdio.o,$(call objects,api))
 HOST       = $(API) $(call objects,host)
@@ -89,7 +93,7 @@ DEPS_valgrind = $(DEPS_test) valgrind
 # Sub-makes build in parallel, within the job server of a `make -j` if there is one.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-all: products   ## build the command, the Lua module and its library, and libebb for daily work into build/
+all: products   ## build the command, the Lua module and its library, and libebb for daily work into build/; SQLITE=npm links SQLite 3.53.2 in, fetched with npm
 	@.ci/vocab --missing
 
 products: $(PRODUCTS)
@@ -347,7 +351,22 @@ $(B)/embedded.o $(B)/embedded_api.o: $(B)/%.o: $(B)/%.c $(B)/flags
 
 LUA_SEEN = $(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind%.o $(B)/tests/test_sandbox%.o $(B)/tests/test_api%.o $(B)/bench/patterns.o
 $(LUA_SEEN): private ALL_CFLAGS += $(LUA_CFLAGS)
-$(STORAGE): private ALL_CFLAGS += $(PQ_CFLAGS)
+$(STORAGE): private ALL_CFLAGS += $(PQ_CFLAGS) $(SQLITE_FLAGS)
+
+build/sqlite/sqlite3.c:
+	@.ci/sqlite
+
+build/sqlite/sqlite3.o: build/sqlite/sqlite3.c
+	$(SAY) CC $@
+	$(Q)$(CC) -O2 -g -fPIC -w -DSQLITE_THREADSAFE=1 -DSQLITE_OMIT_LOAD_EXTENSION -c $< -o $@
+
+# For tests of the build that loads its library: LD_LIBRARY_PATH=build/sqlite.
+build/sqlite/libsqlite3.so.0: build/sqlite/sqlite3.o
+	$(SAY) LINK $@
+	$(Q)$(CC) -shared -Wl,-soname,libsqlite3.so.0 $< -lm -o $@
+
+# The list of sources says which SQLite it is.
+$(call objects,storage): $(B)/sources | $(SQLITE_INSIDE)
 
 $(B)/runtime/%.o: runtime/%.c $(B)/flags
 	@mkdir -p $(@D)
