@@ -239,6 +239,7 @@ local function all_functions()
   end
   local function parameters_of(space, name)
     if name == "tokenizer" then return { "path" } end
+    if name == "session" or name == "sessions" then return { "place", "options" } end
     return core.parameters[space .. "." .. name] or core.parameters["core." .. name]
   end
   for _, space in ipairs {
@@ -274,7 +275,7 @@ local MESSAGES = { "message", "drafted", "unit", "turn", "selection", "gone" }
 
 --- Mostly a value of the right kind, so that calls come further than their first check.
 local function argument(name)
-  if name == "path" then return path() end
+  if name == "path" or name == "place" then return path() end
   if name == "run" and random(3) > 1 then return hostile_function(current) end
   if random(2) == 1 then return any() end
   if name == "options" or name == "conditions" or name == "walk" then return random_options(1) end
@@ -423,7 +424,19 @@ describe("a bound function that is called with a wrong type", function()
   --- Calls that would wait, end the process's streams or the world's own objects are left out.
   local HARMFUL = { ["core.draft.discard"] = true, ["ebb.transaction"] = true, ["core.window.call"] = true,
     ["core.sandbox.new"] = true, ["core.sandbox.enter"] = true, ["core.sandbox.set_hint"] = true,
-    ["ebb.write_file"] = true, ["Storage:close"] = true, ["ebb.make_folder"] = true, ["Conversation:save"] = true }
+    ["ebb.write_file"] = true, ["Storage:close"] = true, ["Storage:wait"] = true,
+    ["ebb.make_folder"] = true, ["Conversation:save"] = true }
+
+  --- Which argument is the place of a database.
+  local PLACES = { ["storage.open"] = 1, ["ebb.session"] = 1, ["ebb.sessions"] = 1, ["Storage:backup"] = 2 }
+
+  --- Arguments of a call; databases are made in the folder only.
+  local function in_folder(call, ...)
+    local arguments, at = table.pack(...), PLACES[call.name]
+    local kind = at and type(arguments[at])
+    if kind == "string" or kind == "number" then arguments[at] = path() end
+    return table.unpack(arguments, 1, arguments.n)
+  end
 
   it("raises an error object that names it", function()
     local plain, nameless, refusals = {}, {}, 0
@@ -438,7 +451,7 @@ describe("a bound function that is called with a wrong type", function()
             arguments[n - #call.parameters + j] = argument(name)
           end
           if i == 0 then n = 0 else arguments[n - #call.parameters + i] = wrong end
-          local ok, problem = pcall(call.run, table.unpack(arguments, 1, n))
+          local ok, problem = pcall(call.run, in_folder(call, table.unpack(arguments, 1, n)))
           if not ok and core.is_error(problem) then
             refusals = refusals + 1
             local about = problem.code == "argument" or problem.code == "unknown_name"
@@ -481,7 +494,7 @@ describe("a bound function that is called with a wrong type", function()
     local plain, refusals, calls = {}, 0, library_functions()
     for _, call in ipairs(calls) do
       local function attempt(...)
-        local ok, problem = pcall(call.run, ...)
+        local ok, problem = pcall(call.run, in_folder(call, ...))
         refusals = refusals + (ok and 0 or 1)
         local is_ours = core.is_error(problem) or problem == "raised by a callback"
         if not ok and not is_ours then plain[call.name] = tostring(problem) end
