@@ -57,6 +57,7 @@ Status sqlite_fail(SqliteStorage *s, int code, StorageError *error) {
     case SQLITE_NOMEM: return storage_fail(error, STATUS_MEMORY, "%s: not enough memory", s->path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:      /* the log's index stayed locked */
       return storage_fail(error, STATUS_IO, "%s: another program has locked it for longer than %u ms", s->path,
                           s->wait_ms);
     case SQLITE_NOTADB: return storage_fail(error, STATUS_SHAPE, "%s: it is no database of sessions", s->path);

@@ -410,7 +410,7 @@ static int disk_randomness(sqlite3_vfs *vfs, int size, char *bytes) {
   return size;
 }
 
-static int disk_sleep(sqlite3_vfs *vfs, int us) { (void)vfs; return below->xSleep(below, us); }
+static int disk_sleep(sqlite3_vfs *vfs, int us) { (void)vfs; return us; }      /* there is only one process */
 static int disk_time(sqlite3_vfs *vfs, double *now) { (void)vfs; return below->xCurrentTime(below, now); }
 static int disk_last_error(sqlite3_vfs *vfs, int size, char *text) { (void)vfs, (void)size, (void)text; return 0; }
 static int disk_time64(sqlite3_vfs *vfs, sqlite3_int64 *now) { (void)vfs; return below->xCurrentTimeInt64(below, now); }

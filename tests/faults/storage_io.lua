@@ -69,6 +69,38 @@ local function sweep(edit)
   end
 end
 
+local READ_ONLY, BUSY, CORRUPT, NOT_A_DATABASE = 8, 5, 11, 26
+
+--- What an append says of a lasting failure: the kind of call and its code; the error's code, and a part of its text.
+local ERRORS = {
+  { "write", FULL, "io", "the disk is full" },
+  { "write", READ_ONLY, "read_only", "it may only be read" },
+  { "write", 0, "io", "SQLite 778" },
+  { "sync", 0, "io", "SQLite 1034" },
+  { "lock", BUSY, "io", "another program has locked it for longer than 5 ms" },
+  { "read", CORRUPT, "damaged", "it is damaged" },
+  { "read", NOT_A_DATABASE, "damaged", "it is no database of sessions" },
+}
+
+local function name_errors()
+  for _, case in ipairs(ERRORS) do
+    local kind, code, expected, words = table.unpack(case)
+    disk.restore()
+    local session = assert(kit.open("main", { wait = 5 }))
+    local before = kit.whole(session)
+    disk.fail(kind, 1, true, code)
+    local run = kind == "read" and function() return kit.open("main", { wait = 5 }) end
+      or function() return session:append(kit.user "refused") end
+    local result, problem = run()
+    disk.fail()
+    local described = result == nil and ("%s: %s"):format(problem.code, problem.message) or "no error"
+    expect(result == nil and problem.code == expected and problem.message:find(words, 1, true),
+      "%s fails with %d: %s", kind, code, described)
+    expect(kit.whole(session) == before and session:append(kit.user "retried"), "%s, %d: no retry", kind, code)
+    session:close()
+  end
+end
+
 disk.use(true)
 print("SEED=" .. kit.seed)
 disk.format()
@@ -89,4 +121,6 @@ for _, edit in ipairs(kit.EDITS) do
   for rest, bytes in pairs(after) do disk.put(kit.place .. rest, bytes) end
 end
 print(("swept: %d failed calls of the disk in %d edits, %d of them absorbed"):format(struck, #kit.EDITS, absorbed))
+disk.save()
+name_errors()
 kit.finish()
