@@ -6,6 +6,7 @@ local server = dofile("tests/lua/postgres_server.lua").start()
 
 if not server then return end
 
+local SEED = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
 local APPENDS = 100      -- of each worker
 
 local function user(content) return { role = "user", content = content } end
@@ -163,6 +164,22 @@ describe("in PostgreSQL", function()
       assert.same({ 4 * APPENDS, 4 * APPENDS }, { tonumber(acknowledged), tonumber(messages) })
       assert.is_true(killed > 0)
     end
+
+    it("branch, remove, forget and prune at the same time, and leave nothing damaged", function()
+      local place = server:new()
+      local root <close> = assert(ebb.session(place, "root"))
+      for i = 1, 10 do root:append(user("message " .. i)) end
+      local one = "build/ebb run --quiet tests/lua/session_neighbour.lua -- '%s' $i 60 </dev/null & pids=\"$pids $!\""
+      local all = ("for i in %d %d %d %d; do %s; done; for p in $pids; do wait $p || exit 1; done"):format(SEED,
+        SEED + 1, SEED + 2, SEED + 3, one:format(place))
+      assert(os.execute(all), "SEED=" .. SEED)
+      local store <close> = assert(ebb.sessions(place))
+      assert.same({}, store:check())
+      for _, info in ipairs(store:list()) do
+        local session <close> = assert(ebb.session(place, info.name))
+        assert.equal(info.messages, #session)
+      end
+    end)
 
     it("lose and double nothing when some are killed, and the server", function()
       work(server:new(), ("tests/postgres.sh kill %s; tests/postgres.sh start %s"):format(server.folder,
