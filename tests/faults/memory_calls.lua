@@ -465,6 +465,10 @@ call("regex rules", function()
   local text = set:apply(("aab x "):rep(300), 1, 0)
   return { #text, set:count(1), #set, core.regex.set():add { pattern = "(" } }
 end)
+call("keywords", function()
+  local set = core.keywords({ "dragon", "Drake", "drag" }, { 0, 1, 2 })
+  return { #set, set:find("a DRAGON, a Drake", "Ann: "), set:find "none" }
+end)
 call("a regex", function()
   local regex = assert(core.regex.compile("b+(?<x>c)", "i"))
   return regex:matches "aBBc" and not regex:matches "a"

@@ -394,7 +394,7 @@ describe("a bound function that is called with a wrong type", function()
   local function bound_functions()
     local regex, set = core.regex.compile "x", core.regex.set()
     local storage, database = require "ebb.support.storage", os.tmpname()
-    local hidden = { Regex = regex, RegexSet = set, Root = core.root ".",
+    local hidden = { Regex = regex, RegexSet = set, Root = core.root ".", Keywords = core.keywords({ "a" }, { 0 }),
       Storage = assert(storage.open(database, { create = true })) }
     local list = {}
     for name, parameters in pairs(core.parameters) do

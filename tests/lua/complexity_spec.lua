@@ -385,6 +385,17 @@ local FUNCTIONS = {
   ["Tokenizer:decode"] = has_vocabulary and function(n) tokenizer:decode(tokenizer:encode(text_of(n))) end,
   ["core.counter.text"] = function(n) core.counter.text(ebb.conversation(), text_of(n)) end,
   ["core.regex.compile"] = function(n) core.regex.compile(("a?"):rep(n // 4), "g") end,
+  ["core.keywords"] = function(n)
+    local texts, flags = {}, {}
+    for i = 1, n // 4 do texts[i], flags[i] = ("a"):rep(i % 200) .. text_of(20) .. i, i % 4 end
+    core.keywords(texts, flags)
+  end,
+  ["Keywords:find"] = function(n)
+    local texts, flags = {}, {}
+    for i = 1, 200 do texts[i], flags[i] = ("a-"):rep(i) .. "a", i % 4 end
+    local set = core.keywords(texts, flags)
+    for _, text in ipairs { ("a-"):rep(n), ("a"):rep(n), ("b"):rep(n), text_of(n) } do set:find(text, "a: ") end
+  end,
   ["Regex:matches"] = function(n) core.regex.compile("qu[a-z]+e", "g"):matches(text_of(n)) end,
 }
 
