@@ -72,8 +72,9 @@ end
 -- ---- Lua: the same for folders of lua/ebb; a few files stand outside of them ----
 
 local LUA_RANK = ranks {
-  "support", "models conversation import", "sandbox windows session", "policies injection rules macros request", "trim",
-  "replay", "processors", "pipeline", "workflow", "cli libebb",
+  "support", "models conversation import", "sandbox windows session",
+    "policies injection lorebook rules macros request",
+  "trim", "replay", "processors", "pipeline", "workflow", "cli libebb",
 }
 local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core
 

@@ -43,7 +43,7 @@ describe("at a glance", function()
     assert.equal(("Conversation of 4 messages, %d tokens (given)"):format(total), tostring(chat))
     assert.equal(("Draft of 5 messages, %d tokens"):format(total + 1), draft_text)
     assert.same({ "Batch of 5 messages", "Selection of 2 messages", "Unit of 2 messages, 9 tokens", "Ledger of 1 entry",
-      "0 windows", "Pipeline of 8 processors" }, { tostring(chat:batch(0)), tostring(chat:recent(2)),
+      "0 windows", "Pipeline of 9 processors" }, { tostring(chat:batch(0)), tostring(chat:recent(2)),
       tostring(chat[2].unit), tostring(chat:ledger()), tostring(chat.windows), tostring(ebb.pipeline {}) })
     chat.windows:open { id = "todo" }
     assert.same({ "1 window", "window 'todo'" }, { tostring(chat.windows), tostring(chat.windows:get "todo") })

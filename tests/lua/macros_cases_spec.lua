@@ -23,13 +23,14 @@ local function environment()
       ["local"] = { n = 4, word = "w", list = { 1, 2 }, yes = true, half = 1.5, huge = math.maxinteger },
       global = { g = 7 },
     },
-    now = NOW, seed = 1, session_id = "session-1",
+    now = NOW, seed = 1, session_id = "session-1", outlets = { world = "lore" },
     history = function(kind) return HISTORY[kind] end,
   }
 end
 
 local CASES = {
   -- text                                            expected
+  { "{{outlet::world}}", "lore" }, { "{{outlet:: world }}", "lore" }, { "{{outlet::none}}", "" },
   { "{{user}}", "Ann" }, { "{{ user }}", "Ann" }, { "{{char}}", "Bo" }, { "{{agent}}", "Bo" },
   { "{{persona}}", "a \u{E9}lan" }, { "{{description}}", "kind" }, { "{{personality}}", "calm" },
   { "{{scenario}}", "a ship" }, { "{{mesExamples}}", "<hi>" }, { "{{group}}", "Bo, Cy" },

@@ -56,7 +56,7 @@ local CASES = {
 
 local ELSEWHERE = {
   ["transcription-processor"] = true, ["merge-system"] = true, ["merge-roles"] = true, ["convert-system"] = true,
-  ["alternate-roles"] = true, ["asset-resolver"] = true,
+  ["alternate-roles"] = true, ["asset-resolver"] = true, lorebook = true,   -- lorebook_spec.lua
 }
 
 describe("a setting alone changes the request:", function()

@@ -97,6 +97,7 @@ describe("the registry", function()
     end
 
     local expected = { ["session-loader"] = 100, ["regex-processor"] = 200, ["transcription-processor"] = 250,
+      lorebook = 290,
       ["injection-assembler"] = 300, ["token-limiter"] = 400, ["merge-system"] = 500, ["merge-roles"] = 600,
       ["convert-system"] = 700, ["alternate-roles"] = 800, ["asset-resolver"] = 10000 }
     assert.same(expected, found)

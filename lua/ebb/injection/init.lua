@@ -28,7 +28,9 @@ local injection = { points = preset_schema.points, matches = model_match.matches
 injection.POINTS_MAX = 100   -- of one depthConfig
 
 local HISTORY = "chat_history"
-local TEMPLATES = { [HISTORY] = false, user_profile = true }
+local TEMPLATES = {
+  [HISTORY] = false, user_profile = true, examples = true, lorebook_before = false, lorebook_after = false,
+}
 
 --- Legacy placeholders that mean "no template".
 local NO_TEMPLATE = { ["用户档案"] = true, user_profile = true, ["User Profile"] = true }
@@ -41,6 +43,7 @@ local TOOLS = {
 
 local OPTIONS = {
   model = true, profile = true, expand = true, log = true, templates = true, tools_if_missing = true, budget = true,
+  ready = true, around = true, disabled = true,
 }
 
 ---@class ebb.InjectionOptions
@@ -50,6 +53,9 @@ local OPTIONS = {
 ---@field log (fun(level: string, message: string, details: table?))?
 ---@field templates table<string, boolean>?   anchors besides chat_history and user_profile: has it a template?
 ---@field budget ebb.RunBudget?      of the run, whose limits raise
+---@field ready table[]?              messages as preset_schema.message gives them, expanded; `head`: before all others
+---@field around table<string, { before?: string, after?: string }>?   texts around presets, by id
+---@field disabled table<string, boolean>?   ids of presets that are left out
 ---@field tools_if_missing boolean?   put the tools' macros before the history where no preset has one
 
 -- ---- the messages and their contents ----
@@ -112,7 +118,8 @@ local function active_ones(messages, options, log)
     end
     if options.budget then options.budget:check(message.title) end
     local applies = not message.match or model_match.matches(message.match, options.model, options.profile, report)
-    if message.enabled and applies then active[#active + 1] = message end
+    local is_disabled = message.id and options.disabled and options.disabled[message.id]
+    if message.enabled and applies and not is_disabled then active[#active + 1] = message end
   end
   return active
 end
@@ -159,12 +166,23 @@ local function has_content(message, anchors)
   return anchors[message.type] and not NO_TEMPLATE[message.content]
 end
 
+--- A text with those around it.
+local function joined(text, around)
+  if not around then return text end
+  local parts = { around.before }
+  if text:find "%S" then parts[#parts + 1] = text end
+  parts[#parts + 1] = around.after
+  return table.concat(parts, "\n")
+end
+
 --- The contents with macros expanded, by message; blank ones are skipped.
-local function contents_of(active, anchors, expand, log)
-  local contents = {}
+local function contents_of(active, anchors, options, log)
+  local contents, expand = {}, options.expand or unchanged
   for _, message in ipairs(active) do
-    if has_content(message, anchors) then
-      local content = map_texts(message.content, function(text) return expand(text, message.title) end)
+    if message.is_ready then contents[message] = message.content
+    elseif has_content(message, anchors) then
+      local around = options.around and message.id and options.around[message.id]
+      local content = map_texts(message.content, function(text) return joined(expand(text, message.title), around) end)
       if not is_blank(content) then contents[message] = content
       elseif message.type == "message" then log("info", message.title .. ": blank, so not put in") end
     end
@@ -342,6 +360,16 @@ local function put_all(out, active, history, injections, log)
   if not has_history then put_history(out, history, injections) end
 end
 
+--- Adds messages that others made: those of the head before the presets, the rest after them.
+local function add_ready(active, ready)
+  local heads = 0
+  for _, message in ipairs(ready) do
+    message.is_ready = true
+    if message.head then heads = heads + 1 end
+    table.insert(active, message.head and heads or #active + 1, message)
+  end
+end
+
 local function no_log() end
 
 ---@param history ebb.WorkingMessage[]      is not changed; its messages come back as they are
@@ -360,10 +388,11 @@ function injection.assemble(history, presets, options)
     log("warn", problem.message .. "; it is left out")
   end
   local active = active_ones(messages, options, log)
+  add_ready(active, options.ready or {})
   if options.tools_if_missing and #active > 0 and not mentions_tools(active) then active[#active + 1] = TOOLS end
   local out = {
     list = {}, anchored = {}, budget = options.budget, groups = anchor_groups(active, anchors, log),
-    contents = contents_of(active, anchors, options.expand or unchanged, log),
+    contents = contents_of(active, anchors, options, log),
   }
   put_all(out, active, history, depth_injections(active, history, log, out.contents, out.budget), log)
   return out.list, problems

@@ -61,6 +61,7 @@ local ENVIRONMENT = { type = "object", expected = "a table of fields", noun = "n
   seed = { type = "integer" }, session_id = { type = "string" }, history = { type = "function" },
   virtual_time = VIRTUAL_TIME, error_text = { type = "choice", choices = messages.languages },
   registry = registry.SCHEMA,
+  outlets = { type = "object", expected = "a table of texts", fields = {}, items = { type = "string" } },
 } }
 
 --- Checks the values; raises for wrong ones.
@@ -82,7 +83,7 @@ function environment.new(fields)
     variables = { ["local"] = variables["local"] or {}, global = variables.global or {} },
     now = checked.now, zone = checked.zone, session_id = checked.session_id, history = checked.history,
     virtual_time = checked.virtual_time, registry = checked.registry or registry.built_in(),
-    error_text = checked.error_text, seed = seed,
+    error_text = checked.error_text, seed = seed, outlets = checked.outlets,
     state = { draws = seed, held = { ["local"] = {}, global = {} } },
   }, Environment)
 end

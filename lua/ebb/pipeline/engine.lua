@@ -109,7 +109,7 @@ local function run_counted(run, step, context)
 end
 
 --- What is built in and runs what others wrote. Macros of other steps count by themselves.
-local COUNTED = { ["regex-processor"] = true, ["injection-assembler"] = true }
+local COUNTED = { ["regex-processor"] = true, ["injection-assembler"] = true, ["lorebook"] = true }
 
 local function is_counted(step)
   if step.is_core then return COUNTED[step.processor.id] end

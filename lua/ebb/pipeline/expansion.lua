@@ -35,7 +35,7 @@ end
 local function values_of(fields)
   local agent, user, abilities = fields.agent_config, fields.user_profile or {}, fields.capabilities
   return {
-    user = user.name, persona = user.description, char = agent.name, agent = agent.name,
+    user = user.name, persona = user.description, char = agent.nickname or agent.name, agent = agent.name,
     description = agent.description, personality = agent.personality, scenario = agent.scenario,
     agent_version = agent.version, model = abilities.model, model_id = abilities.model,
     model_name = abilities.model_name, provider = abilities.provider,

@@ -8,6 +8,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local injection = require "ebb.injection"
 local json_file = require "ebb.support.json_file"
+local lorebook = require "ebb.lorebook"
 local names = require "ebb.support.names"
 local plugins = require "ebb.pipeline.plugins"
 local refuse = require "ebb.support.refuse"
@@ -76,6 +77,8 @@ local PARAMETERS = {
 }
 
 local PRESETS = { type = "list" }
+local LOREBOOKS = { type = "list" }
+local TEXTS = { type = "list", items = TEXT }
 local RULES = { type = "table", expected = "a list or an object" }
 
 ---- The files ----
@@ -108,11 +111,17 @@ files.FORMS = {
     id = TEXT, name = TEXT, description = TEXT, version = TEXT, model = TEXT, provider = TEXT,
     personality = TEXT, scenario = TEXT, presets = PRESETS, rules = RULES, processors = settings.ENTRIES,
     variables = VARIABLES, asset_root = TEXT, parameters = PARAMETERS, anchors = { type = "table" }, icon = TEXT,
-    tool_call_config = FLAGS,
+    tool_call_config = FLAGS, lorebooks = LOREBOOKS, nickname = TEXT, tags = TEXTS, creator_notes = TEXT,
+    greetings = TEXTS, extra = { type = "table" },
   }, { presetMessages = "presets", regexConfig = "rules", modelId = "model" }, {
     id = "carried along", name = "{{char}}", description = "{{description}}", version = "{{agentVersion}}",
     model = "the model's name, unless the caller or the model's file names one", provider = "{{provider}}",
     personality = "{{personality}}", scenario = "{{scenario}}", icon = "carried along",
+    nickname = "{{char}}, before the name", tags = "for lorebook entries that are for some agents only",
+    greetings = "first messages; lorebook entries may be for one of them",
+    extra = "carried along: what an import read that has no meaning here",
+    creator_notes = "never sent; lorebook entries may search it",
+    lorebooks = "entries that are put in when their keys occur; see below",
     presets = "messages that are put around and into the history; see below",
     rules = "regex rules; see below",
     processors = "settings by processor, false to disable one, or a list of {id, ...}",
@@ -133,9 +142,11 @@ files.FORMS = {
   }),
   user = forms("a user's profile", {
     id = TEXT, name = TEXT, description = TEXT, icon = TEXT, rules = RULES, variables = VARIABLES,
+    lorebooks = LOREBOOKS,
   }, { regexConfig = "rules" }, {
     id = "carried along", name = "{{user}}", description = "{{persona}}", icon = "carried along",
     rules = "regex rules; see below", variables = "what {{getvar}} reads, beside the agent's",
+    lorebooks = "entries that are put in when their keys occur; see below",
   }),
 }
 
@@ -166,12 +177,24 @@ local function check_presets(form, source, fields)
   fail(source, problem)
 end
 
+--- The lorebooks of a source, checked.
+local function read_lorebooks(form, source, fields)
+  if not fields.lorebooks then return end
+  local books, problem = lorebook.read(fields.lorebooks)
+  if problem then
+    table.insert(problem.path, 1, member_of(form, source, "lorebooks") or "lorebooks")
+    fail(source, problem)
+  end
+  fields.lorebooks = books
+end
+
 --- The checked fields, and the source for errors that show later.
 local function check(form, source)
   local fields, problems = schema.read(form, source.value)
   if problems then fail(source, problems[1]) end
   if fields.asset_root and source.path then place_assets(source, fields) end
   check_presets(form, source, fields)
+  read_lorebooks(form, source, fields)
   source.member = member_of(form, source, "processors")
   return fields, source
 end

@@ -12,6 +12,7 @@ local budgets = require "ebb.processors.token_limiter"
 local context = require "ebb.pipeline.context"
 local core = require "ebb.support.core"
 local engine = require "ebb.pipeline.engine"
+local lorebooks = require "ebb.pipeline.lorebooks"
 local expansion = require "ebb.pipeline.expansion"
 local files = require "ebb.pipeline.files"
 local own_macros = require "ebb.pipeline.own_macros"
@@ -43,6 +44,7 @@ local FILE = { any_of = { TEXT, TABLE }, expected = "a table or the name of a fi
 ---@type table<string, ebb.Schema>
 pipeline.OPTIONS = {
   agent = FILE, model_config = FILE, user_profile = FILE, model = TEXT, encoding = TEXT, to = TEXT, keep_extra = FLAG,
+  lorebooks = lorebooks.SPEC,
   counter = { type = "function" }, set = { type = "list", items = TEXT }, processors = { type = "list", items = ANY },
   macros = own_macros.SPEC,
   on_error = { type = "choice", choices = { "stop", "skip" }, default = "stop" },
@@ -105,6 +107,7 @@ function pipeline.new(options)
     pipe.model_file, pipe.sources.model = files.read("model", options.model_config, pipe.loading)
   end
   if options.user_profile then pipe.user = files.read("user", options.user_profile, pipe.loading) end
+  pipe.lore = lorebooks.take(options.lorebooks, pipe.agent, pipe.user)
   pipe:settings()   -- raises mistakes now
   for _, word in ipairs(options.set or {}) do
     pipe:set(word)
@@ -257,6 +260,7 @@ local function prepare(self, chat, options)
   local run = fields.run
   run.steps, run.skipped = steps_of(self)
   run.logs, run.answers, run.loading = {}, {}, self.loading
+  run.lore, run.lorebook_state = self.lore, self.lore and lorebooks.recall(chat) or nil
   run.on_error, run.trace = self.options.on_error or "stop", options.trace
   run.preview, run.unasked, run.fresh = options.preview, {}, {}
   run.ask = ask_of(self, run, options.in_task)
@@ -320,7 +324,12 @@ local function run_all(self, chat, options)
   local run, run_context = prepare(self, chat, options)
   local ok, problem = engine.run(run, run_context, 1)
   if not ok then return nil, problem, { logs = run.logs, skipped = run.skipped } end
-  return conclude(run, run_context)
+  local result, refusal, partial = conclude(run, run_context)
+  if result and run.lorebook_state and not options.preview then
+    local why = lorebooks.remember(chat, run.lorebook_state)
+    if why then run_context:log("warn", "the lorebook's timers are not kept: " .. why.message) end
+  end
+  return result, refusal, partial
 end
 
 --- Runs all processors. `trace(step, messages, failure)` is called after each.

@@ -9,6 +9,7 @@ function processors.built_in()
     require "ebb.processors.session_loader",
     require "ebb.processors.regex_processor",
     require "ebb.processors.transcription_processor",
+    require "ebb.processors.lorebook",
     require "ebb.processors.injection_assembler",
     require("ebb.processors.token_limiter").processor,
     require "ebb.processors.merge_system",

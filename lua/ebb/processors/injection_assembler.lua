@@ -18,6 +18,7 @@ return {
 
   execute = function(context)
     local agent, before = context.agent_config, #context.messages
+    local lore = context.shared_data.lorebook or {}
     local messages = injection.assemble(context.messages, agent.presets or {}, {
       model = context.capabilities.model,
       profile = context.capabilities.profile,
@@ -26,6 +27,7 @@ return {
       expand = function(text, title) return context:expand(text, nil, title) end,
       log = function(level, message, details) context:log(level, message, details) end,
       budget = context.run.budget,
+      ready = lore.messages, around = lore.around, disabled = lore.disabled,
     })
     table.move(messages, 1, #messages, 1, context.messages)   -- never fewer than there were
     context:log("info", ("%d preset messages put in"):format(#messages - before))

@@ -58,4 +58,16 @@ for _, row in ipairs(HISTORY) do
   }
 end
 
+macros[#macros + 1] = {
+  name = "outlet",
+  summary = "the lorebook entries of an outlet, by its name",
+  parameters = { "name" },
+  stability = "turn",
+  example = "{{outlet::world}}",
+  run = function(call, name)
+    local outlets = call.environment.outlets
+    return outlets and outlets[name:match "^%s*(.-)%s*$"] or ""
+  end,
+}
+
 return macros

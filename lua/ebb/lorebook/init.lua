@@ -1,0 +1,220 @@
+--- Lorebooks: entries that are put into a request when their keys occur in the history.
+--
+--     local lore = lorebook.new({ { scope = "agent", books = books } })
+--     local result = lore:run { texts = texts, ... }
+--     result.active, result.state, result.placement
+--
+-- Compiled once: keywords of all entries become one automaton, and what it met in a message is kept. So a run costs
+-- what is new in the history, and what is activated, not the number of entries.
+
+local activation = require "ebb.lorebook.activation"
+local keys = require "ebb.lorebook.keys"
+local lorebook_schema = require "ebb.lorebook.schema"
+local matching = require "ebb.lorebook.matching"
+local placement = require "ebb.lorebook.placement"
+local scanner = require "ebb.lorebook.scanner"
+local timers = require "ebb.lorebook.timers"
+
+local lorebook = { placement = placement, KEPT_MAX = timers.KEPT_MAX }
+
+--- The checked books of a list; nil and the first problem, its path beginning with the place in the list.
+---@param list table[]          as they stand in files
+---@return ebb.Lorebook[]? books
+---@return ebb.SchemaProblem? problem
+function lorebook.read(list)
+  local books, ids = {}, {}
+  for i, each in ipairs(list) do
+    local book, problem = lorebook_schema.book(each, i)
+    if not book then
+      table.insert(problem.path, 1, i)
+      return nil, problem
+    end
+    if ids[book.id] then
+      return nil, { path = { i, book.name == book.id and "name" or "id" }, code = "duplicate",
+        message = ("there are two lorebooks '%s'"):format(book.id) }
+    end
+    ids[book.id], books[i] = true, book
+  end
+  return books
+end
+
+-- ---- entries in the order in which they are tried ----
+
+local function by_order(entries)
+  table.sort(entries, function(a, b)
+    if a.order ~= b.order then return a.order > b.order end
+    return a.rank < b.rank
+  end)
+  return entries
+end
+
+--- Which scopes are sorted together, one group after the other.
+local STRATEGIES = {
+  evenly = { { "chat" }, { "user" }, { "agent", "global" } },
+  character_first = { { "chat" }, { "user" }, { "agent" }, { "global" } },
+  global_first = { { "chat" }, { "user" }, { "global" }, { "agent" } },
+}
+
+local function either(first, second, third)
+  if first ~= nil then return first end
+  if second ~= nil then return second end
+  return third
+end
+
+--- An entry with what its book and the settings say where it says nothing.
+local function settled(entry, book, settings, rank)
+  return setmetatable({
+    book = book, rank = rank, own_depth = (entry.scanDepth or book.scanDepth) ~= nil,
+    scanDepth = entry.scanDepth or book.scanDepth or settings.scan_depth,
+    caseSensitive = either(entry.caseSensitive, book.caseSensitive, settings.case_sensitive),
+    wholeWords = either(entry.wholeWords, book.wholeWords, settings.whole_words),
+    recursive = either(book.recursive, settings.recursive),
+  }, { __index = entry })
+end
+
+---@param groups { scope: string, books: ebb.Lorebook[] }[]
+local function entries_of(groups, settings)
+  local by_scope, rank = {}, 0
+  for _, group in ipairs(groups) do
+    local list = by_scope[group.scope] or {}
+    by_scope[group.scope] = list
+    for _, book in ipairs(group.books) do
+      for _, entry in ipairs(book.entries) do
+        rank = rank + 1
+        if entry.enabled then list[#list + 1] = settled(entry, book, settings, rank) end
+      end
+    end
+  end
+  local result = {}
+  for _, scopes in ipairs(STRATEGIES[settings.strategy]) do
+    local together = {}
+    for _, scope in ipairs(scopes) do
+      local list = by_scope[scope] or {}
+      table.move(list, 1, #list, #together + 1, together)
+    end
+    by_order(together)
+    table.move(together, 1, #together, #result + 1, result)
+  end
+  return result
+end
+
+-- ---- compiled ----
+
+---@class ebb.Lore
+---@field groups { scope: string, books: ebb.Lorebook[] }[]
+---@field settings_id? string
+---@field list ebb.LorebookEntry[]
+---@field timed table<integer, ebb.LorebookEntry>   by place
+local Lore = {}
+Lore.__index = Lore
+
+--- Settings that the list of entries depends on.
+local SETTINGS = { "strategy", "scan_depth", "case_sensitive", "whole_words", "recursive" }
+
+local function id_of(settings)
+  local words = {}
+  for i, name in ipairs(SETTINGS) do words[i] = tostring(settings[name]) end
+  return table.concat(words, " ")
+end
+
+--- Sorts the entries by what a run looks for.
+local function read_list(self)
+  self.always, self.timed, self.timed_list, self.levels, self.depth_max = {}, {}, {}, {}, 0
+  local levels = {}
+  self.has_recursive = false
+  for place, entry in ipairs(self.list) do
+    if entry.constant and not entry.useRegex or entry.always then self.always[#self.always + 1] = place end
+    if timers.has(entry) then
+      self.timed[place] = entry
+      self.timed_list[#self.timed_list + 1] = entry
+    end
+    levels[entry.delayUntilRecursion] = entry.delayUntilRecursion > 0 or nil
+    self.depth_max = math.max(self.depth_max, entry.scanDepth)
+    self.has_recursive = self.has_recursive or entry.recursive
+  end
+  for level in pairs(levels) do self.levels[#self.levels + 1] = level end
+  table.sort(self.levels)
+end
+
+--- Brings the entries up to date with the settings, and their keys with the macros in them.
+local function compile(self, settings, expand, log)
+  local id = id_of(settings)
+  if id ~= self.settings_id then
+    self.list, self.keys_id = entries_of(self.groups, settings), nil
+    self.macro_keys = keys.with_macros(self.list)
+    read_list(self)
+    self.settings_id = id
+  end
+  local expanded, texts = {}, {}
+  for i, text in ipairs(self.macro_keys) do
+    expanded[text] = expanded[text] or expand(text)
+    texts[i] = expanded[text]
+  end
+  local keys_id = table.concat(texts, "\0")
+  if keys_id == self.keys_id then return end
+  self.index = keys.build(self.list, function(text) return expanded[text] or text end)
+  self.scanner, self.keys_id = scanner.new(self.index.set), keys_id
+  for _, line in ipairs(self.index.invalid) do log("warn", line) end
+end
+
+---@class ebb.LorebookRequest
+---@field texts string[]        of the messages, from the oldest
+---@field names string[]        what stands before each: "Ann: ", or ""
+---@field sources table<string, string>    by name of lorebook_schema.SOURCES
+---@field notes string[]        prompts that are searched for all entries
+---@field settings table        of the processor
+---@field facts table           messages, replies, agent, tags, trigger, greeting
+---@field state? table          of the timers
+---@field budget number         tokens
+---@field count fun(text: string): integer
+---@field random fun(what: string): number
+---@field expand fun(text: string, title: string): string
+---@field check fun()
+---@field log fun(level: string, message: string)
+
+--- `{{hidden_key:words}}` is searched by recursion and not sent; `{{comment: words}}` is neither.
+local function expanded(request, entry)
+  local content = entry.content:gsub("{{%s*[Cc]omment%s*:.-}}", "")
+  if not content:find "{{%s*[Hh]idden_key%s*:" then
+    local text = request.expand(content, entry.title)
+    return text, text
+  end
+  local visible = content:gsub("{{%s*[Hh]idden_key%s*:.-}}", "")
+  local hidden = {}
+  for words in content:gmatch "{{%s*[Hh]idden_key%s*:+%s*(.-)%s*}}" do hidden[#hidden + 1] = words end
+  local text = request.expand(visible, entry.title)
+  return text, text .. "\n" .. table.concat(hidden, "\n")
+end
+
+--- One run over a history.
+---@param request ebb.LorebookRequest
+---@return { active: ebb.LorebookActive[], state: table, decided: table }
+function Lore:run(request)
+  local settings = request.settings
+  compile(self, settings, function(text) return request.expand(text, "a key") end, request.log)
+  local first = settings.min_activations > 0 and 1 or #request.texts - self.depth_max + 1
+  self.scanner:update(request.texts, request.names, first)
+  local timed = timers.open(self.timed_list, request.state, request.facts.messages)
+  local view = matching.view({
+    texts = request.texts, names = request.names, last = self.scanner.last, sources = request.sources,
+    notes = request.notes,
+    fail = function(key, why) request.log("warn", ("key '%s': %s; it matches nothing"):format(key.text, why)) end,
+  }, self.index.set)
+  local active, decided = activation.run {
+    list = self.list, index = self.index, always = self.always, timed = self.timed, levels = self.levels, view = view,
+    timers = timed, has_recursive = self.has_recursive, settings = settings, facts = request.facts,
+    budget = request.budget, count = request.count, random = request.random, check = request.check, log = request.log,
+    expand = function(entry) return expanded(request, entry) end,
+  }
+  local state = timed:close(function(entry) return decided[entry] == "active" end)
+  return { active = active, state = state, decided = decided }
+end
+
+--- Makes books ready to be run.
+---@param groups { scope: "chat"|"user"|"agent"|"global", books: ebb.Lorebook[] }[]
+---@return ebb.Lore
+function lorebook.new(groups)
+  return setmetatable({ groups = groups }, Lore)
+end
+
+return lorebook
