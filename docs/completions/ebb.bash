@@ -49,6 +49,11 @@ _ebb() {
                 opts="$opts --to --shape --strict --keep-extra -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
+            import)
+                cmd="import"
+                opts="$opts --agent --chat --greeting --user --max-file --lenient --dry-run --from --branch --conversation --json -h --help"
+                break
+                ;;
             inspect)
                 cmd="inspect"
                 opts="$opts --batch -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
@@ -129,7 +134,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check convert inspect session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check convert import inspect session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -737,6 +742,43 @@ _ebb() {
                     return 0
                     ;;
                 --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'import')
+            case "$prev" in
+                --agent)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --chat)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --greeting)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

@@ -28,6 +28,9 @@ function __fish_ebb_print_command
             case convert
                 set cmd $cmd convert
                 break
+            case import
+                set cmd $cmd import
+                break
             case inspect
                 set cmd $cmd inspect
                 break
@@ -98,6 +101,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'pipeline' -d 'Build a request
 complete -c ebb -n '__fish_ebb_using_command' -xa 'count' -d 'Count tokens'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'check' -d 'List what a provider would refuse'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'convert' -d 'Write a conversation in the form of another provider'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'import' -d 'Make an agent and a conversation from another program\'s file'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'inspect' -d 'List a conversation\'s messages, with figures and warnings'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'session' -d 'Keep conversations on disk: list, undo, branch, compare and check them'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'recall' -d 'Write what a trim left out, by the name in its handle'
@@ -320,6 +324,19 @@ complete -c ebb -n '__fish_ebb_seen_command convert' -l conversation -r -d 'Of s
 complete -c ebb -n '__fish_ebb_seen_command convert' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command convert' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command import' -l agent -r -d 'Write the agent to this file; default: NAME.agent.json in the current folder'
+complete -c ebb -n '__fish_ebb_seen_command import' -l chat -r -d 'Write the conversation to this file; default: NAME.chat.json'
+complete -c ebb -n '__fish_ebb_seen_command import' -l greeting -r -d 'Which first message begins the conversation, from 0'
+complete -c ebb -n '__fish_ebb_seen_command import' -l user -r -d 'The user\'s name in that message'
+complete -c ebb -n '__fish_ebb_seen_command import' -l max-file -r -d 'The largest file that is read; default 256M'
+complete -c ebb -n '__fish_ebb_seen_command import' -l lenient -d 'Go on behind lines that are not JSON, and say so'
+complete -c ebb -n '__fish_ebb_seen_command import' -l dry-run -d 'Write no files, only the report'
+complete -c ebb -n '__fish_ebb_seen_command import' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command import' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command import' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command import' -l json -d 'Report as JSON'
+complete -c ebb -n '__fish_ebb_seen_command import' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l batch -r -d 'Show this batch: its number, or the name of a checkpoint'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -s o -l output -r -d 'Write to this file instead of standard output'

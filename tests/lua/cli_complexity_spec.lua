@@ -40,6 +40,13 @@ local OTHERS = {
     end
     return "[" .. table.concat(list, ",") .. "]"
   end },
+  import = { "import F --dry-run", function(n)
+    local list = {}
+    for i = 1, n do
+      list[i] = ('"%d":{"uid":%d,"key":["word %d","/x%d/i"],"content":"text %d","group":"g"}'):format(i, i, i, i, i)
+    end
+    return '{"entries":{' .. table.concat(list, ",") .. "}}"
+  end },
   vocab = false, limits = false, policies = false, processors = false, macros = false, models = false,
   profiles = false, session = false,      -- sessions of many messages have a test of their own
   completion = false, help = false,

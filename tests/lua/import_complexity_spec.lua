@@ -135,6 +135,33 @@ local SHAPES = {
   },
 }
 
+local CARD = '{"spec":"chara_card_v2","data":{"name":"A","character_book":{"entries":['
+local EXPORT = '{"type":"AIO_Agent_Export","agents":[{"name":"A","presetMessages":['
+
+SHAPES.card = {
+  entries = list(CARD, function(i) return ('{"keys":["k%d"],"content":"c","extensions":{"x%d":1}}'):format(i, i) end,
+    "]}}}"),
+  ["entries of one id"] = list(CARD, function() return '{"keys":["k"],"content":"c","id":1}' end, "]}}}"),
+  greetings = list('{"spec":"chara_card_v3","data":{"name":"A","first_mes":"a","alternate_greetings":[',
+    function(i) return ('"<START> {{user}} <BOT> %d"'):format(i) end, "]}}"),
+}
+SHAPES.world = {
+  entries = list('{"entries":{', function(i) return ('"%d":{"uid":%d,"key":["k"],"content":"c"}'):format(i, i) end,
+    "}}"),
+}
+SHAPES.scripts = {
+  scripts = list("[", function(i) return ('{"findRegex":"/a%d/g","x%d":1}'):format(i, i) end, "]"),
+}
+SHAPES.st_preset = {
+  prompts = list('{"prompt_order":[],"prompts":[',
+    function(i) return ('{"identifier":"p%d","content":"c"}'):format(i) end, "]}"),
+  orders = list('{"prompts":[],"prompt_order":[', function(i) return ('{"character_id":%d,"order":[]}'):format(i) end,
+    "]}"),
+}
+SHAPES.aiohub = {
+  presets = list(EXPORT, function(i) return ('{"id":"%d","role":"system","content":"c"}'):format(i) end, "]}]}"),
+}
+
 --- Importers whose shapes are in import_chats_spec.lua and import_datasets_spec.lua.
 local ELSEWHERE = {
   sillytavern = true, openai_batch = true, anthropic_batch = true, sharegpt = true, bodies = true, alpaca = true,

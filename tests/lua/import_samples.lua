@@ -101,6 +101,19 @@ return {
     '{"id":"b","type":"text","role":"assistant","content":"a","parent":"a","children":[],"thinking":"h","toolCalls":"[]"}]}',
   langchain = '[{"type":"human","data":{"content":"q"}},{"type":"ai","data":{"content":[{"type":"text","text":"x"}],"tool_calls":[{"id":"c","name":"f","args":{},"type":"tool_call"}]}},' ..
     '{"type":"tool","data":{"content":"o","tool_call_id":"c","status":"error"}}]',
+  card = '{"spec":"chara_card_v3","spec_version":"3.0","name":"A","data":{"name":"A","nickname":"B","description":"<BOT>","first_mes":"hi {{user}}",' ..
+    '"mes_example":"<START>\\nx","alternate_greetings":["y"],"tags":["t"],"extensions":{"depth_prompt":{"prompt":"p","depth":1,"role":"system"},' ..
+    '"regex_scripts":[{"findRegex":"/a/g","replaceString":"b","placement":[1]}]},"character_book":{"name":"w","scan_depth":3,"entries":[{"id":1,"keys":["k"],' ..
+    '"secondary_keys":["s"],"selective":true,"content":"@@depth 1\\nc","insertion_order":1,"enabled":true,"extensions":{"position":4,"selectiveLogic":1,"sticky":2}}]}}}',
+  world = '{"entries":{"0":{"uid":0,"key":["k"],"keysecondary":["s"],"content":"c","position":1,"group":"a, b","characterFilter":{"isExclude":true,"names":["n"],"tags":[]}},' ..
+    '"1":{"uid":1,"key":["/x/i"],"content":"d","delayUntilRecursion":true,"outletName":"o","position":7}}}',
+  scripts = '{"presets":[{"name":"p","rules":[{"id":"r","regex":"x","replacement":"y","flags":"g"},{"id":"s","regex":"/z/"}]}]}',
+  st_preset = '{"temperature":1,"openai_max_context":4000,"openai_max_tokens":300,"prompts":[{"identifier":"main","role":"system","content":"m"},' ..
+    '{"identifier":"chatHistory","marker":true},{"identifier":"d","content":"x","injection_position":1,"injection_depth":2}],' ..
+    '"prompt_order":[{"character_id":100001,"order":[{"identifier":"main","enabled":true},{"identifier":"chatHistory","enabled":true},{"identifier":"d","enabled":false}]}]}',
+  aiohub = '{"type":"AIO_Agent_Export","version":1,"agents":[{"name":"A","modelId":"m","presetMessages":[{"id":"1","role":"system","content":"c"}],' ..
+    '"greetings":[{"role":"assistant","content":"hi"}],"parameters":{"temperature":1,"contextManagement":{"enabled":true,"maxContextTokens":900}},' ..
+    '"bundledWorldbooks":[{"id":"w","name":"W","content":{"entries":{"0":{"uid":0,"key":["k"],"content":"c"}}}}]}]}',
   aider = "# aider chat started at 2026-11-01 10:00:00\n\n> aider v1\n#### q\n#### r\n\nanswer\n# heading\n\n> tool\n\n#### s\n\nlast\n",
   chatml = "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n<tool_call>\n{\"name\":\"f\",\"arguments\":{}}\n</tool_call><|im_end|>\n<|im_start|>user\n<tool_response>\no\n</tool_response><|im_end|>\n",
 }

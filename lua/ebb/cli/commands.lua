@@ -15,6 +15,7 @@ commands.list = {
   { name = "count", summary = "Count tokens." },
   { name = "check", summary = "List what a provider would refuse." },
   { name = "convert", summary = "Write a conversation in the form of another provider." },
+  { name = "import", summary = "Make an agent and a conversation from another program's file." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
   { name = "session", summary = "Keep conversations on disk: list, undo, branch, compare and check them." },
   { name = "recall", summary = "Write what a trim left out, by the name in its handle." },

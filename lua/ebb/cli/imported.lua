@@ -139,6 +139,10 @@ local function use(result, path, name, args, chat_options)
     failure.usage(("%s has %d conversations, and one is read"):format(name, #result.conversations),
       "--conversation names one:\n" .. require("ebb.import.many").listing(result.conversations))
   end
+  if result.agent and not result.messages[1] then
+    failure.raise(failure.REFUSED, ("%s is a %s, which holds no conversation"):format(name, result.title),
+      ("'ebb import %s' makes an agent of it"):format(name))
+  end
   imported.check_output(path, args, result)
   for _, entry in ipairs(result.report) do
     if entry.kind == "bad line" then failure.lenient = true end

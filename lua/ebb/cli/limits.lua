@@ -40,6 +40,7 @@ limits.SECTIONS = {
     { "a provider's report for calibration", "CALIBRATION_REPORT_MAX", "tokens" },
     { "how far such a report may be from the count", "CALIBRATION_RATIO_MAX", "times" },
     { "a file of another program", "ebb.cli.imported BYTES_MAX", "bytes", "--max-file" },
+    { "a character card in a picture", "ebb.import.png TEXT_BYTES_MAX", "bytes" },
     { "a line of a file with a conversation in each", "ebb.import.stream LINE_BYTES_MAX", "bytes", "--max-file" },
     { "the first two lines of such a file", "ebb.import.stream HEAD_BYTES_MAX", "bytes" },
     { "a text that `count --text` reads", "ebb.cli.count BYTES_MAX", "bytes", "--max-file" },

@@ -14,6 +14,17 @@ local function begins(bytes)
   return function(sample) return sample.bytes:sub(1, #bytes) == bytes end
 end
 
+--- Fits JSON objects with texts of these names.
+local function has(...)
+  local names = { ... }
+  return function(sample)
+    for _, name in ipairs(names) do
+      if not fields.text(sample.value, name) then return false end
+    end
+    return true
+  end
+end
+
 ---@type ebb.import.Foreign[]
 local FOREIGN = {
   { fits = begins "\x28\xB5\x2F\xFD", form = "zstd", what = "compressed with zstd, as Codex keeps its older sessions",
@@ -24,8 +35,13 @@ local FOREIGN = {
   { fits = begins "PK\x03\x04", form = "zip", what = "a zip archive, as exports of ChatGPT and Claude come",
     hint = "unpack it first, and name the file of conversations in it" },
   { fits = begins "\x1F\x8B", form = "gzip", what = "compressed with gzip", hint = "unpack it first: gzip -d FILE" },
-  { fits = begins "\x89PNG", form = "png", what = "a picture; a character card, perhaps, which holds no conversation",
-    hint = "name the file of the chat itself" },
+  { fits = has("story_string"), form = "context_template", what = "a template of SillyTavern for text completion",
+    hint = "Ebb sends messages: a preset for chat models can be imported" },
+  { fits = has("input_sequence", "output_sequence"), form = "instruct_template",
+    what = "an instruct template of SillyTavern",
+    hint = "Ebb sends messages: a preset for chat models can be imported" },
+  { fits = function(sample) return fields.text(sample.value, "type") == "AIO_Agent_Bundle" end, form = "aiohub_bundle",
+    what = "a zip archive of AIO Hub within a picture", hint = "export the agent as a JSON file" },
 }
 
 --- What a file is that is known and not read; nil for others.

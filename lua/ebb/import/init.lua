@@ -16,6 +16,7 @@ local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local foreign = require "ebb.import.foreign"
 local hints = require "ebb.support.hints"
+local png = require "ebb.import.png"
 local refuse = require "ebb.support.refuse"
 local reports = require "ebb.import.report"
 local schema = require "ebb.support.schema"
@@ -28,7 +29,7 @@ local import = {}
 local NAMES = {
   "codex", "pi", "claude_code", "gemini_cli", "opencode", "roo",
   "sillytavern", "openai_batch", "anthropic_batch", "sharegpt", "bodies", "alpaca", "chatgpt", "claude_ai", "web_ui",
-  "langchain", "aider", "chatml",
+  "langchain", "aider", "chatml", "card", "world", "scripts", "st_preset", "aiohub",
 }
 
 ---@class ebb.Importer
@@ -92,13 +93,30 @@ local function recognise(from, bytes, problem)
   return nil, core.error("shape", foreign.describe(sample), hints.forms)
 end
 
+--- The source of a file's bytes: of a picture, the card in it.
+---@return ebb.import.Source? from
+---@return ebb.Error? problem
+local function source_of(text, options)
+  if text:sub(1, #png.SIGNATURE) ~= png.SIGNATURE then return source.new(text, options) end
+  local report = reports.new()
+  local ok, json = pcall(png.card, text, report)
+  if not ok then
+    if not core.is_error(json) then error(json, 0) end
+    return nil, json
+  end
+  local from, problem = source.new(json, options)
+  for _, entry in ipairs(report) do from.report:add(entry.kind, entry.message, nil, entry.count) end
+  return from, problem
+end
+
 --- The name of the form that a text has; nil and what it looks like, if it fits none or several.
 ---@param text string
 ---@return string? name
 ---@return ebb.Error? problem
 function import.recognise(text)
   if type(text) ~= "string" then refuse("argument", "import.recognise: a string is expected, not a " .. type(text)) end
-  local from, problem = source.new(text, {})
+  local from, problem = source_of(text, {})
+  if not from then return nil, problem end
   local importer, reason = recognise(from, text, problem)
   return importer and importer.name, reason
 end
@@ -108,6 +126,7 @@ end
 local OPTIONS = {
   from = { type = "string" }, path = { type = "string" }, branch = { type = "string" },
   conversation = { type = "string" }, skip_bad = { type = "boolean" },
+  greeting = { type = "integer", min = 0 }, user = { type = "string" },
 }
 
 --- The importer of a name; raises for an unknown one.
@@ -159,7 +178,11 @@ function import.read(text, options)
   if type(text) ~= "string" then refuse("argument", "import.read: a string is expected, not a " .. type(text)) end
   options = schema.options(OPTIONS, options, "import.read", 'ebb.import.read(text, { branch = "2" })')
   local importer = options.from and import.importer(options.from)
-  local from, problem = source.new(text, options)
+  local from, problem = source_of(text, options)
+  if not from then
+    local place = options.path or "text"
+    return nil, core.error(problem.code, ("%s: %s"):format(place, problem.message), problem.hint), "png"
+  end
   if not importer then
     local why, form
     importer, why, form = recognise(from, text, problem)

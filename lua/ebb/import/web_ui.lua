@@ -8,7 +8,7 @@ local many = require "ebb.import.many"
 local refuse = require "ebb.support.refuse"
 local turns = require "ebb.import.turns"
 
-local web_ui = { name = "web_ui", title = "chat of llama.cpp's page or Z.ai", kind = "json" }
+local web_ui = { name = "web_ui", title = "chat of llama.cpp's page, Z.ai or AIO Hub", kind = "json" }
 
 --- The messages of a history, an object without an order: sorted by time, then by id.
 local function sorted(messages)
@@ -56,6 +56,14 @@ local FORMS = {
     nodes = function(value) return sorted(value.chat.history.messages) end,
     current = function(value) return fields.text(value.chat.history, "currentId") end,
     name = function(value) return fields.text(value, "id"), fields.text(value, "title") end,
+  },
+  { parent = "parentId",   -- AIO Hub
+    fits = function(value)
+      return fields.object(value, "nodes") ~= nil and fields.text(value, "activeLeafId") ~= nil
+    end,
+    nodes = function(value) return sorted(value.nodes) end,
+    current = function(value) return fields.text(value, "activeLeafId") end,
+    name = function(value) return fields.text(value, "id"), fields.text(value, "name") end,
   },
 }
 
@@ -111,6 +119,7 @@ end
 local function add_message(built, message)
   local role, report = fields.text(message, "role"), built.report
   if fields.text(message, "type") == "root" then return end
+  if message.isEnabled == false then return report:add("disabled message", "left out") end
   if message.isSynthetic == true then report:add("message of the program", "a user's turn that no user wrote") end
   local said = content_of(message, report)
   local reasoning = fields.text(message, "thinking") or fields.text(message, "reasoningContent") or ""

@@ -1,5 +1,6 @@
 ---@meta
---- Files of other programs: sessions of coding agents, exports of chat programs, data sets. The form is told by
+--- Files of other programs: sessions of coding agents, exports of chat programs, data sets, character cards, lorebooks,
+--- presets and rules. The form is told by
 --- what stands in the file, not by its name.
 
 ---@class ebb.import.Options
@@ -8,6 +9,8 @@
 ---@field branch? string        a branch: its id, the beginning of one, or its number; default: the current one
 ---@field conversation? string  of files that hold several: its number, id or title
 ---@field skip_bad? boolean     reads on behind lines that are not JSON
+---@field greeting? integer     of an agent with several first messages, from 0: the one that begins the conversation
+---@field user? string          the user's name in that message; default: "User"
 
 ---@class ebb.import.ReportEntry   Records besides messages, and what was left out or mended, counted
 ---@field kind string          a noun in the singular: "other line", "missing parent"
@@ -27,6 +30,9 @@
 ---@field report ebb.import.ReportEntry[]
 ---@field branches integer     leaves of the main line
 ---@field conversations? ebb.Import[]   of a file that holds several; then there are no messages beside them
+---@field agent? table         of a file that describes an agent, a lorebook, rules or a preset: as it stands in an
+---agent file, for `ebb.pipeline`; what has no meaning for Ebb is in its `extra`
+---@field understood? string[]  with an agent: the members that were read, by path
 ---@field body? string         a whole request body, where the file has one
 ---@field number? integer      of one among several, from 1
 ---@field line? integer        of one among several, in JSONL

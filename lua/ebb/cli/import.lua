@@ -1,0 +1,119 @@
+--- ebb import: an agent and a conversation out of another program's file, and what was understood of it.
+
+local core = require "ebb.support.core"
+local ebb = require "ebb"
+local failure = require "ebb.cli.failure"
+local files = require "ebb.pipeline.files"
+local imported = require "ebb.cli.imported"
+local json_text = require "ebb.cli.json_text"
+local options = require "ebb.cli.options"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+
+local command = {}
+
+function command.declare(parser)
+  parser:argument("file", "A character card (PNG or JSON), lorebook, preset, regex rules, agent, chat or session.")
+  parser:option("--agent", "Write the agent to this file; default: NAME.agent.json in the current folder.")
+    :argname("<file>")
+  parser:option("--chat", "Write the conversation to this file; default: NAME.chat.json."):argname("<file>")
+  parser:option("--greeting", "Which first message begins the conversation, from 0."):argname("<n>")
+    :convert(options.integer "--greeting")
+  parser:option("--user", "The user's name in that message."):argname("<name>")
+  parser:option("--max-file", "The largest file that is read; default 256M."):argname("<bytes>")
+    :convert(options.bytes "--max-file")
+  parser:flag("--lenient", "Go on behind lines that are not JSON, and say so.")
+  parser:flag("--dry-run", "Write no files, only the report.")
+  imported.declare(parser)
+  options.json(parser)
+  parser:epilog(options.examples {
+    "ebb import ann.png",
+    "ebb import world.json --agent world.agent.json --dry-run",
+    "ebb import preset.json --json",
+  })
+end
+
+--- The name of a file without folder and ending.
+local function stem(path)
+  local name = path:match "([^/]+)$" or path
+  return name:match "^(.+)%.[^.]+$" or name
+end
+
+--- The names of what is written. Names that are made do not replace files.
+local function targets(args, result)
+  local function target(option, ending, has)
+    if not has then
+      if option then failure.usage(("%s has no %s"):format(options.name(args.file), ending)) end
+      return nil
+    end
+    if option then return option end
+    local path = ("%s.%s.json"):format(stem(args.file), ending)
+    if core.file_identity(path) then
+      failure.raise(failure.REFUSED, path .. " exists", ("--%s names the file to write"):format(ending))
+    end
+    return path
+  end
+  local has_messages = result.messages[1] ~= nil or result.body ~= nil
+  return target(args.agent, "agent", result.agent ~= nil), target(args.chat, "chat", has_messages)
+end
+
+--- What the pipeline finds wrong with the agent, and the decorators that it does not know.
+local function check_agent(result)
+  local agent = files.read("agent", core.json.decode(core.json.encode(result.agent)))
+  for _, book in ipairs(agent.lorebooks or {}) do
+    for _, line in ipairs(book.skipped) do
+      table.insert(result.report, { kind = "decorator without meaning here", message = line, count = 1 })
+    end
+  end
+end
+
+local function lines_of(result, agent, chat, dry)
+  local words = { ("%s (%s)"):format(result.title, result.name) }
+  local verb = dry and "would write" or "wrote"
+  if agent then words[#words + 1] = ("%s the agent: %s"):format(verb, agent) end
+  if chat then
+    words[#words + 1] = ("%s the conversation, %s: %s"):format(verb, text.count(#result.messages, "message"), chat)
+  end
+  if result.understood then words[#words + 1] = ("understood: %s"):format(text.count(#result.understood, "member")) end
+  for _, entry in ipairs(result.report) do
+    words[#words + 1] = ("%s: %s%s"):format(entry.kind, entry.message, entry.count > 1 and (" (%d times)"):format(
+      entry.count) or "")
+  end
+  return table.concat(words, "\n") .. "\n"
+end
+
+local function data_of(result, agent, chat)
+  return json_text.format {
+    form = result.name, title = result.title, agent = result.agent, agentFile = agent, chatFile = chat,
+    messages = #result.messages, understood = core.json.array(result.understood or {}),
+    report = core.json.array(result.report),
+  }
+end
+
+local function read(args)
+  local name = options.name(args.file)
+  local bytes = failure.check(core.read_file(args.file, args.max_file or imported.BYTES_MAX))
+  local result, problem = failure.typed(ebb.import.read, bytes, {
+    path = name, from = args.from, branch = args.branch, conversation = args.conversation, skip_bad = args.lenient,
+    greeting = args.greeting, user = args.user,
+  })
+  return failure.check(result, problem)
+end
+
+function command.run(args)
+  local result = read(args)
+  if result.conversations then
+    failure.usage(("%s has %d conversations, and one is read"):format(options.name(args.file), #result.conversations),
+      "--conversation names one:\n" .. require("ebb.import.many").listing(result.conversations))
+  end
+  if result.agent then check_agent(result) end
+  local agent, chat = targets(args, result)
+  if not args.dry_run then
+    if agent then terminal.result(json_text.format(result.agent), agent) end
+    if chat then terminal.result(ebb.import.body(result), chat) end
+  end
+  if agent == "-" or chat == "-" then return terminal.show(lines_of(result, agent, chat, args.dry_run)) end
+  terminal.result(args.json and data_of(result, agent, chat) or lines_of(result, agent, chat, args.dry_run))
+end
+
+return command

@@ -1,0 +1,130 @@
+--- Members of a JSON object, taken one by one, so that none goes unreported.
+--
+--     local card = members.of(value, "data", notes)
+--     agent.name = card:text "name"
+--     card:carry("creator", "about the card, never sent")
+--     card:rest()                 the others are carried along, and reported
+--
+-- `notes` collects what was understood, what is carried along without meaning, and what has a wrong type.
+
+local core = require "ebb.support.core"
+local fields = require "ebb.import.fields"
+
+local members = {}
+
+---@class ebb.import.Notes
+---@field understood string[]       "data.name"
+---@field report ebb.import.Report
+---@field extra table<string, any>  carried members by path
+
+---@param report ebb.import.Report
+---@return ebb.import.Notes
+function members.notes(report) return { understood = {}, report = report, extra = {} } end
+
+---@class ebb.import.Members
+---@field value table
+---@field path string
+---@field notes ebb.import.Notes
+---@field seen table<string, boolean>
+local Members = {}
+Members.__index = Members
+
+---@param value any
+---@param path string           "" for the whole
+---@param notes ebb.import.Notes
+---@return ebb.import.Members
+function members.of(value, path, notes)
+  return setmetatable({ value = fields.is_object(value) and value or {}, path = path, notes = notes, seen = {} },
+    Members)
+end
+
+function Members:place(name) return self.path == "" and name or self.path .. "." .. name end
+
+--- A member that is there: not nil, not null. Counts as seen.
+---@param name string
+---@return any
+function Members:any(name)
+  self.seen[name] = true
+  local value = rawget(self.value, name)
+  if value == nil or value == core.json.null then return nil end
+  return value
+end
+
+local function wrong(self, name, expected)
+  self.notes.report:add("wrong member", ("%s: expected %s; it is carried along"):format(self:place(name), expected))
+  self.notes.extra[self:place(name)] = rawget(self.value, name)
+end
+
+local function understood(self, name) table.insert(self.notes.understood, self:place(name)) end
+
+--- A member of a type; nil if it is absent, null or of another type, which is reported.
+local function typed(self, name, expected, fits)
+  local value = self:any(name)
+  if value == nil then return nil end
+  if not fits(value) then return wrong(self, name, expected) end
+  understood(self, name)
+  return value
+end
+
+function Members:text(name) return typed(self, name, "a text", function(v) return type(v) == "string" end) end
+function Members:flag(name) return typed(self, name, "true or false", function(v) return type(v) == "boolean" end) end
+function Members:number(name) return typed(self, name, "a number", function(v) return type(v) == "number" end) end
+function Members:list(name) return typed(self, name, "a list", fields.is_list) end
+function Members:object(name) return typed(self, name, "an object", fields.is_object) end
+
+--- A whole number of at least 0; a float is rounded down.
+function Members:count(name)
+  local value = typed(self, name, "a number of at least 0", function(v) return type(v) == "number" and v >= 0 end)
+  return value and (math.tointeger(math.floor(value)) or 0)
+end
+
+--- A list of texts; others in it are reported.
+function Members:texts(name)
+  local list = self:list(name)
+  if not list then return nil end
+  local result = core.json.array {}
+  for i, value in ipairs(list) do
+    if type(value) == "string" then result[#result + 1] = value
+    else wrong(self, name, ("a text at [%d]"):format(i - 1)) end
+  end
+  return result
+end
+
+local function is_empty(value)
+  return value == "" or value == false or type(value) == "table" and next(value) == nil
+end
+
+--- Carries a member along that has no meaning here; empty ones are dropped.
+---@param name string
+---@param why string
+function Members:carry(name, why)
+  local value = self:any(name)
+  if value == nil or is_empty(value) then return end
+  self.notes.extra[self:place(name)] = value
+  self.notes.report:add("member without meaning here", ("%s: %s"):format(self:place(name), why))
+end
+
+--- Skips members that only say how a program shows things.
+---@param ... string
+function Members:skip(...)
+  for i = 1, select("#", ...) do
+    if self:any((select(i, ...))) ~= nil then
+      self.notes.report:add("display member", ("%s: left out"):format((select(i, ...))))
+    end
+  end
+end
+
+--- Carries along and reports what nothing has asked for.
+function Members:rest()
+  local names = {}
+  for name in pairs(self.value) do
+    if not self.seen[name] then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    self.notes.extra[self:place(name)] = self.value[name]
+    self.notes.report:add("unknown member", self:place(name) .. ": carried along")
+  end
+end
+
+return members
