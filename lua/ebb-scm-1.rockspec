@@ -202,6 +202,7 @@ build = {
       ["ebb.sandbox.script_face"] = "lua/ebb/sandbox/script_face.lua",
       ["ebb.sandbox.script_file"] = "lua/ebb/sandbox/script_file.lua",
       ["ebb.sandbox.script_path"] = "lua/ebb/sandbox/script_path.lua",
+      ["ebb.session.face"] = "lua/ebb/session/face.lua",
       ["ebb.session.init"] = "lua/ebb/session/init.lua",
       ["ebb.session.store"] = "lua/ebb/session/store.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",

@@ -164,8 +164,11 @@ local MODULES = {
   workflow = "ebb.workflow",
 }
 
+local inherit
+
 setmetatable(ebb, { __index = function(_, name)
-  if name == "profiles" then ebb.profiles = require("ebb.models.profiles").known
+  if name == "session" or name == "sessions" then require "ebb.session.face"(ebb, read_chat, inherit)
+  elseif name == "profiles" then ebb.profiles = require("ebb.models.profiles").known
   elseif MODULES[name] then ebb[name] = require(MODULES[name]) end
   return rawget(ebb, name)
 end })
@@ -266,7 +269,7 @@ function Conversation.filter(chat, filter, ...)
 end
 
 --- Gives a fork what the library knows of its original.
-local function inherit(fork, chat)
+function inherit(fork, chat)
   models.inherit(fork, chat)
   local original, copy = core.state(chat), core.state(fork)
   copy.results = original.results
@@ -283,27 +286,6 @@ function Conversation.fork(chat)
   local fork = core_fork(chat)
   inherit(fork, chat)
   return fork
-end
-
---- A conversation on disk: what its edits return is durable.
----@param place string        the path of a database, or a URL of PostgreSQL
----@param name? string        of the session; default: "main"
----@param options? { create?: boolean, relaxed?: boolean, wait?: integer, conversation?: ebb.ConversationOptions }
----@return ebb.Session? session
----@return ebb.Error? problem
-function ebb.session(place, name, options)
-  local session = require "ebb.session"
-  session.read, session.new, session.inherit = read_chat, ebb.conversation, inherit
-  return session.open(place, name, options)
-end
-
---- A database of sessions.
----@param place string
----@param options? { create?: boolean, relaxed?: boolean, wait?: integer }
----@return ebb.Store? store
----@return ebb.Error? problem
-function ebb.sessions(place, options)
-  return require("ebb.session.store").open(place, options)
 end
 
 --- Appends a text of the user, with macros expanded and files attached.
