@@ -49,11 +49,12 @@ end
 
 local function anthropic_body()
   local tools = chance(2) and { { name = "f", description = "d", input_schema = SCHEMA } } or nil
+  local system = chance(2)
   return {
     model = "claude-sonnet-5", max_tokens = 500, messages = random.anthropic(math.random(5)), tools = tools,
     tool_choice = tools and pick { { type = "auto" }, { type = "any" }, { type = "tool", name = "f" } } or nil,
-    system = chance(2) and pick { "S", { { type = "text", text = "S", cache_control = CACHE } } } or nil,
-    stop_sequences = chance(3) and { "END" } or nil,
+    system = system and pick { "S", { { type = "text", text = "S", cache_control = CACHE } } } or nil,
+    stop_sequences = (system or tools) and chance(3) and { "END" } or nil,     -- alone it does not tell the dialect
     metadata = chance(3) and { user_id = "u" } or nil,
   }
 end
