@@ -369,6 +369,19 @@ describe("a preset of SillyTavern", function()
     pipeline(result)
   end)
 
+  it("takes an order whose identifier is no text for a prompt that does not exist", function()
+    for _, wrong in ipairs { list(), {}, 5, true, json.null } do
+      local result = read { prompts = list({ identifier = "", content = "nameless" }, { identifier = "main" }),
+        prompt_order = list { character_id = 100001,
+          order = list({ identifier = wrong, enabled = true }, { identifier = "main" }, "main") } }
+      assert.equal(1, #result.agent.presets)
+      assert.equal("system_prompt", result.agent.presets[1].id)
+      mentions(result, "prompt that does not exist: prompt_order[].order[0]")
+      mentions(result, "prompt that does not exist: prompt_order[].order[2]")
+      mentions(result, "prompt without a place: : no order names it")
+    end
+  end)
+
   it("for text completion is known, and refused", function()
     for _, value in ipairs { { story_string = "x", name = "n" }, { input_sequence = "a", output_sequence = "b" } } do
       local result, problem, form = import.read(json.encode(value))

@@ -82,15 +82,16 @@ local function presets_of(prompts, order, notes)
     if preset then by_id[id] = preset end
   end
   for i, value in ipairs(order) do
-    local from = members.of(value, ("prompt_order[].order[%d]"):format(i - 1), notes)
+    local path = ("prompt_order[].order[%d]"):format(i - 1)
+    local from = members.of(value, path, notes)
     local id, enabled = from:text "identifier", from:flag "enabled"
     from:rest()
-    local preset = by_id[id or ""]
+    local preset = id and by_id[id]
     if preset and not placed[id] then
       if enabled == false then preset.isEnabled = false end
       list[#list + 1], placed[id] = preset, true
     elseif not preset then
-      notes.report:add("prompt that does not exist", tostring(id))
+      notes.report:add("prompt that does not exist", id or path)
     end
   end
   for id in pairs(by_id) do
