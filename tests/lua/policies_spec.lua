@@ -59,7 +59,8 @@ describe("keep_turns on ten turns with windows", function()
     { "active windows outlast old turns",     all - 102 - old,            "u11 a31 u17 a37",
       "s10 a105 u18 a38 a109 u20" },
     { "then windows of old turns",            all - 102 - old - 1,        "a105", "s10 u18 a38 u19 a109 a39 u20 a40" },
-    { "then the last turns, the oldest first", all - 102 - old - 105 - 1, "u18", "s10 a38 u19 a109 a39 u20 a40" },
+    { "then windows of the last turns",       all - 102 - old - 105 - 1,  "a109", "s10 u18 a38 u19 a39 u20 a40" },
+    { "then the last turns, the oldest first", all - 102 - old - 105 - 109 - 1, "u18", "s10 a38 u19 a39 u20 a40" },
     { "at last all but the guarded",          30,                         "a38 u19 a109 a39 a40", "s10 u20" },
   }
   for _, row in ipairs(rows) do

@@ -368,7 +368,8 @@ local function by_turns(turns)
     end
     local rank = {}
     for i, unit in ipairs(units) do
-      local class = has(unit, "obsolete") and 1 or unit.first >= border and 4 or has(unit, "window") and 3 or 2
+      local is_recent, is_window = unit.first >= border, has(unit, "window")
+      local class = has(unit, "obsolete") and 1 or not is_recent and (is_window and 3 or 2) or is_window and 4 or 5
       rank[unit] = class * 1000 + i
     end
     local sorted = table.move(units, 1, #units, 1, {})

@@ -340,6 +340,20 @@ describe("a trim", function()
     assert.equal(expected .. "5 recent turn, 6 recent turn, 7 recent turn", table.concat(order, ", "))
   end)
 
+  it("by keep_turns lets windows of the last turns go before these turns", function()
+    local chat = new_chat()
+    for i = 1, 4 do
+      say(chat, "user", ("%d"):format(i):rep(40))
+      chat.windows:open { id = "w" .. i, content = ("w"):rep(40), important = i == 4 }
+    end
+    local order = {}
+    for i, entry in ipairs(assert(chat:trim { budget = 3, policy = "keep_turns", guards = false }).ledger) do
+      order[i] = entry.seq .. " " .. entry.reason
+    end
+    assert.equal("1 old turn, 2 old turn, 4 window of a recent turn, 6 window of a recent turn, "
+      .. "8 window of a recent turn, 3 recent turn, 5 recent turn, 7 recent turn", table.concat(order, ", "))
+  end)
+
   it("takes the obsolete items of a window along with the one that is shown", function()
     local chat = new_chat()
     chat.windows:open { id = "w", content = ("w"):rep(400) }

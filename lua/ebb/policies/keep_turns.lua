@@ -3,7 +3,8 @@
 --     goes first   obsolete items                          the oldest first
 --          |       units before the last `turns` turns, and
 --          |       unimportant windows among them          the oldest first
---          |       active windows before them              the oldest first
+--          |       important windows before them           the oldest first
+--          |       windows in the last turns               the oldest first
 --     goes last    the last turns                          the oldest first
 --     never        what is guarded
 
@@ -58,10 +59,10 @@ return {
   help = [[
 A turn runs from a user message to the next. What goes, in this order and no more
 than needed: obsolete items of windows, wherever they stand; units before the last
-`turns` turns, with windows that are not important; active windows among those; and
-only then units of the last turns, so that a conversation with one user message (an
-agent at work) is trimmed too. With `idle` it cuts to half of the budget where the
-provider's cache is cold anyway.
+`turns` turns, with windows that are not important; important windows among those;
+windows in the last turns; and only then units of the last turns, so that a
+conversation with one user message (an agent at work) is trimmed too. With `idle`
+it cuts to half of the budget where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
@@ -75,12 +76,16 @@ results, the last user message).]],
     if draft:tokens() <= budget then return end
     local border = border_of(draft, options.turns)
     local obsolete = ages_of(draft, { obsolete = true }, { marked = options.obsolete })
-    local windows = ages_of(draft, { important = true }, { marked = options.window })
-    local function is_old(age) return age > border and not windows[age] end
-    local function is_old_window(age) return age > border and windows[age] end
+    local marked = { marked = options.window }
+    local important = ages_of(draft, { important = true }, marked)
+    local windows = ages_of(draft, { window = true }, marked)
+    local function is_old(age) return age > border and not important[age] end
+    local function is_window(age) return windows[age] end
+    local function is_old_window(age) return age > border and important[age] end
     local _ = next(obsolete) and drop_until(draft, budget, "obsolete", function(age) return obsolete[age] end)
       or drop_until(draft, budget, "old turn", is_old)
-      or next(windows) and drop_until(draft, budget, "window of an old turn", is_old_window)
+      or next(important) and drop_until(draft, budget, "window of an old turn", is_old_window)
+      or next(windows) and drop_until(draft, budget, "window of a recent turn", is_window)
       or drop_until(draft, budget, "recent turn", function() return true end)
   end,
 }
