@@ -164,6 +164,13 @@ void bind_push_json(lua_State *L, const char *bytes, size_t size) {
   push_value(&decoder);
 }
 
+bool bind_push_json_value(lua_State *L, Json *json) {
+  Decoder decoder = {.L = L, .json = *json};
+  bool good = push_value(&decoder);
+  *json = decoder.json;
+  return good;
+}
+
 /* Reads the option `raw` of the table at `index`, which may be nil or absent. */
 static void read_decode_options(lua_State *L, int index, Decoder *decoder) {
   static const char *const names[] = {"raw", NULL};

@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include "base/buffer.h"
 #include "base/text.h"
+#include "json/json.h"
 
 void  bind_push_json(lua_State *L, const char *bytes, size_t size);     /* pushes the value of valid JSON */
+/* Pushes the value at the cursor, and steps over it; false if it is not valid. */
+bool  bind_push_json_value(lua_State *L, Json *json);
 /* Appends the value at index as JSON; raises {code = "argument"} for values without a JSON form. */
 void  bind_encode(lua_State *L, int index, Buffer *out);
 /* The same for a value that will be nested in `depth` others; raises {code = "limit"} if *out gets more than `most`

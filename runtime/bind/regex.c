@@ -221,20 +221,20 @@ static int l_index_set(lua_State *L) { return bind_index_method(L, &SET); }
 
 void bind_open_regex(lua_State *L) {
   static const BindMethod of_regex[] = {
-    {"matches", l_matches, "text", CHARGE_NEVER},
+    {"matches", l_matches, "text", CHARGE_TEXT},
     BIND_END,
   };
   static const BindMethod of_set[] = {
-    {"add", l_add, "rule", CHARGE_NEVER},
-    {"apply", l_apply, "text kind depth", CHARGE_NEVER},
-    {"begin", l_begin, "", CHARGE_NEVER},
-    {"count", l_count, "rule", CHARGE_NEVER},
-    {"limit", l_limit, "microseconds bytes", CHARGE_NEVER},
+    {"add", l_add, "rule", CHARGE_PATH},
+    {"apply", l_apply, "text kind depth", CHARGE_TEXT},
+    {"begin", l_begin, "", CHARGE_STEP},
+    {"count", l_count, "rule", CHARGE_STEP},
+    {"limit", l_limit, "microseconds bytes", CHARGE_STEP},
     BIND_END,
   };
   static const BindMethod functions[] = {
-    {"compile", l_compile, "pattern flags", CHARGE_NEVER},
-    {"set", l_set, "", CHARGE_NEVER},
+    {"compile", l_compile, "pattern flags", CHARGE_PATH},
+    {"set", l_set, "", CHARGE_PATH},
     BIND_END,
   };
   bind_type(L, &REGEX, l_index_regex, NULL, l_free_regex);

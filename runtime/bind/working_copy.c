@@ -15,7 +15,10 @@
 #include "bind/open.h"
 #include "bind/type.h"
 
-/* The members that the pipeline adds. */
+/* The members that the pipeline adds, and their places in ADDED_NAMES. */
+typedef enum AddedName {
+  ADDED_ATTACHMENTS, ADDED_ORIGIN, ADDED_OWN, ADDED_SEQ, ADDED_SOURCE, ADDED_SOURCE_ID, ADDED_SOURCES, ADDED_TRUSTED
+} AddedName;
 static const char *const ADDED_NAMES[] = {"attachments", "origin", "own", "seq", "source", "source_id",
                                           "sources",     "trusted"};
 #define ADDED_COUNT (sizeof ADDED_NAMES / sizeof *ADDED_NAMES)
@@ -47,45 +50,49 @@ static int added_name(lua_State *L, const AddedNames *added, int index) {
 
 /* ---- copies ---- */
 
-static bool has_added_name(lua_State *L, const AddedNames *added, int copy) {
-  bool any = false;
-  for (size_t i = 0; i < ADDED_COUNT; i++) {
-    lua_pushvalue(L, added->first + (int)i);
-    any = lua_rawget(L, copy) != LUA_TNIL || any;
-    lua_pop(L, 1);
+/* Pops the key and the value on top into the table under them, or a key with an added name into its new
+   or old table `own`, at `own`; 0: it has none yet. */
+static void put_member(lua_State *L, const AddedNames *added, int *own) {
+  if (added_name(L, added, -2) < 0) {
+    lua_rawset(L, -3 - (*own != 0));
+    return;
   }
-  return any;
+  if (*own == 0) {
+    lua_newtable(L);
+    lua_insert(L, -3);                       /* copy own key value */
+    *own = lua_gettop(L) - 2;
+  }
+  lua_rawset(L, *own);
 }
 
-/* Moves the members with added names from the message at the top to its new table `own`. */
-static void move_members(lua_State *L, const AddedNames *added) {
-  int copy = lua_gettop(L);
-  if (!has_added_name(L, added, copy)) return;
-  lua_newtable(L);
-  for (size_t i = 0; i < ADDED_COUNT; i++) {
-    int name = added->first + (int)i;
-    lua_pushvalue(L, name);
-    lua_pushvalue(L, name);
-    lua_rawget(L, copy);                     /* copy own name value */
-    lua_rawset(L, copy + 1);                 /* nil sets nothing */
-    lua_pushvalue(L, name);
-    lua_pushnil(L);
-    lua_rawset(L, copy);
-  }
-  lua_setfield(L, copy, "own");
+/* Sets an added name of the table on top to the value above it, which it pops. */
+static void set_added(lua_State *L, const AddedNames *added, AddedName name) {
+  lua_pushvalue(L, added->first + (int)name);
+  lua_insert(L, -2);
+  lua_rawset(L, -3);
 }
 
 /* Pushes the working copy of a message. */
 static void push_copy(lua_State *L, const AddedNames *added, const Message *message, MessageId id) {
-  Text raw = message_raw(message);
-  bind_push_json(L, raw.bytes, raw.size);
-  move_members(L, added);
+  Text raw = message_raw(message), key;
+  Json json;
+  int own = 0;
+  lua_createtable(L, 0, 8);                  /* role, content, source, seq, origin, and some more */
+  json_open(&json, raw.bytes, raw.size);
+  for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
+    bind_push_text(L, key);
+    more = bind_push_json_value(L, &json);
+    put_member(L, added, &own);
+  }
+  if (own != 0) set_added(L, added, ADDED_OWN);
   lua_pushliteral(L, "history");
-  lua_setfield(L, -2, "source");
+  set_added(L, added, ADDED_SOURCE);
   lua_getfield(L, -1, "id");
-  lua_setfield(L, -2, "source_id");
-  bind_set_integer(L, "seq", id);
-  bind_set_integer(L, "origin", id);
+  set_added(L, added, ADDED_SOURCE_ID);
+  lua_pushinteger(L, id);
+  set_added(L, added, ADDED_SEQ);
+  lua_pushinteger(L, id);
+  set_added(L, added, ADDED_ORIGIN);
 }
 
 /* copies(conversation) -> the messages of the current list as working copies, tables that may be edited
@@ -282,10 +289,31 @@ static int l_text(lua_State *L) {
   return 2;
 }
 
+/* marks(conversation) -> {[name] = list of seqs, in no order} */
+static int l_marks(lua_State *L) {
+  const Marks *marks = conversation_marks(bind_check_conversation(L, 1)->conversation);
+  uint32_t names = marks_name_count(marks);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < names; i++) {
+    Text name = marks_name(marks, i);
+    MessageId origin;
+    lua_Integer count = 0;
+    bind_push_text(L, name);
+    lua_createtable(L, (int)marks_size(marks, name), 0);
+    for (size_t at = 0; marks_next(marks, name, &at, &origin);) {
+      lua_pushinteger(L, origin);
+      lua_rawseti(L, -2, ++count);
+    }
+    lua_rawset(L, -3);
+  }
+  return 1;
+}
+
 void bind_open_working(lua_State *L) {
   static const BindMethod functions[] = {
-    {"copies", l_copies, "conversation", CHARGE_NEVER},
-    {"text", l_text, "conversation copies before after", CHARGE_NEVER},
+    {"copies", l_copies, "conversation", CHARGE_LIST},
+    {"marks", l_marks, "conversation", CHARGE_LIST},
+    {"text", l_text, "conversation copies before after", CHARGE_LIST},
     BIND_END,
   };
   lua_newtable(L);

@@ -413,6 +413,7 @@ call("vocab.describe, verify, home", function()
 end)
 call("working copies, their text", function(world)
   local copies = core.working.copies(world.chat)
+  core.working.marks(world.chat)
   copies[1].content = "Be long."
   return core.working.text(world.chat, copies, "[", "]")
 end)

@@ -13,6 +13,24 @@ local function results_of(message)
   return ids
 end
 
+--- May the message call something, or answer? Most messages are a text and nothing else.
+local function may_call(message)
+  return type(message.content) ~= "string" or message.tool_calls ~= nil or message.function_call ~= nil
+    or message.tool_call_id ~= nil or message.role == "function"
+end
+
+--- Notes the calls of the message at `i`, and its results: which call each answers.
+local function note(message, i, waiting, until_)
+  for _, id in ipairs(results_of(message)) do
+    local first = waiting[id] and table.remove(waiting[id])   -- the nearest call that is unanswered
+    if first then until_[first] = i end
+  end
+  for _, id in ipairs(parts.calls(message)) do
+    waiting[id] = waiting[id] or {}
+    table.insert(waiting[id], i)
+  end
+end
+
 --- For each place (0: before the first message, n: behind the nth) the nearest one at
 --- or before it that is inside of no unit.
 ---@param messages ebb.WorkingMessage[]
@@ -20,14 +38,7 @@ end
 function units.places(messages)
   local waiting, until_ = {}, {}   -- call id -> stack of positions; position -> that of its last result
   for i, message in ipairs(messages) do
-    for _, id in ipairs(results_of(message)) do
-      local first = waiting[id] and table.remove(waiting[id])   -- the nearest call that is unanswered
-      if first then until_[first] = i end
-    end
-    for _, id in ipairs(parts.calls(message)) do
-      waiting[id] = waiting[id] or {}
-      table.insert(waiting[id], i)
-    end
+    if may_call(message) then note(message, i, waiting, until_) end
   end
   local places, inside, free = { [0] = 0 }, 0, 0
   for i = 1, #messages do
