@@ -56,15 +56,19 @@ end
 local function t(content) return { role = "tool", content = content, tool_call_id = "c1" } end
 
 local SEPARATED = { separator = "|" }
+local ALL_SYSTEM = { separator = "|", scope = "all" }
 
 local CASES = {
   -- processor, what it shows, config, messages, expected
-  { merge_system, "several become one, at the head", SEPARATED, { u "u", s "1", a "a", s "2" },
+  { merge_system, "several become one, at the head, where all are meant", ALL_SYSTEM, { u "u", s "1", a "a", s "2" },
     { s "1|2", u "u", a "a" } },
+  { merge_system, "those at the head become one; others stay where they were put", SEPARATED,
+    { s "1", s "2", u "u", s "3", s "4", a "a", s "5" }, { s "1|2", u "u", s "3", s "4", a "a", s "5" } },
+  { merge_system, "none is at the head", SEPARATED, { u "u", s "1", s "2" }, { u "u", s "1", s "2" } },
   { merge_system, "a single one stays where it is", SEPARATED, { u "u", s "1" }, { u "u", s "1" } },
   { merge_system, "a single one goes to the head where that is wanted", { lone = "head" }, { u "u", s "1" },
     { s "1", u "u" } },
-  { merge_system, "developer counts as system, and the first one's role is kept", SEPARATED,
+  { merge_system, "developer counts as system, and the first one's role is kept", ALL_SYSTEM,
     { { role = "developer", content = "1" }, u "u", s "2" }, { { role = "developer", content = "1|2" }, u "u" } },
   { merge_system, "parts and attachments survive", SEPARATED,
     { s "1", s({ text "2", IMAGE }, { attachments = { NOTE } }), s { text "3" } },
@@ -72,6 +76,14 @@ local CASES = {
   { merge_system, "one that says nothing adds no separator", SEPARATED, { s "", s "1", s "2" }, { s "1|2" } },
   { merge_roles, "neighbours of a role become one", SEPARATED, { u "1", u "2", u "3", a "4", a "5" },
     { u "1|2|3", a "4|5" } },
+  { merge_roles, "windows and injections stay apart", SEPARATED,
+    { u "1", u("2", { source = "window" }), u "3", u "4", u("5", { source = "depth" }), u("6", { source = "anchor" }) },
+    { u "1", u "2", u "3|4", u "5", u "6" } },
+  { merge_roles, "windows are joined where they are meant", { separator = "|", windows = true },
+    { u "1", u("2", { source = "window" }), u("3", { source = "depth" }) }, { u "1|2", u "3" } },
+  { merge_roles, "injections are joined where they are meant", { separator = "|", injections = true },
+    { u "1", u("2", { source = "window" }), u("3", { source = "depth" }), u("4", { source = "anchor" }) },
+    { u "1", u "2", u "3|4" } },
   { merge_roles, "parts stay parts, the separator between texts only", SEPARATED,
     { u "1", u { text "2", IMAGE }, u "3", u { text "4" }, u "5" },
     { u { text "1", text "|2", IMAGE, text "3", text "|4", text "|5" } } },
@@ -142,8 +154,8 @@ describe("a formatter", function()
     local again = fake.run(merge_system, { s("0", { source = "depth" }), s("1", { sources = merged.sources }) })[1]
 
     assert.equal("merged", merged.source)
-    assert.same({ { source = "history", source_id = "m1", seq = 4, role = "user" },
-      { source = "preset", source_id = "p", role = "user", metadata = { key = "k" } } }, merged.sources)
+    assert.same({ { source = "history", source_id = "m1", seq = 4, role = "user", bytes = 1 },
+      { source = "preset", source_id = "p", role = "user", bytes = 1, metadata = { key = "k" } } }, merged.sources)
     assert.is_nil(merged.seq or merged.origin or merged.trusted or merged.source_id)
     assert.equal(7, merged.timestamp)
     assert.equal(3, #again.sources)
@@ -268,7 +280,7 @@ describe("random lists", function()
       local original, is_on = messages, {}
       for _, processor in ipairs(ALL) do
         is_on[processor.id] = round % 2 == 0 or math.random(2) == 1
-        local config = processor.config_fields and processor.config_fields[1].key == "separator" and SEPARATED or nil
+        local config = processor == merge_system and ALL_SYSTEM or processor == merge_roles and SEPARATED or nil
         if is_on[processor.id] then messages = fake.run(processor, messages, config) end
         if processor == merge_roles and is_on[processor.id] then check_merged(messages, where) end
       end
@@ -332,7 +344,7 @@ local function run_rules(case)
   for _, processor in ipairs(ALL) do
     local rule = rules[processor] or { enabled = processor.default_enabled ~= false }
     local config = { separator = rule.separator, user_placeholder = rule.userPlaceholder,
-      assistant_placeholder = rule.assistantPlaceholder }
+      assistant_placeholder = rule.assistantPlaceholder, scope = processor == merge_system and "all" or nil }
     if rule.enabled ~= false then messages = fake.run(processor, messages, config) end
   end
   return messages

@@ -17,17 +17,24 @@ local function kind(name) return { data = "data:,x", kind = name, name = name } 
 local PAIR = { { role = "user", content = "1" }, { role = "user", content = "2" } }
 local ANSWERS = { { role = "assistant", content = "1" }, { role = "assistant", content = "2" } }
 local SYSTEM = { { role = "system", content = "1" }, { role = "system", content = "2" } }
+local NOTE_BELOW = { { role = "system", content = "1" }, { role = "user", content = "2" },
+  { role = "system", content = "3" } }
+local INJECTED = { { role = "user", content = "1" }, { role = "user", content = "2", source = "depth" } }
+local SHOWN = { { role = "user", content = "1" }, { role = "user", content = "2", source = "window" } }
 local LONE = { { role = "user", content = "1" }, { role = "system", content = "2" } }
 local BLIND = { vision = false, audio = false, video = false }
 
 --- By file, by key: the setting, the messages, and what the context has beside the defaults.
 local CASES = {
   merge_system = {
+    scope = { "all", NOTE_BELOW },
     separator = { "|", SYSTEM },
     lone = { "head", LONE },
   },
   merge_roles = {
     separator = { "|", PAIR },
+    windows = { true, SHOWN },
+    injections = { true, INJECTED },
   },
   convert_system = {},
   alternate_roles = {

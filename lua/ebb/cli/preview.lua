@@ -1,8 +1,10 @@
 --- ebb pipeline --preview: the messages of a request with their sources, tokens by source, and the log.
 
+local composition = require "ebb.pipeline.composition"
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
+local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local transcript = require "ebb.conversation.transcript"
@@ -11,7 +13,7 @@ local preview = {}
 
 local MESSAGES = {
   { title = "#", right = true }, { title = "role", max = 12, min = 6, rank = 1 },
-  { title = "source", max = 16, min = 8 }, { title = "tokens", right = true }, { title = "text" },
+  { title = "source", max = 24, min = 8 }, { title = "tokens", right = true }, { title = "text" },
 }
 local SHARES = {
   { title = "source", min = 8 }, { title = "messages", right = true, rank = 1 }, { title = "tokens", right = true },
@@ -20,10 +22,19 @@ local SHARES = {
 
 local BAR = 30   -- cells of the whole
 
+--- "history", or of a merged message "preset + history", each once.
+local function source_of(part)
+  local names = {}
+  for _, each in ipairs(part.sources or { part }) do
+    if not tables.contains(names, each.source) then names[#names + 1] = each.source end
+  end
+  return table.concat(names, " + ")
+end
+
 local function message_rows(result)
   local rows = {}
   for i, each in ipairs(result.parts) do
-    rows[i] = { tostring(i), each.role, each.source, tostring(each.tokens), transcript.line(result.chat[i]),
+    rows[i] = { tostring(i), each.role, source_of(each), tostring(each.tokens), transcript.line(result.chat[i]),
       colour = result.chat[i].role or "window" }
   end
   return rows
@@ -72,24 +83,17 @@ local function exact(chat)
   return list
 end
 
-local function parts_of(result)
-  local parts = core.json.array {}
-  for i, part in ipairs(result.parts) do
-    parts[i] = { role = part.role, source = part.source, sourceId = part.source_id, seq = part.seq,
-      tokens = part.tokens }
-  end
-  return parts
-end
-
 --- For programs. The details of a log entry are its processor's.
 ---@param result ebb.PipelineResult
 ---@return string
 function preview.json(result)
-  return json_text.format({
-    tokens = result.tokens, trust = result.trust, budget = result.budget,
-    shares = core.json.array(result.shares), parts = parts_of(result),
-    logs = core.json.array(result.logs), skipped = core.json.array(result.skipped), messages = exact(result.chat),
-  })
+  local data = composition.data(result)
+  local summary = data.summary
+  return json_text.format {
+    tokens = summary.tokens, trust = summary.trust, budget = summary.budget, shares = summary.shares,
+    skipped = summary.skipped, parts = data.parts, ledger = data.ledger, logs = data.logs,
+    messages = exact(result.chat),
+  }
 end
 
 return preview

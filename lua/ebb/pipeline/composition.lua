@@ -1,7 +1,40 @@
---- The composition of a request: a line per message, and tokens by source. The sources
---- and the framing add up to the request's tokens.
+--- The composition of a request: a line per message, tokens by source, and what became of the history. The
+--- sources and the framing add up to the request's tokens.
+--
+-- A merged message belongs to all that it was made of: its tokens are shared out by the
+-- bytes of their texts.
+
+local core = require "ebb.support.core"
 
 local composition = {}
+
+--- The tokens of a message for each of its sources, in their order: whole numbers that add up.
+---@param tokens integer
+---@param sources ebb.MergedSource[]
+---@return integer[]
+local function shares_of(tokens, sources)
+  local whole, bytes, total, shares = 0, 0, 0, {}
+  for _, source in ipairs(sources) do
+    whole = whole + source.bytes
+  end
+  for i, source in ipairs(sources) do
+    bytes = bytes + source.bytes
+    local up_to = i == #sources and tokens or whole > 0 and tokens * bytes // whole or 0
+    shares[i], total = up_to - total, up_to
+  end
+  return shares
+end
+
+--- What a merged message was made of, with the tokens of each; nil for others.
+local function sources_of(copy, tokens)
+  if not copy or not copy.sources then return nil end
+  local shares, list = shares_of(tokens, copy.sources), core.json.array {}
+  for i, source in ipairs(copy.sources) do
+    list[i] = { source = source.source or "plugin", source_id = source.source_id, seq = source.seq, role = source.role,
+      tokens = shares[i] }
+  end
+  return list
+end
 
 --- The messages that are sent. Those inserted by the repair have no working copy.
 ---@param chat ebb.Conversation         the request
@@ -13,6 +46,7 @@ local function parts_of(chat, messages)
     parts[i] = {
       role = handle.spelling, source = copy and (copy.source or "plugin") or "repair", tokens = handle.tokens,
       source_id = copy and copy.source_id, seq = copy and copy.seq, text = handle.text,
+      sources = sources_of(copy, handle.tokens),
     }
   end
   return parts
@@ -22,14 +56,19 @@ end
 ---@param total integer
 local function by_source(parts, total)
   local list, by_name, rest = {}, {}, total
-  for _, part in ipairs(parts) do
-    local share = by_name[part.source]
+  local function add(source, tokens)
+    local share = by_name[source]
     if not share then
-      share = { source = part.source, messages = 0, tokens = 0 }
-      by_name[part.source] = share
+      share = { source = source, messages = 0, tokens = 0 }
+      by_name[source] = share
       list[#list + 1] = share
     end
-    share.messages, share.tokens = share.messages + 1, share.tokens + part.tokens
+    share.messages, share.tokens = share.messages + 1, share.tokens + tokens
+  end
+  for _, part in ipairs(parts) do
+    for _, each in ipairs(part.sources or { part }) do
+      add(each.source, each.tokens)
+    end
     rest = rest - part.tokens
   end
   list[#list + 1] = { source = "framing and tools", messages = 0, tokens = rest }
@@ -39,7 +78,45 @@ local function by_source(parts, total)
   return list
 end
 
---- Computes `parts` or `shares` of a result on first use: the __index of results.
+--- What the limiter did to the history, an entry per message; `seq` is the stored message's.
+---@param trimmed? { history: ebb.WorkingMessage[], ledger: ebb.Ledger }
+---@return ebb.PipelineCut[]
+local function cuts_of(trimmed)
+  local list, ledger = core.json.array {}, trimmed and trimmed.ledger or {}
+  for i = 1, #ledger do
+    local entry = ledger[i]
+    local message = entry.action ~= "inserted" and trimmed.history[entry.seq] or {}
+    list[i] = { action = entry.action, seq = message.origin, role = entry.role, by = entry.by, reason = entry.reason,
+      tokens = entry.tokens }
+  end
+  return list
+end
+
+local function data_of_parts(list)
+  local parts = core.json.array {}
+  for i, part in ipairs(list) do
+    parts[i] = { role = part.role, source = part.source, sourceId = part.source_id, seq = part.seq,
+      tokens = part.tokens, sources = part.sources and data_of_parts(part.sources) }
+  end
+  return parts
+end
+
+--- A result as plain data, its names in camelCase, without the messages.
+---@param result ebb.PipelineResult
+---@return { summary: table, parts: table[], ledger: ebb.PipelineCut[], logs: ebb.LogEntry[] }
+function composition.data(result)
+  local array = core.json.array
+  return {
+    summary = {
+      tokens = result.tokens, trust = result.trust, budget = result.budget, dialect = result.dialect,
+      shares = array(result.shares), skipped = array(result.skipped), unasked = array(result.unasked),
+      losses = array(result.losses), variables = result.variables,
+    },
+    parts = data_of_parts(result.parts), ledger = result.ledger, logs = array(result.logs),
+  }
+end
+
+--- Computes `parts`, `shares` or `ledger` of a result on first use: the __index of results.
 ---@param result ebb.PipelineResult
 ---@param name string
 function composition.measure(result, name)
@@ -49,6 +126,9 @@ function composition.measure(result, name)
   elseif name == "shares" then
     result.shares = by_source(result.parts, result.tokens)
     return result.shares
+  elseif name == "ledger" then
+    result.ledger = cuts_of(result.trimmed)
+    return result.ledger
   end
 end
 

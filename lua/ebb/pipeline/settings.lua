@@ -149,18 +149,25 @@ local function processors_of(registry, word)
   return processors
 end
 
+--- The settings of an entry that is a text alone: the first one has it.
+local function alone(processors, entry)
+  local first = (processors[1].config_fields or {})[1]
+  if first and not processors[2] then return { [first.key] = entry.value } end
+  return refuse("argument", ("'%s' takes no text alone"):format(entry.id), "an object of settings, true or false")
+end
+
 --- Lays one entry over the others. A setting that it leaves out has its default again.
 --- `path` leads to the entry, and to the key that is read; `folder` is that of the file.
 local function lay_one(merged, registry, entry, origin, path, folder)
-  local key_step = #path + 1
+  local key_step = entry.value == nil and #path + 1 or nil
   local processors = processors_of(registry, entry.id)
   for _, processor in ipairs(processors) do
     merged[processor.id] = default_of(registry:entry(processor.id))
     put_value(merged[processor.id], "enabled", entry.enabled ~= false, origin)   -- a configured processor is enabled
   end
-  for key, value in pairs(entry.values) do
+  for key, value in pairs(entry.value == nil and entry.values or alone(processors, entry)) do
     local where = ("%s.%s of the %s"):format(entry.id, key, origin)
-    path[key_step] = key
+    if key_step then path[key_step] = key end
     spread(processors, entry.id, key, function(field) return schema.check(schema_of(field), value, where) end,
       function(id, field, read) put_value(merged[id], field.key, read, origin, folder) end)
   end
@@ -186,6 +193,7 @@ end
 ---@field step string|integer       the key or the position under which it stands
 ---@field enabled? boolean
 ---@field values table<string, any>
+---@field value? string          of its first setting, in the place of values
 
 ---@class ebb.SettingGiven       one key
 ---@field id string
@@ -239,16 +247,23 @@ end
 local ANY, FLAG, TEXT = { type = "any" }, { type = "boolean" }, { type = "string" }
 local EXPECTED = "an object of settings"
 
---- {"token-limiter": {"budget": 4000}, "merge-roles": false}
+--- {"token-limiter": {"budget": 4000}, "merge-roles": false, "merge-system": "all"}
 local BY_ID = {
   type = "object", fields = {}, expected = "settings by the ids of processors",
-  items = { any_of = { FLAG, { type = "object", fields = { enabled = FLAG }, items = ANY } }, expected = EXPECTED },
+  items = {
+    any_of = { FLAG, TEXT, { type = "object", fields = { enabled = FLAG }, items = ANY } },
+    expected = EXPECTED .. ", true, false or the text of the first setting",
+  },
   into = function(by_id)
     local entries = {}
     for id, values in pairs(by_id) do
-      if type(values) == "boolean" then values = { enabled = values } end
-      entries[#entries + 1] = { id = id, step = id, enabled = values.enabled, values = values }
-      values.enabled = nil
+      local entry = { id = id, step = id, values = {} }
+      if type(values) == "boolean" then entry.enabled = values
+      elseif type(values) ~= "table" then entry.value = values
+      else
+        entry.values, entry.enabled, values.enabled = values, values.enabled, nil
+      end
+      entries[#entries + 1] = entry
     end
     return entries
   end,

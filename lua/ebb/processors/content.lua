@@ -154,9 +154,20 @@ end
 ---@field source_id? string|integer
 ---@field seq? integer           of the stored message
 ---@field role string
+---@field bytes integer          of its texts: its share of the tokens
 ---@field id? string
 ---@field name? string
 ---@field metadata? table
+
+--- Bytes of the texts of a message.
+local function bytes_of(message)
+  local value, bytes = message.content, 0
+  if type(value) == "string" then return #value end
+  for _, part in ipairs(is_nothing(value) and {} or value) do
+    if content.is_text(part) then bytes = bytes + #part.text end
+  end
+  return bytes
+end
 
 local function add_sources(sources, message)
   if message.sources then
@@ -165,7 +176,7 @@ local function add_sources(sources, message)
   end
   sources[#sources + 1] = {
     source = message.source, source_id = message.source_id, seq = message.seq or message.origin, role = message.role,
-    id = message.id, name = message.name, metadata = message.metadata,
+    bytes = bytes_of(message), id = message.id, name = message.name, metadata = message.metadata,
   }
 end
 
