@@ -133,6 +133,13 @@ function ebb.pipeline(options)
   return require("ebb.pipeline").new(options)   -- loads macros, rules and LPeg, too
 end
 
+--- Adds a macro for all pipelines, inputs and expansions of this program that name no registry of their own; one of
+--- the same name gives way.
+---@param declaration ebb.MacroDeclaration
+function ebb.macro(declaration)
+  require("ebb.macros.registry").built_in():add(declaration)
+end
+
 --- Counts, encodes and decodes exactly, by a vocabulary that is installed.
 ---@param encoding string      "o200k_base", "cl100k_base" or an imported one
 ---@return ebb.Tokenizer

@@ -23,10 +23,11 @@ static const struct {
   {WORD("input_image"), PART_IMAGE},        {WORD("file"), PART_FILE},
   {WORD("document"), PART_FILE},            {WORD("input_file"), PART_FILE},
   {WORD("input_audio"), PART_AUDIO},        {WORD("audio"), PART_AUDIO},
-  {WORD("asset"), PART_ASSET},              {WORD("tool_use"), PART_TOOL_USE},
-  {WORD("tool_result"), PART_TOOL_RESULT},  {WORD("thinking"), PART_REASONING},
-  {WORD("reasoning"), PART_REASONING},      {WORD("redacted_thinking"), PART_REASONING},
-  {WORD("reasoning_text"), PART_REASONING}, {WORD("summary_text"), PART_REASONING},
+  {WORD("asset"), PART_ASSET},              {WORD("asset_reference"), PART_ASSET},
+  {WORD("tool_use"), PART_TOOL_USE},        {WORD("tool_result"), PART_TOOL_RESULT},
+  {WORD("thinking"), PART_REASONING},       {WORD("redacted_thinking"), PART_REASONING},
+  {WORD("reasoning"), PART_REASONING},      {WORD("reasoning_text"), PART_REASONING},
+  {WORD("summary_text"), PART_REASONING},
   {WORD("computer_screenshot"), PART_IMAGE},
 };
 

@@ -94,12 +94,12 @@ describe("ebb pipeline", function()
   it("tells what failed in a step that was skipped, also where the run ends otherwise", function()
     local chat = command.file("in.json", CHAT)
 
-    local run = command.ebb(("pipeline %s --on-error skip --budget 3 --encoding cjk "
-      .. "--set token-limiter.policy=keep_turn"):format(chat))
+    local run = command.ebb(("pipeline %s --on-error skip --budget 12 --encoding cjk "
+      .. "--set \"token-limiter.policy=return function() error('no idea') end\""):format(chat))
 
     assert.equal(command.CANNOT_FIT, run.status)
-    assert.matches("token-limiter: error: unknown policy 'keep_turn'", run.err, 1, true)
-    assert.matches("the budget is 3", run.err, 1, true)
+    assert.matches("no idea", run.err, 1, true)
+    assert.matches("the budget is 12", run.err, 1, true)
     local err = command.fails(command.CANNOT_FIT, ("pipeline %s --budget 3 --encoding cjk"):format(chat))
     local _, times = err:gsub("cannot fit", "")
     assert.equal(1, times)
@@ -167,5 +167,89 @@ describe("ebb processors", function()
 
   it("refuses an unknown one", function()
     assert.matches("token-limiter", command.fails(command.USAGE, "processors token-limitr"), 1, true)
+  end)
+end)
+
+describe("ebb pipeline says what became of the history:", function()
+  before_each(function() command.folder = new_folder() end)
+  after_each(function() os.execute("rm -rf " .. command.folder) end)
+
+  local LONG = '[{"role":"user","content":"' .. ("old "):rep(50) .. '"},{"role":"assistant","content":"yes"},'
+    .. '{"role":"user","content":"new"}]'
+
+  it("--explain a line per message", function()
+    local chat = command.file("in.json", LONG)
+    local words = ("pipeline %s --encoding cjk --explain --budget 30"):format(chat)
+    local _, err = command.does(words)
+    assert.matches("1 +1? *user .- dropped +keep_recent", err)
+    assert.matches("guarded: last user message", err, 1, true)
+    local _, quiet = command.does((words:gsub(" %-%-explain", "")))
+    assert.equal("", quiet)
+  end)
+
+  it("--ledger as JSON, beside the request", function()
+    local chat = command.file("in.json", LONG)
+    local ledger = command.path_of "cuts.json"
+    local out = command.does(("pipeline %s --encoding cjk --budget 30 --ledger %s"):format(chat, ledger))
+    local data = json.decode(command.read(ledger))
+    assert.same({ "dropped", 1, "user", "keep_recent" },
+      { data.ledger[1].action, data.ledger[1].seq, data.ledger[1].role, data.ledger[1].by })
+    assert.is_true(data.before > data.budget and data.after <= data.budget and data.dropped >= 1)
+    assert.equal(data.dropped, #data.ledger)
+    assert.not_matches("old old", out, 1, true)
+
+    command.does(("pipeline %s --encoding cjk --ledger %s"):format(chat, ledger))
+    assert.matches('"ledger": []', command.read(ledger), 1, true)
+  end)
+
+  it("--ledger is refused where another result goes", function()
+    local chat = command.file("in.json", LONG)
+    local file = command.path_of "out.json"
+    for _, words in ipairs { "--ledger -", "-o " .. file .. " --ledger " .. file, "--display --explain" } do
+      command.fails(command.USAGE, ("pipeline %s %s"):format(chat, words))
+    end
+  end)
+
+  it("no request and no ledger where it cannot fit", function()
+    local chat = command.file("in.json", LONG)
+    local ledger = command.path_of "cuts.json"
+    command.fails(command.CANNOT_FIT, ("pipeline %s --encoding cjk --budget 1 --ledger %s"):format(chat, ledger))
+    assert.is_nil(command.read(ledger))
+  end)
+
+  it("--display writes what a reader is shown", function()
+    local chat = command.file("in.json", CHAT)
+    local agent = command.file("agent.json", [[{"rules": [{"id": "p", "rules": [
+      {"id": "r", "regex": "one", "replacement": "1", "applyTo": {"render": true}}]}]}]])
+    assert.equal("1 two three", data_of(("pipeline %s --agent %s --display"):format(chat, agent))[1].content)
+  end)
+
+  it("lists are lists in JSON, empty ones too", function()
+    local chat = command.file("in.json", CHAT)
+    local out = command.does(("pipeline %s --preview --json"):format(chat))
+    assert.not_matches("{}", out, 1, true)
+    assert.matches('"failures": []', out, 1, true)
+  end)
+
+  it("a policy that does not exist is told at its place", function()
+    local chat = command.file("in.json", CHAT)
+    local agent = command.file("agent.json", '{"processors":\n {"token-limiter": {"policy": "keep_recnt"}}}')
+    local err = command.fails(command.REFUSED, ("pipeline %s --agent %s"):format(chat, agent))
+    assert.matches("agent.json:2:31: ", err, 1, true)
+    assert.matches("keep_recnt", err, 1, true)
+  end)
+end)
+
+describe("ebb processors", function()
+  before_each(function() command.folder = new_folder() end)
+  after_each(function() os.execute("rm -rf " .. command.folder) end)
+
+  it("knows the group of formatters", function()
+    local out = command.does "processors message-formatters"
+    for _, id in ipairs { "merge-system", "merge-roles", "convert-system", "alternate-roles" } do
+      assert.matches(id .. " (", out, 1, true)
+    end
+    local data = data_of "processors message-formatters --json"
+    assert.same({ 4, "merge-system" }, { #data, data[1].id })
   end)
 end)

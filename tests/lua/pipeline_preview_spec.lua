@@ -134,7 +134,7 @@ describe("a macro that is another one in each request", function()
     ["is told before the history"] = { 1, { { role = "system", content = "It is {{time}}." }, HISTORY } },
     ["is told by name"] = { 1, { { role = "system", content = "{{roll::1d6}} {{random::a::b}}" }, HISTORY } },
     ["is told where merging brings it there"] = { 1, { { role = "system", content = "x" }, HISTORY,
-      note("{{time}}", 0) } },
+      note("{{time}}", 0) }, { "merge-system.scope=all" } },
     ["is not told behind it"] = { 0, { HISTORY, { role = "user", content = "It is {{time}}." } } },
     ["is not told at a depth"] = { 0, { HISTORY, note("{{time}}", 1) }, { "message-formatters.enabled=false" } },
     ["is no other one: that of the session"] = { 0, { { role = "system", content = "{{user}} {{pick::a::b}}" },
@@ -238,13 +238,15 @@ describe("windows of a conversation", function()
     assert.same({ "a x", "b Y", "c Y" }, texts)
   end)
 
-  it("are merged with what the user says beside them, whole, and the sources name them", function()
+  it("are merged with what the user says where that is asked for, whole, and the sources name them", function()
     local chat = ebb.conversation { encoding = "cjk" }
     chat:append { role = "user", content = "look" }
     chat.windows:open { id = "todo", content = "state" }
     local markup = chat.windows:get("todo"):markup()
 
-    local result = assert(ebb.pipeline { encoding = "cjk", agent = {} }:run(chat))
+    assert.equal(2, #assert(ebb.pipeline { encoding = "cjk", agent = {} }:run(chat)).chat)
+    local set = { "merge-roles.windows=true" }
+    local result = assert(ebb.pipeline { encoding = "cjk", agent = {}, set = set }:run(chat))
 
     assert.same({ 1, "look\n\n---\n\n" .. markup }, { #result.chat, result.chat[1].content })
     local sources = result.messages[1].sources
@@ -252,16 +254,66 @@ describe("windows of a conversation", function()
     assert.equal("todo", chat[2].window)   -- the item stays what it is
 
     chat.windows:get("todo"):update { content = "later" }
-    assert.matches("later", assert(ebb.pipeline { encoding = "cjk", agent = {} }:run(chat)).chat[1].content, 1, true)
+    local later = assert(ebb.pipeline { encoding = "cjk", agent = {}, set = set }:run(chat))
+    assert.matches("later", later.chat[1].content, 1, true)
   end)
 
-  it("are left alone by the limiter, and within the budget", function()
-    local chat = chat_of "state"
+  local function long_chat(open)
+    local chat = ebb.conversation { encoding = "cjk" }
+    chat:append { role = "user", content = "x one" }
+    open(chat)
     for _ = 1, 10 do
       chat:append { { role = "user", content = ("more "):rep(20) }, { role = "assistant", content = "x" } }
     end
+    return chat
+  end
+
+  it("are kept by the limiter where they are pinned, within the budget", function()
+    local chat = long_chat(function(chat) chat.windows:open { id = "todo", content = "state", pinned = true } end)
     local result = assert(run(chat, { set = { "token-limiter.budget=120" } }))
     assert.is_true(result.tokens <= 120)
     assert.matches("<Window", result.body, 1, true)
+  end)
+
+  it("go by the policy, as they do in a trim and in what is rendered", function()
+    local rows = {
+      -- important  the window    what goes first
+      { false,      { "todo" },   "the window of an old turn goes with it" },
+      { true,       {},           "an important one outlasts old turns" },
+    }
+    for _, row in ipairs(rows) do
+      local chat = long_chat(function(chat)
+        chat.windows:open { id = "todo", content = ("state "):rep(20), important = row[1] }
+      end)
+      local budget = chat:tokens() - 40
+      local trimmed = chat:fork()
+      assert(trimmed:trim { budget = budget, policy = "keep_turns" })
+      local shown = trimmed.windows:render()
+      local rendered = assert(chat.windows:render { max_tokens = budget })
+      local result = assert(ebb.pipeline { encoding = "cjk", set = { "token-limiter.policy=keep_turns",
+        "message-formatters.enabled=false", "token-limiter.budget=" .. budget } }:run(chat))
+
+      assert.equal(helper.texts(shown), helper.texts(rendered))
+      assert.equal(helper.texts(shown), helper.texts(result.chat), row[3])
+      local gone = {}
+      for _, entry in ipairs(result.ledger) do
+        gone[#gone + 1] = chat:all()[entry.seq].window
+      end
+      assert.same(row[2], gone, row[3])
+    end
+  end)
+
+  it("give way where nothing else is left that may go", function()
+    local chat = ebb.conversation { encoding = "cjk" }
+    for i = 1, 6 do
+      chat:append { { role = "user", content = "question " .. i }, { role = "assistant", content = "so" } }
+    end
+    chat.windows:open { id = "log", content = ("line "):rep(2000) }
+    local set = { "token-limiter.policy=keep_turns", "token-limiter.budget=500" }
+    local result = assert(ebb.pipeline { encoding = "cjk", set = set }:run(chat))
+    assert.not_matches("<Window", result.body, 1, true)
+    assert.matches("question 6", result.body, 1, true)
+    assert.equal("window of a recent turn", result.ledger[#result.ledger].reason)
+    assert.equal("log", chat:all()[result.ledger[#result.ledger].seq].window)
   end)
 end)

@@ -57,13 +57,11 @@ describe("the registry", function()
     assert.equal(second, registry:entry("a").processor)
   end)
 
-  it("disables core processors, and does not remove them", function()
+  it("does not remove core processors", function()
     local registry = registries.new { processor("a", { is_core = true }), processor "b" }
 
-    registry:disable "a"
     registry:remove "b"
 
-    assert.is_false(registry:entry("a").enabled)
     assert.matches("cannot be removed", helper.refusal(registry.remove, registry, "a").message)
     registry:register(processor "a")   -- a replacement is core too
     assert.matches("cannot be removed", helper.refusal(registry.remove, registry, "a").message)
@@ -74,20 +72,6 @@ describe("the registry", function()
     local registry = registries.new { processor("off", { default_enabled = false }) }
 
     assert.is_false(registry:entry("off").enabled)
-    registry:enable "off"
-    assert.is_true(registry:entry("off").enabled)
-  end)
-
-  it("reorders by hundreds; what is not named follows", function()
-    local registry = registries.new { processor("a", { priority = 1 }), processor("b", { priority = 2 }),
-      processor("c", { priority = 3 }) }
-
-    registry:reorder { "c", "a" }
-
-    assert.equal("c a b", ids(registry))
-    assert.equal(300, registry:entry("b").priority)
-    assert.equal("unknown_name", helper.refusal(registry.reorder, registry, { "d" }).code)
-    assert.matches("twice", helper.refusal(registry.reorder, registry, { "a", "a" }).message)
   end)
 
   it("has the seed's order", function()

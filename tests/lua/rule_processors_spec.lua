@@ -3,7 +3,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local assembler = require "ebb.processors.injection_assembler"
-local regex = require "ebb.processors.regex_processor"
+local regex = require("ebb.processors.regex_processor").processor
 
 local function context(fields)
   local made = {

@@ -62,7 +62,7 @@ local function sort_entries(ledgers)
   for _, ledger in ipairs(ledgers) do
     for i = 1, ledger and #ledger or 0 do
       local entry = ledger[i]
-      if entry.action == "inserted" then
+      if entry.action == "inserted" or not entry.seq then   -- of a pipeline: what a plugin added has no seq
         inserted[#inserted + 1] = entry
       else
         by_seq[entry.seq] = entry
@@ -106,7 +106,7 @@ local function kept_of(before, ledgers)
     fates[seq] = { action = "kept", by = "", why = guard }
   end
   for _, ledger in ipairs(ledgers) do
-    for _, keep in ipairs(ledger and ledger:keeps() or {}) do
+    for _, keep in ipairs(ledger and ledger.keeps and ledger:keeps() or {}) do
       fates[keep.seq] = { action = "kept", by = keep.by, why = keep.reason }
     end
   end
@@ -135,7 +135,7 @@ end
 
 local function row_of_inserted(entry, after)
   return {
-    "", tostring(entry.seq), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason,
+    "", tostring(entry.seq or ""), entry.role, tostring(-entry.tokens), entry.action, entry.by, entry.reason,
     after[entry.seq] and transcript.line(after[entry.seq]) or "", colour = entry.action,
   }
 end
@@ -176,7 +176,7 @@ local function rows_of(before, by_seq, kept_by_seq, after)
 end
 
 ---@param before ebb.cli.Before
----@param ledgers (ebb.Ledger|false)[]     in the order in which they were written
+---@param ledgers (ebb.Ledger|ebb.PipelineCut[]|false)[]     in the order in which they were written
 ---@param after ebb.Conversation           with all that they name
 function explain.show(before, ledgers, after)
   local by_seq, inserted = sort_entries(ledgers)

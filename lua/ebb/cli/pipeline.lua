@@ -3,6 +3,7 @@
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local json_text = require "ebb.cli.json_text"
 local files = require "ebb.pipeline.files"
 local options = require "ebb.cli.options"
 local plugins = require "ebb.pipeline.plugins"
@@ -38,6 +39,10 @@ function command.declare(parser)
   parser:option("--now", "The time for macros, in ms since 1970; default: the clock."):argname("<ms>"):convert(instant)
   parser:option("--seed", "Seed for random macros; default: derived from the conversation."):argname("<n>")
     :convert(options.integer "--seed")
+  parser:flag("--display", "Write the messages as a reader is shown them, with the rules of stage render; no request.")
+  parser:flag("--explain", "Show on standard error what became of each message of the history, and why.")
+  parser:option("--ledger", "Write what the token limiter did to the history to this file, as JSON.")
+    :argname("<file>")
   parser:flag("--preview", "Show the messages of the request and their sources; write no request.")
   parser:flag("--show-config", "Show the merged settings, and where each came from.")
   parser:flag("--trace", "Show on standard error what each processor changed.")
@@ -108,7 +113,7 @@ local function tell(logs, why)
   end
 end
 
-local function write(args, result)
+local function write_result(args, result)
   if args.preview then
     local preview = require "ebb.cli.preview"
     return terminal.result(args.json and preview.json(result)
@@ -117,17 +122,61 @@ local function write(args, result)
   terminal.result(result.body, args.output)
 end
 
+--- What the token limiter did, for programs.
+local function ledger_of(result)
+  local trimmed = result.trimmed or { before = result.tokens, dropped = 0 }
+  return json_text.format {
+    before = trimmed.before, after = result.tokens, budget = result.budget, trust = result.trust,
+    dropped = trimmed.dropped, ledger = result.ledger,
+  }
+end
+
+--- Writes the result and the ledger, whose file gets its name when the result stands.
+local function write(args, result)
+  local commit = args.ledger and failure.check(core.stage_file(args.ledger, ledger_of(result)))
+  write_result(args, result)
+  if commit then terminal.conclude(args.ledger, function() return commit() end) end
+end
+
+--- Writes the messages as a reader is shown them, without what the pipeline adds.
+local function display(args, pipeline, chat)
+  local messages, logs = pipeline:display(chat)
+  local list = core.json.array {}
+  for i, message in ipairs(messages) do
+    list[i] = { role = message.role, content = message.content, name = message.name, id = message.id,
+      tool_calls = message.tool_calls, tool_call_id = message.tool_call_id, timestamp = message.timestamp }
+  end
+  tell(logs)
+  terminal.result(json_text.format(list), args.output)
+end
+
+--- Refuses options that ask for two results.
+local function check_results(args)
+  if args.display and (args.preview or args.show_config or args.explain or args.ledger) then
+    failure.usage("--display does not go with --preview, --show-config, --explain or --ledger", "take one of them")
+  end
+  local output = args.output or "-"
+  if args.ledger and (args.ledger == "-" or output ~= "-" and core.same_target(args.ledger, output)) then
+    failure.usage("--ledger needs a file of its own", "--ledger cuts.json")
+  end
+end
+
 function command.run(args)
+  check_results(args)
   local pipeline = pipeline_of(args)
   if args.show_config then
     return terminal.result(require("ebb.cli.processors").config(pipeline, args), args.output)
   end
   local chat = options.load(args.file, args)
   options.tell_stand_in(chat, args)
+  if args.display then return display(args, pipeline, chat) end
+  local before = args.explain and require("ebb.cli.explain").before(chat, true) or nil
   local trace = args.trace and require("ebb.cli.trace").new() or nil
   local result, problem, partial = pipeline:run(chat, { preview = args.preview, trace = trace })
   tell((result or partial or {}).logs, problem and problem.message)
-  write(args, failure.check(result, problem))
+  failure.check(result, problem)
+  if before then require("ebb.cli.explain").show(before, { result.ledger }, chat) end
+  write(args, result)
 end
 
 return command

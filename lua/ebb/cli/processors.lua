@@ -7,13 +7,14 @@ local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local settings = require "ebb.pipeline.settings"
+local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
 local command = {}
 
 function command.declare(parser)
-  parser:argument("id", "A processor's id."):args("?")
+  parser:argument("id", "A processor's id, or message-formatters for these four."):args("?")
   parser:option("--processor --plugin", "Your own processor: a Lua file, or a folder of them. Repeatable.")
     :argname("<file>"):count("*"):target("plugins")
   options.sandbox(parser)
@@ -68,11 +69,21 @@ local function describe(each, page)
   return ("%s\n%s%s"):format(head, grid.render(FIELDS, rows, page), text.printable(example, true))
 end
 
-local function find(pipeline, id)
-  failure.typed(pipeline.registry.entry, pipeline.registry, id)
-  for _, each in ipairs(pipeline:order()) do
-    if each.processor.id == id then return each end
+local function describe_all(chosen, page)
+  local texts = {}
+  for i, each in ipairs(chosen) do
+    texts[i] = describe(each, page)
   end
+  return table.concat(texts, "\n")
+end
+
+--- The processor of an id, or those of a group, in the order in which they run.
+local function find(pipeline, id)
+  local ids, chosen = failure.typed(pipeline.registry.ids_of, pipeline.registry, id), {}
+  for _, each in ipairs(pipeline:order()) do
+    if tables.contains(ids, each.processor.id) then chosen[#chosen + 1] = each end
+  end
+  return chosen
 end
 
 local function field_data(field)
@@ -97,17 +108,17 @@ function command.run(args)
   local loading = options.loading(args)
   local pipeline = failure.typed(ebb.pipeline, { processors = args.plugins, limits = loading.limits,
     trusted = loading.trusted or nil })
-  local chosen = args.id and { find(pipeline, args.id) } or pipeline:order()
+  local chosen = args.id and find(pipeline, args.id) or pipeline:order()
   local out
   if args.json then
     local data = core.json.array {}
     for i, each in ipairs(chosen) do
       data[i] = as_data(each)
     end
-    out = json_text.format(args.id and data[1] or data)
+    out = json_text.format(args.id and #data == 1 and data[1] or data)
   else
     local page = terminal.results(args.output)
-    out = args.id and describe(chosen[1], page) or list(pipeline, page)
+    out = args.id and describe_all(chosen, page) or list(pipeline, page)
   end
   terminal.result(out, args.output)
 end

@@ -22,6 +22,7 @@ local environment = { methods = Environment }
 environment.VALUES = {
   "user", "char", "agent", "persona", "description", "personality", "scenario", "mes_examples", "group",
   "model", "model_id", "model_name", "profile_id", "profile_name", "provider", "agent_version", "input",
+  "tools", "tool_usage", "tool_context",
 }
 
 local ZONE_MAX = 24 * 60       -- no place on earth is further than 14 hours from UTC
@@ -50,7 +51,8 @@ local INSTANT = {
   end,
 }
 
-local VIRTUAL_TIME = { type = "object", expected = "a table {virtual_base, real_base, scale}", fields = {
+--- The time of a story: it passes `scale` times as fast as the clock.
+environment.VIRTUAL_TIME = { type = "object", expected = "a table {virtual_base, real_base, scale}", fields = {
   virtual_base = INSTANT, real_base = INSTANT,
   scale = { type = "number", min = -SCALE_MAX, max = SCALE_MAX, default = 1 },
 } }
@@ -59,7 +61,7 @@ local ENVIRONMENT = { type = "object", expected = "a table of fields", noun = "n
   values = VALUES, variables = VARIABLES, now = MS,
   zone = { type = "integer", min = -ZONE_MAX, max = ZONE_MAX, unit = "minutes", default = 0 },
   seed = { type = "integer" }, session_id = { type = "string" }, history = { type = "function" },
-  virtual_time = VIRTUAL_TIME, error_text = { type = "choice", choices = messages.languages },
+  virtual_time = environment.VIRTUAL_TIME, error_text = { type = "choice", choices = messages.languages },
   registry = registry.SCHEMA,
   outlets = { type = "object", expected = "a table of texts", fields = {}, items = { type = "string" } },
 } }

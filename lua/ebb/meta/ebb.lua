@@ -128,6 +128,10 @@ function ebb.replay(chat, options) end
 ---@param options? ebb.PipelineOptions
 ---@return ebb.Pipeline
 function ebb.pipeline(options) end
+--- Adds a macro for all pipelines, inputs and expansions of this program that name no registry of their own; one of
+--- the same name gives way.
+---@param declaration ebb.MacroDeclaration
+function ebb.macro(declaration) end
 
 --- Reads the calls of a model's text, in order, malformed ones among them; chat.windows:act performs them. Two forms:
 --- <tool_call>{"name": .., "arguments": {..}}</tool_call>, and

@@ -3,7 +3,7 @@
 
 --- What makes the body of a request from a conversation; ebb.Context is what processors get.
 ---@class ebb.PipelineOptions
----@field agent? string|table      a file (JSON in camelCase, or Lua), or a table in snake_case: name, presets, rules,
+---@field agent? string|table      a file (JSON in camelCase, or Lua), the text of a JSON object, or a table in snake_case: name, presets, rules,
 ---                                processors, variables, parameters, asset_root ...
 ---@field model_config? string|table   model, provider, capabilities, processors, parameters
 ---@field user_profile? string|table   name, description, rules, variables
@@ -23,7 +23,8 @@
 ---                                the texts that they add have a quarter of its memory
 ---@field trusted? boolean         files run in this state instead, without limits
 ---@field asset_root? string       the folder of attachments, instead of the agent's own
----@field session? { id?: string, name?: string, variables?: { local?: table, global?: table } }
+---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table }, tool_context?: string }
+---                                tool_context: {{tool_context}}
 ---@field host? table<string, fun(request: table): any, string?>   answers transcribe, asset, retrieve ...
 ---@field reads? string[]         services of the host that a preview may ask, too: they only read. asset, retrieve and
 ---                                the cache's get always may
@@ -40,7 +41,9 @@
 ---@field trust string
 ---@field budget? integer
 ---@field logs { processor: string, level: "info"|"warn"|"error", message: string, details?: any }[]
----@field parts { role: string, source: string, tokens: integer, text: string }[]
+---@field parts { role: string, source: string, tokens: integer, text: string, sources?: table[] }[]   sources: of a
+---                                merged one: {source, source_id, seq, role, tokens} of each
+---@field ledger ebb.PipelineCut[]   what the token limiter dropped, replaced and inserted
 ---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
 ---@field repair? ebb.RepairReport   what was mended before it was written
 ---@field skipped string[]         processors that are disabled
@@ -48,30 +51,63 @@
 ---                                the real request is the same, byte for byte
 ---@field shared_data table
 ---@field variables { local: table, global: table }   as the macros left them
+---@class ebb.PipelineRun
+---@field preview? boolean        no effects outside of the run
+---@field trace? function         trace(step, messages, failure) is called after each processor
+---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table }, tool_context?: string }
+---                                in the place of the pipeline's, and so are now and seed
+---@field now? integer            ms since 1970
+---@field seed? integer
+---@class ebb.PipelineCut       What became of a message of the history
+---@field action ebb.Action
+---@field seq? integer            of the stored message; nil for one that was inserted
+---@field role ebb.Role
+---@field by string               the policy
+---@field reason string
+---@field tokens integer          freed
 ---@class ebb.Pipeline
 local Pipeline = {}
 --- Runs all processors on copies of the visible history; the conversation is only read.
 ---@param chat ebb.Conversation
----@param options? { preview?: boolean, trace?: function }   trace(step, messages, failure) is called after each
+---@param options? ebb.PipelineRun
 ---@return ebb.PipelineResult? result
 ---@return ebb.Error? problem  names the processor that failed; code: "cannot_fit", "processor", "absent" ...
 ---@return { logs: table[] }? partial
 function Pipeline:run(chat, options) end
 --- The same run, without effects outside of it.
 ---@param chat ebb.Conversation
----@param options? { trace?: function }
+---@param options? ebb.PipelineRun
 ---@return ebb.PipelineResult? result
 ---@return ebb.Error? problem
 function Pipeline:preview(chat, options) end
 --- Begins a run that waits where the host is asked and no function answers:
 --- `local request = task:step()`, `while request do request = task:step(answer(request)) end`.
 ---@param chat ebb.Conversation
----@param options? { preview?: boolean }
+---@param options? ebb.PipelineRun
 ---@return ebb.PipelineTask
 function Pipeline:task(chat, options) end
---- Changes one setting: `pipeline:set "token-limiter.budget=4000"`.
+--- Changes one setting: `pipeline:set "token-limiter.budget=4000"`. Where it is wrong, nothing changes.
 ---@param word string
 function Pipeline:set(word) end
+--- Adds processors; one with the id of another takes its place.
+---@param source string|ebb.Processor|ebb.Processor[]   a file or a folder of them, or processors
+function Pipeline:add(source) end
+--- Removes a processor. Core ones cannot be removed, but disabled.
+---@param id string
+function Pipeline:remove(id) end
+--- Lets a processor run, or not; `message-formatters` means these four.
+---@param id string
+---@param enabled? boolean      default: true
+function Pipeline:enable(id, enabled) end
+--- Lets these processors run first, in this order; the others follow in theirs.
+---@param ids string[]
+function Pipeline:reorder(ids) end
+--- The visible history as a reader is shown it: with the rules of stage `render`.
+---@param chat ebb.Conversation
+---@param options? { streaming?: boolean }   the last message is still being written
+---@return ebb.WorkingMessage[] messages
+---@return ebb.LogEntry[] logs
+function Pipeline:display(chat, options) end
 --- All settings by the id of the processor, with where each value comes from.
 ---@return table<string, table>
 function Pipeline:settings() end
@@ -82,7 +118,7 @@ function Pipeline:settings() end
 ---@return { local: table, global: table } variables
 function Pipeline:expand(chat, text) end
 --- The processors in the order in which they run, disabled ones too, with their settings.
----@return { processor: table, setting: table, is_core: boolean }[]
+---@return { processor: table, setting: table, is_core: boolean, built_in: boolean }[]
 function Pipeline:order() end
 
 ---@class ebb.PipelineTask       A run under way
@@ -105,7 +141,7 @@ function PipelineTask:step(answer, why) end
 ---@field source string          "history", "preset", "depth", "anchor", "window", "input", "merged", "placeholder",
 ---                              "plugin"
 ---@field source_id? string|integer   of the preset, or of the message
----@field sources? table[]       of a merged one: {source, source_id, seq} of each
+---@field sources? table[]       of a merged one: {source, source_id, seq, role, bytes} of each; bytes: of its texts
 ---@field seq? integer           of the stored message; nil once it stands for several or for none
 ---@field origin? integer        seq of the stored message that it was made from, for its marks
 ---@field trusted? boolean       macros may be expanded in it
@@ -185,11 +221,12 @@ function Context:history() end
 --- Ids of windows that the history refers to but that do not exist.
 ---@return string[]
 function Context:missing_windows() end
---- Makes a conversation of these messages, with the marks of the stored ones: something to trim. Its seqs
---- are places in the list. Not in a sandbox.
+--- Makes a conversation of these messages, with the marks of the stored ones, and items where markup of windows
+--- stands: something to trim. Its seqs are places in the list. Not in a sandbox.
 ---@param messages ebb.WorkingMessage[]
 ---@param counter? fun(message: ebb.Message): integer   in place of the request's own counter
 ---@return ebb.Conversation
+---@return table<string, string>? texts   markup of its windows, by id; nil where there are none
 function Context:history_chat(messages, counter) end
 --- True if only built-in processors follow the one that runs.
 ---@return boolean

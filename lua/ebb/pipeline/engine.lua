@@ -26,7 +26,7 @@ local HOOK_STEP = 10000   -- instructions between two checks
 ---@field processor ebb.Processor
 ---@field values table          its settings
 ---@field folders table<string, string>   of the files that have them
----@field is_core boolean
+---@field built_in boolean      the context itself is its argument, and its messages are not checked
 
 ---@class ebb.engine.Run
 ---@field request ebb.Request
@@ -67,7 +67,7 @@ end
 --- The coroutine that runs one step.
 local function thread_of(run, step, context)
   local execute, loading = step.processor.execute, run.loading
-  if step.is_core then
+  if step.built_in then
     return coroutine.create(function() return call_core(execute, context, tables.copy(step.values)) end)
   end
   if sandboxed_processor.holds(execute) then
@@ -112,15 +112,15 @@ end
 local COUNTED = { ["regex-processor"] = true, ["injection-assembler"] = true, ["lorebook"] = true }
 
 local function is_counted(step)
-  if step.is_core then return COUNTED[step.processor.id] end
+  if step.built_in then return COUNTED[step.processor.id] end
   return sandboxed_processor.holds(step.processor.execute)
 end
 
 --- Runs a step and checks the messages that it left.
 local function attempt(run, step, context)
   local ok, message, code = (is_counted(step) and run_counted or run_step)(run, step, context)
-  if not ok then return nil, message, code ~= "memory" and not step.is_core and "processor" or code end
-  if step.is_core then return true end
+  if not ok then return nil, message, code ~= "memory" and not step.built_in and "processor" or code end
+  if step.built_in then return true end
   local fine, problem = pcall(run.request.check, run.request, context.messages)
   if fine then return true end
   return nil, "it left " .. (core.is_error(problem) and problem.message or tostring(problem)), "processor"

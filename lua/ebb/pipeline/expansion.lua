@@ -7,6 +7,7 @@
 local macros = require "ebb.macros"
 local own_macros = require "ebb.pipeline.own_macros"
 local suggest = require "ebb.support.suggest"
+local tool_texts = require "ebb.pipeline.tool_texts"
 
 local expansion = {}
 
@@ -34,7 +35,9 @@ end
 
 local function values_of(fields)
   local agent, user, abilities = fields.agent_config, fields.user_profile or {}, fields.capabilities
+  local tools = tool_texts.of(function() return fields.run.tools() end)
   return {
+    tools = tools.tools, tool_usage = tools.tool_usage, tool_context = fields.session.tool_context,
     user = user.name, persona = user.description, char = agent.nickname or agent.name, agent = agent.name,
     description = agent.description, personality = agent.personality, scenario = agent.scenario,
     agent_version = agent.version, model = abilities.model, model_id = abilities.model,
@@ -43,14 +46,15 @@ local function values_of(fields)
   }
 end
 
----@param fields table    the fields of the context, and chat, variables, seed, zone, input
+---@param fields table    the fields of the context, and chat, variables, seed, zone, input; `run` has `tools` once it
+---                         is prepared
 ---@param registry? ebb.MacroRegistry   nil: the built-in macros
 ---@param budget ebb.RunBudget
 ---@return ebb.Expansion
 function expansion.new(fields, registry, budget)
   local environment = macros.environment {
     values = values_of(fields), variables = fields.variables, now = fields.timestamp, zone = fields.zone,
-    seed = fields.seed,
+    seed = fields.seed, virtual_time = fields.agent_config.virtual_time,
     session_id = fields.session.id, history = history_of(fields.chat),
     registry = own_macros.fresh(registry),
   }

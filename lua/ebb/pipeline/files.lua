@@ -5,6 +5,7 @@
 -- The results are in snake_case; only this module translates.
 
 local core = require "ebb.support.core"
+local environments = require "ebb.macros.environment"
 local hints = require "ebb.support.hints"
 local injection = require "ebb.injection"
 local json_file = require "ebb.support.json_file"
@@ -68,6 +69,14 @@ local CAPABILITIES = {
 --- Switches: {"enabled": true, "autoInjectIfMacroMissing": true}.
 local FLAGS = { type = "object", expected = "an object of switches", fields = {}, items = FLAG, into = in_snake_case }
 
+--- {"virtualBaseTime": "1888-11-09T22:00:00Z", "realBaseTime": "2025-11-07T22:30:05Z", "timeScale": 60}
+local VIRTUAL_TIME = { type = "object", camel = true, noun = "field of the virtual time", fields = {},
+  expected = "an object {virtualBaseTime, realBaseTime, timeScale}" }
+for field, name in pairs { virtual_base = "virtualBaseTime", real_base = "realBaseTime", scale = "timeScale" } do
+  VIRTUAL_TIME.fields[name] = tables.copy(environments.VIRTUAL_TIME.fields[field])
+  VIRTUAL_TIME.fields[name].as = field
+end
+
 local OWN = { read = function() return nil, "no such member: the pipeline itself sets it" end }
 
 --- Members of the request body, in its own spelling: {"temperature": 0.7, "maxTokens": 500}.
@@ -111,9 +120,9 @@ files.FORMS = {
     id = TEXT, name = TEXT, description = TEXT, version = TEXT, model = TEXT, provider = TEXT,
     personality = TEXT, scenario = TEXT, presets = PRESETS, rules = RULES, processors = settings.ENTRIES,
     variables = VARIABLES, asset_root = TEXT, parameters = PARAMETERS, anchors = { type = "table" }, icon = TEXT,
-    tool_call_config = FLAGS, lorebooks = LOREBOOKS, nickname = TEXT, tags = TEXTS, creator_notes = TEXT,
-    greetings = TEXTS, extra = { type = "table" },
-  }, { presetMessages = "presets", regexConfig = "rules", modelId = "model" }, {
+    tool_call_config = FLAGS, virtual_time = VIRTUAL_TIME, lorebooks = LOREBOOKS, nickname = TEXT, tags = TEXTS,
+    creator_notes = TEXT, greetings = TEXTS, extra = { type = "table" },
+  }, { presetMessages = "presets", regexConfig = "rules", modelId = "model", virtualTimeConfig = "virtual_time" }, {
     id = "carried along", name = "{{char}}", description = "{{description}}", version = "{{agentVersion}}",
     model = "the model's name, unless the caller or the model's file names one", provider = "{{provider}}",
     personality = "{{personality}}", scenario = "{{scenario}}", icon = "carried along",
@@ -129,7 +138,9 @@ files.FORMS = {
     asset_root = "the folder of attachments, below this file",
     parameters = "members of the request body, such as temperature",
     anchors = "further anchors by name; true: a preset of that type is shown there",
-    tool_call_config = "switches: enabled, autoInjectIfMacroMissing",
+    tool_call_config = "switches: enabled, autoInjectIfMacroMissing: {{tools}}, {{tool_usage}} and {{tool_context}} "
+      .. "before the history",
+    virtual_time = "the time that macros tell: {virtualBaseTime, realBaseTime, timeScale}; ms since 1970 or ISO 8601",
   }),
   model = forms("a model's file", {
     model = TEXT, name = TEXT, provider = TEXT, capabilities = CAPABILITIES, processors = settings.ENTRIES,
@@ -199,10 +210,9 @@ local function check(form, source)
   return fields, source
 end
 
-local function from_json(kind, path)
-  local text, problem = core.read_file(path, files.BYTES_MAX)
-  if not text then error(problem, 0) end
-  local source = json_file.parse(path, text)
+--- `path` is that of a file; nil for a text of the caller's.
+local function from_json(kind, text, path)
+  local source = json_file.parse(path or kind, text)
   source.path = path
   return check(files.FORMS[kind].json, source)
 end
@@ -213,7 +223,8 @@ local function from_lua(kind, path, loading)
   return check(files.FORMS[kind].lua, { name = path, path = path, value = value })
 end
 
---- Reads an agent, a model or a user: the name of a file, or a table as it would stand in a Lua file.
+--- Reads an agent, a model or a user: the name of a file, the text of a JSON object, or a table as it would stand in
+--- a Lua file.
 ---@param kind "agent"|"model"|"user"
 ---@param source string|table
 ---@param loading? ebb.Loading    how a Lua file is run
@@ -223,7 +234,10 @@ function files.read(kind, source, loading)
   if type(source) == "table" then return check(files.FORMS[kind].lua, { name = kind, value = source }) end
   schema.check({ type = "string", expected = "a table or the name of a file" }, source, kind)
   if source:find "%.lua$" then return from_lua(kind, source, loading) end
-  return from_json(kind, source)
+  if source:find "^%s*{" then return from_json(kind, source) end
+  local text, problem = core.read_file(source, files.BYTES_MAX)
+  if not text then error(problem, 0) end
+  return from_json(kind, text, source)
 end
 
 return files

@@ -8,6 +8,7 @@
 -- conversation is only read. A preview is the same run: the same clock, the same
 -- dice, the same bytes.
 
+local arrangement = require "ebb.pipeline.arrangement"
 local budgets = require "ebb.processors.token_limiter"
 local context = require "ebb.pipeline.context"
 local core = require "ebb.support.core"
@@ -23,6 +24,7 @@ local registry = require "ebb.pipeline.registry"
 local final_warnings = require "ebb.pipeline.final_warnings"
 local repair = require "ebb.models.repair"
 local request = require "ebb.pipeline.request"
+local rewriting = require "ebb.processors.regex_processor"
 local requests = require "ebb.request"
 local loader = require "ebb.sandbox.loader"
 local schema = require "ebb.support.schema"
@@ -71,6 +73,8 @@ local PIPELINE = {
   hint = "call methods with a colon: pipeline:run(chat)",
 }
 
+arrangement.install(Pipeline, PIPELINE)
+
 ---- Making one ----
 
 --- How files of others are run.
@@ -108,18 +112,11 @@ function pipeline.new(options)
   end
   if options.user_profile then pipe.user = files.read("user", options.user_profile, pipe.loading) end
   pipe.lore = lorebooks.take(options.lorebooks, pipe.agent, pipe.user)
-  pipe:settings()   -- raises mistakes now
   for _, word in ipairs(options.set or {}) do
-    pipe:set(word)
+    pipe.singles[#pipe.singles + 1] = settings.parse(pipe.registry, word)
   end
+  arrangement.check(pipe)   -- mistakes are raised now
   return pipe
-end
-
---- Changes one setting: "token-limiter.budget=4000".
----@param word string
-function Pipeline:set(word)
-  if type(word) ~= "string" then refuse("argument", 'set takes a text: "token-limiter.budget=4000"') end
-  self.singles[#self.singles + 1] = settings.parse(self.registry, word)
 end
 
 --- All settings by id, with where they came from.
@@ -131,12 +128,13 @@ function Pipeline:settings()
 end
 
 --- The processors in the order in which they run, disabled ones too.
----@return { processor: ebb.Processor, setting: ebb.Setting, is_core: boolean }[]
+---@return { processor: ebb.Processor, setting: ebb.Setting, is_core: boolean, built_in: boolean }[]
 function Pipeline:order()
   local merged, order = Pipeline.settings(self), {}
   local list = self.registry:list(function(entry) return merged[entry.processor.id].priority end)
   for i, entry in ipairs(list) do
-    order[i] = { processor = entry.processor, setting = merged[entry.processor.id], is_core = entry.is_core }
+    order[i] = { processor = entry.processor, setting = merged[entry.processor.id], is_core = entry.is_core,
+      built_in = entry.built_in }
   end
   return order
 end
@@ -148,7 +146,7 @@ local function steps_of(self)
   for _, each in ipairs(self:order()) do
     if each.setting.enabled then
       steps[#steps + 1] = { processor = each.processor, values = each.setting.values, folders = each.setting.folders,
-        is_core = each.is_core }
+        built_in = each.built_in }
     else
       skipped[#skipped + 1] = each.processor.id
     end
@@ -161,8 +159,8 @@ local function seed_from(text)
   return tonumber(core.sha256(text):sub(1, 15), 16)
 end
 
-local function session_of(self, chat)
-  local session = tables.copy(self.options.session or {})
+local function session_of(self, chat, options)
+  local session = tables.copy(options.session or self.options.session or {})
   local first = chat:all()[1]
   session.id = session.id or core.sha256(first and first.json or ""):sub(1, 16)
   return session
@@ -186,16 +184,18 @@ local function newest_input(chat)
   return message and message.text
 end
 
-local function fields_of(self, chat, preview)
-  local session = session_of(self, chat)
+local function fields_of(self, chat, options)
+  local session = session_of(self, chat, options)
   session.variables = variables_of(self, session)   -- the tables that macros change
   local newest = chat[#chat]
   local fields = {
-    chat = chat, preview = preview or false, session = session, timestamp = self.options.now or core.now(),
+    chat = chat, preview = options.preview or false, session = session,
+    timestamp = options.now or self.options.now or core.now(),
     agent_config = tables.copy(self.agent), user_profile = tables.copy(self.user), zone = self.options.zone,
     capabilities = request_model.capabilities(self, chat), variables = session.variables,
     input = newest_input(chat),
-    seed = self.options.seed or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
+    seed = options.seed or self.options.seed
+      or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
   local budget = run_budget.new(self.loading, #chat)
   fields.run = { macros = expansion.new(fields, self.macros, budget), budget = budget }
@@ -249,14 +249,14 @@ end
 local function only_core_follows(run)
   return function()
     for place = run.place + 1, #run.steps do
-      if not run.steps[place].is_core then return false end
+      if not run.steps[place].built_in then return false end
     end
     return true
   end
 end
 
 local function prepare(self, chat, options)
-  local fields = fields_of(self, chat, options.preview)
+  local fields = fields_of(self, chat, options)
   local run = fields.run
   run.steps, run.skipped = steps_of(self)
   run.logs, run.answers, run.loading = {}, {}, self.loading
@@ -270,6 +270,7 @@ local function prepare(self, chat, options)
   local original
   original, run.form = requests.with_messages(chat, source, function(text) return core.parse(text, parse_options) end)
   run.request = request.open(original, request_model.members(self), parse_options)
+  run.tools = function() return requests.tools(run.request:around(), run.form) end
   run.only_core_follows = only_core_follows(run)
   run.forecast = function(from, messages)
     return engine.forecast(run, fields, from, messages, function(list) return (finish(run, list)) end)
@@ -303,7 +304,7 @@ local function conclude(run, run_context)
     body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, run_context),
     messages = run_context.messages, logs = run.logs, repair = report, shared_data = run_context.shared_data,
     dialect = run.target.dialect, losses = losses, skipped = run.skipped, unasked = run.unasked,
-    variables = run.macros:variables(),
+    variables = run.macros:variables(), trimmed = run.trimmed,
   }
   setmetatable(result, { __index = composition.measure })
   if result.budget and tokens > result.budget then
@@ -313,7 +314,13 @@ local function conclude(run, run_context)
   return result
 end
 
-local CHAT, RUN = { type = "handle", class = "Conversation" }, { preview = FLAG, trace = { type = "function" } }
+local CHAT = { type = "handle", class = "Conversation" }
+
+--- The options of a run; a session, a time and a seed take the place of the pipeline's.
+---@type table<string, ebb.Schema>
+pipeline.RUN = { preview = FLAG, trace = { type = "function" }, session = TABLE, now = INTEGER, seed = INTEGER }
+local RUN = pipeline.RUN
+local DISPLAY = { streaming = FLAG }
 
 local function check_chat(self, chat, method)
   schema.check(PIPELINE, self, method)
@@ -334,7 +341,7 @@ end
 
 --- Runs all processors. `trace(step, messages, failure)` is called after each.
 ---@param chat ebb.Conversation
----@param options? { preview?: boolean, trace?: function }
+---@param options? ebb.PipelineRun
 ---@return ebb.PipelineResult? result
 ---@return ebb.Error? problem     names the processor that failed; code: "cannot_fit", "processor", "absent" ...
 ---@return table? partial         with the logs of what was done
@@ -375,7 +382,7 @@ function Task:step(answer, why)
 end
 
 ---@param chat ebb.Conversation
----@param options? { preview?: boolean, trace?: function }
+---@param options? ebb.PipelineRun
 ---@return ebb.PipelineTask
 function Pipeline:task(chat, options)
   local values = schema.options(RUN, options, "task")
@@ -397,6 +404,25 @@ function Pipeline:expand(chat, text)
   run.current = "input"
   local expanded = run_context:expand(text, { values = { input = text } })
   return expanded, run.macros:variables()
+end
+
+--- The visible history as a reader is shown it: with the rules of stage `render`.
+---@param chat ebb.Conversation
+---@param options? { streaming?: boolean }
+---@return ebb.WorkingMessage[] messages
+---@return ebb.LogEntry[] logs
+function Pipeline:display(chat, options)
+  check_chat(self, chat, "display")
+  local values = schema.options(DISPLAY, options, "display")
+  local run, run_context = prepare(self, chat, { preview = true })
+  local id, messages = rewriting.processor.id, run_context:history()
+  local setting = self:settings()[id]
+  run.current = id
+  if setting.enabled then
+    local _ <close> = run.budget:enter()
+    rewriting.apply(run_context, setting.values, messages, { stage = "render", streaming = values.streaming })
+  end
+  return messages, run.logs
 end
 
 pipeline.task_methods = Task

@@ -1,6 +1,7 @@
 --- References to files as seed programs write them, in Ebb's own form:
 --
 --     content   {type = "asset_reference", assetId = "a.png"}   {type = "asset", attachment = {id = .., path = ..}}
+--               {type = "asset", path = "a.png"}
 --     message   _attachments = {{id = .., name = .., type = "image", mimeType = ..}}      attachments = {{..}}
 --
 -- An id may be a path: a file of that name below the folder of attachments is taken, else the host is asked.
@@ -40,10 +41,14 @@ local function attachments_of(list)
   return attachments
 end
 
+local function is_reference(part)
+  return type(part) == "table" and (part.type == "asset_reference" or part.type == "asset" and part.attachment == nil)
+end
+
 local function with_assets(content)
   local list, changed = array {}, false
   for i, part in ipairs(content) do
-    local attachment = type(part) == "table" and part.type == "asset_reference" and attachment_of(part)
+    local attachment = is_reference(part) and attachment_of(part)
     list[i] = attachment and { type = "asset", attachment = attachment } or part
     changed = changed or list[i] ~= part
   end

@@ -14,7 +14,6 @@ local tables = require "ebb.support.tables"
 local registry = {}
 
 local PLUGIN_PRIORITY = 900
-local STEP = 100   -- between the priorities that a reordering gives
 
 --- Ids that stand for several.
 registry.groups = {
@@ -26,6 +25,8 @@ registry.groups = {
 ---@field priority number
 ---@field enabled boolean
 ---@field place integer        of registration
+---@field is_core boolean       it cannot be removed
+---@field built_in boolean      its code is Ebb's own: it runs with the context itself, unlimited and unchecked
 
 ---@class ebb.Registry
 ---@field entries table<string, ebb.RegistryEntry>
@@ -75,6 +76,7 @@ function Registry:register(processor)
     priority = processor.priority or PLUGIN_PRIORITY,
     enabled = processor.default_enabled ~= false,
     is_core = processor.is_core or before and before.is_core or false,
+    built_in = false,
     place = before and before.place or self.count,
   }
   return before and before.processor
@@ -99,15 +101,6 @@ function Registry:remove(id)
   self.entries[id] = nil
 end
 
----@param id string
----@param enabled? boolean     default true
-function Registry:enable(id, enabled)
-  self:entry(id).enabled = enabled ~= false
-end
-
----@param id string
-function Registry:disable(id) self:enable(id, false) end
-
 --- The entries in the order in which they run. `priority_of(entry)` may say otherwise
 --- than the registration.
 ---@param priority_of? fun(entry: ebb.RegistryEntry): number
@@ -126,20 +119,14 @@ function Registry:list(priority_of)
   return list
 end
 
---- Gives the ids the priorities 100, 200, 300 ...; those that are not named follow in their old order.
----@param ids string[]
-function Registry:reorder(ids)
-  local order, named = {}, {}
-  for _, id in ipairs(ids) do
-    if named[id] then refuse("argument", ("reorder: '%s' stands twice in the list"):format(id)) end
-    order[#order + 1], named[id] = self:entry(id), true
+--- A registry of the same entries.
+---@return ebb.Registry
+function Registry:copy()
+  local entries = {}
+  for id, entry in pairs(self.entries) do
+    entries[id] = entry
   end
-  for _, entry in ipairs(self:list()) do
-    if not named[entry.processor.id] then order[#order + 1] = entry end
-  end
-  for i, entry in ipairs(order) do
-    entry.priority = i * STEP
-  end
+  return setmetatable({ entries = entries, count = self.count }, Registry)
 end
 
 --- The ids that a word of a configuration means: a group, or one processor.
@@ -152,12 +139,13 @@ function Registry:ids_of(word)
   return { word }
 end
 
----@param processors? ebb.Processor[]
+---@param built_in? ebb.Processor[]
 ---@return ebb.Registry
-function registry.new(processors)
+function registry.new(built_in)
   local result = setmetatable({ entries = {}, count = 0 }, Registry)
-  for _, processor in ipairs(processors or {}) do
+  for _, processor in ipairs(built_in or {}) do
     result:register(processor)
+    result.entries[processor.id].built_in = true
   end
   return result
 end

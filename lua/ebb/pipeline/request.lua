@@ -23,9 +23,8 @@ local ROLES = { system = true, developer = true, user = true, assistant = true, 
 local Request = {}
 Request.__index = Request
 
---- The attachments of a stored message, in Ebb's own form.
-local function attachments_of(message)
-  local list = message.attachments
+--- A list of attachments, if it is one.
+local function attachments_of(list)
   if type(list) ~= "table" or list[1] == nil then return nil end
   for _, each in ipairs(list) do
     if type(each) ~= "table" or not (each.path or each.data or each.id) then return nil end
@@ -45,10 +44,21 @@ local function with_windows(self, copies)
     if not id then
       list[#list + 1] = copies[position]
     elseif self.texts[id] then
-      list[#list + 1] = { role = "user", content = self.texts[id], source = "window", source_id = id }
+      list[#list + 1] = { role = "user", content = self.texts[id], source = "window", source_id = id,
+        origin = copies[position].origin }
     end
   end
   return list
+end
+
+--- Makes references to files, in whatever form they stand, attachments and parts of Ebb's own.
+local function read_references(copy)
+  local own = copy.own
+  if own and attachments_of(own.attachments) then
+    copy.attachments, own.attachments = own.attachments, nil
+    if next(own) == nil then copy.own = nil end
+  end
+  references.take(copy)
 end
 
 --- The visible history as working copies; markup of windows has source = "window".
@@ -56,12 +66,7 @@ end
 function Request:history()
   local copies = with_windows(self, core.working.copies(self.original))
   for _, copy in ipairs(copies) do
-    local original_fields = copy.own
-    if original_fields and attachments_of(original_fields) then
-      copy.attachments, original_fields.attachments = original_fields.attachments, nil
-      if next(original_fields) == nil then copy.own = nil end
-    end
-    references.take(copy)
+    read_references(copy)
   end
   return copies
 end
@@ -74,6 +79,16 @@ local function check_parts(i, parts)
   for n, part in ipairs(parts) do
     if type(part) ~= "table" or type(part.type) ~= "string" then
       wrong(i, ("content[%d] is a part: a table with a type"):format(n))
+    end
+  end
+end
+
+local function check_sources(i, sources)
+  if type(sources) ~= "table" then wrong(i, "sources is a list, not " .. type(sources)) end
+  for n, source in ipairs(sources) do
+    local bytes = type(source) == "table" and source.bytes
+    if math.type(bytes) ~= "integer" or bytes < 0 then
+      wrong(i, ("sources[%d] is a table with bytes, a whole number from 0"):format(n))
     end
   end
 end
@@ -101,6 +116,7 @@ function Request:check(messages)
     if not self:allows(message) then
       wrong(i, ("role is %s: expected system, user, assistant or tool"):format(tostring(message.role)))
     end
+    if message.sources ~= nil then check_sources(i, message.sources) end
     local content = message.content
     if type(content) == "table" then
       check_parts(i, content)
@@ -117,6 +133,12 @@ function Request:check(messages)
       refuse("shape", ("messages has a key %s: it is a list without holes"):format(tostring(key)))
     end
   end
+end
+
+--- The body without messages.
+---@return string
+function Request:around()
+  return self.envelope.before .. self.envelope.after
 end
 
 --- The whole body.
@@ -149,22 +171,55 @@ function Request:parse(text, counter)
   return chat
 end
 
---- These messages as a conversation with the marks of the stored ones.
----@param messages ebb.WorkingMessage[]
----@param counter? fun(message: ebb.Message): integer
----@return ebb.Conversation
-function Request:history_chat(messages, counter)
-  local chat, place_of = self:chat(messages, counter), {}
+--- The messages with items in the place of windows' markup, and the markup by the ids of the windows. Where a
+--- window stands twice, the last one is its item.
+local function with_items(self, messages)
+  local list, texts = {}, {}
+  for i = #messages, 1, -1 do
+    local copy = messages[i]
+    local id = copy.source == "window" and copy.source_id
+    local is_item = id and self.texts[id] and not texts[id] and type(copy.content) == "string"
+    list[i] = is_item and { type = "window", window = id } or copy
+    if is_item then texts[id] = copy.content end
+  end
+  return list, texts
+end
+
+--- Makes a window of the stored conversation known in another one: what holds it, not what it reads.
+local function put_window(chat, original, id)
+  local state = core.window.get(original, id)
+  core.window.put(chat, { id = id, pinned = state.pinned, important = state.important })
+end
+
+--- Marks the messages of `chat` as those that they were made from.
+---@param marks table<string, integer[]>   seqs of the stored messages, by name
+local function mark_like(chat, messages, marks)
+  if next(marks) == nil then return end
+  local place_of = {}
   for i, copy in ipairs(messages) do
     if copy.origin then place_of[copy.origin] = i end
   end
-  for _, handle in ipairs(self.original) do
-    local place = place_of[handle.seq]
-    for _, name in ipairs(place and handle.marks or {}) do
-      chat:mark(place, name)
+  for name, seqs in pairs(marks) do
+    for _, seq in ipairs(seqs) do
+      if place_of[seq] then chat:mark(place_of[seq], name) end
     end
   end
-  return chat
+end
+
+--- These messages as a conversation with the marks of the stored ones, and items where markup of windows stands.
+---@param messages ebb.WorkingMessage[]
+---@param counter? fun(message: ebb.Message): integer
+---@return ebb.Conversation
+---@return table<string, string>? texts   markup of its windows; nil where there are none
+function Request:history_chat(messages, counter)
+  local list, texts = messages, nil
+  if self.texts then list, texts = with_items(self, messages) end
+  local chat = self:chat(list, counter)
+  for id in pairs(texts or {}) do
+    put_window(chat, self.original, id)
+  end
+  mark_like(chat, messages, core.working.marks(self.original))
+  return chat, texts
 end
 
 ---@param original ebb.Conversation

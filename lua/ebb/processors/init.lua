@@ -7,7 +7,7 @@ local processors = {}
 function processors.built_in()
   return {
     require "ebb.processors.session_loader",
-    require "ebb.processors.regex_processor",
+    require("ebb.processors.regex_processor").processor,
     require "ebb.processors.transcription_processor",
     require "ebb.processors.lorebook",
     require "ebb.processors.injection_assembler",

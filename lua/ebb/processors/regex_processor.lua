@@ -21,8 +21,30 @@ local function global_rules(value)
   refuse("argument", "regex-processor.rules: expected a list of presets: " .. (problem and problem.message or value))
 end
 
+local rewriting = {}
+
+--- Rewrites messages by the rules of a stage.
+---@param context ebb.Context
+---@param config table          of the processor
+---@param messages ebb.WorkingMessage[]
+---@param options { stage: "request"|"render", streaming?: boolean }
+---@return ebb.RuleReport
+function rewriting.apply(context, config, messages, options)
+  local user = context.user_profile
+  local set, problems = rules.compile {
+    global = global_rules(config.rules), agent = context.agent_config.rules or {}, user = user and user.rules or {},
+  }
+  log_problems(context, problems)
+  return set:apply(messages, {
+    stage = options.stage, streaming = options.streaming,
+    expand = function(text) return context:expand(text) end,
+    log = function(level, message, details) context:log(level, message, details) end,
+    budget = context.run.budget,
+  })
+end
+
 ---@type ebb.Processor
-return {
+rewriting.processor = {
   id = "regex-processor",
   name = "Regex processor",
   description = "applies regex rules to the texts of the history",
@@ -33,19 +55,11 @@ return {
   },
 
   execute = function(context, config)
-    local user = context.user_profile
-    local set, problems = rules.compile {
-      global = global_rules(config.rules), agent = context.agent_config.rules or {}, user = user and user.rules or {},
-    }
-    log_problems(context, problems)
-    local report = set:apply(context.messages, {
-      stage = "request",
-      expand = function(text) return context:expand(text) end,
-      log = function(level, message, details) context:log(level, message, details) end,
-      budget = context.run.budget,
-    })
+    local report = rewriting.apply(context, config, context.messages, { stage = "request" })
     local words = report.rules == 0 and "no rules for requests"
       or ("rules: %d; replacements: %d, in messages: %d"):format(report.rules, report.replacements, report.messages)
     context:log("info", words, report)
   end,
 }
+
+return rewriting

@@ -2,14 +2,15 @@
 --
 --     budget = fixed part + history + growth by later stages
 --
--- Only history is trimmed, by a policy of ebb.policies, on which guards hold and
--- which tears no unit. Everything else (presets, injections, framing, tools) is the
+-- Only history is trimmed, its windows included, by a policy of ebb.policies, on which
+-- guards hold and which tears no unit. Everything else (presets, injections, framing, tools) is the
 -- fixed part. What later stages add or save is not guessed: they are tried on
 -- copies (`forecast`), and the history is cut again by as much as they made of it.
 -- The same holds for attachments, which are weighed as they will be resolved.
 --
 -- Invariant: the messages fit after the later stages have run, or the run is refused.
 
+local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
@@ -20,19 +21,20 @@ local ATTEMPTS = 6      -- to find the growth; it hardly changes after the secon
 local SLACK = 16        -- tokens that are not worth another attempt
 local SAVING_MAX = 8    -- tokens per message that merging saves at most
 local GROWTH_MAX = 64   -- tokens per message that built-in stages add at most
+local ROOM = 1000       -- tokens for an empty request, which has only framing
 
 local limiter = {}
 
 ---- The history by itself ----
 
 ---@class ebb.limiter.Parts
----@field history ebb.WorkingMessage[]
+---@field history ebb.WorkingMessage[]   with the markup of windows
 ---@field fixed { message: ebb.WorkingMessage, rank: integer }[]    rank: so many of the history stand before it
 
 local function parts_of(messages)
   local parts = { history = {}, fixed = {} }
   for _, message in ipairs(messages) do
-    if message.source == "history" then
+    if message.source == "history" or message.source == "window" then
       parts.history[#parts.history + 1] = message
     else
       parts.fixed[#parts.fixed + 1] = { message = message, rank = #parts.history }
@@ -118,6 +120,7 @@ end
 ---@field fixed integer            tokens of the fixed part, where nothing else is said: framing and tools too
 ---@field extra table<ebb.WorkingMessage, integer>   tokens of attachments
 ---@field chat ebb.Conversation     the history
+---@field texts? table<string, string>   markup of its windows
 ---@field whole integer            tokens before anything is cut
 ---@field counter? fun(message: ebb.Message): integer   where there are attachments
 
@@ -134,8 +137,8 @@ end
 
 --- The history as a conversation; each cut takes a fork of it.
 local function history_chat(context, plan)
-  local chat = context:history_chat(plan.parts.history)
-  if not next(plan.extra) then return chat end
+  local chat, texts = context:history_chat(plan.parts.history)
+  if not next(plan.extra) then return chat, texts end
   plan.counter = counter_of(plan, chat)
   return context:history_chat(plan.parts.history, plan.counter)
 end
@@ -149,7 +152,8 @@ local function cut_short(plan, report, room)
     if entry.action == "dropped" then place = math.max(place, entry.seq) end
   end
   local message = plan.parts.history[place]
-  local whole = message and type(message.content) == "string" and not message.tool_calls and not message.tool_call_id
+  local whole = message and message.source == "history" and type(message.content) == "string"
+    and not message.tool_calls and not message.tool_call_id
   if not whole then return nil end
   local stop = utf8.offset(message.content, count + 1)
   local copy = tables.copy(message)
@@ -179,7 +183,7 @@ local function cut(plan, growth)
     budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
     policy = plan.policy, guards = plan.config.guards,
     limits = loading.limits, trusted = loading.trusted,
-  })
+  }, plan.texts)
   if not report then return nil, problem end
   local remaining = kept_of(chat, plan.parts, report.ledger)
   local tokens = report.after + plan.fixed
@@ -194,10 +198,7 @@ end
 
 --- Cuts the history to its guarded messages.
 local function cut_to_guarded(plan)
-  local chat = plan.chat:fork()
-  local draft = chat:draft { guards = plan.config.guards }
-  local guarded = core.draft.info(draft).guarded_tokens
-  core.draft.discard(draft)
+  local _, guarded = trim.weigh(plan.chat, plan.texts, plan.config.guards)
   return cut(plan, plan.budget - guarded - plan.fixed)
 end
 
@@ -267,6 +268,19 @@ local function policy_of(config, loading)
   if config.policy:find "%S" then return policies.parse_chain(config.policy, loading) end
 end
 
+--- Refuses a policy that does not exist, or built-in ones with options that they refuse: an empty conversation shows
+--- that. Files are loaded, and not run.
+---@param config table
+---@param loading? ebb.Loading
+function limiter.check(config, loading)
+  for _, spec in ipairs(policy_of(config, loading) or {}) do
+    if built_in.find(spec[1].name) == spec[1] then
+      local report, problem = trim.run(core.conversation(), { budget = ROOM, policy = spec, dry_run = true })
+      if not report then refuse("argument", "token-limiter.policy: " .. problem.message, problem.hint) end
+    end
+  end
+end
+
 --- The budget of the request in tokens; nil for no limit.
 ---@param capabilities table
 ---@param config table
@@ -291,6 +305,8 @@ local function tell(context, plan, before, result)
     budget = plan.budget, before = before, after = result.tokens, final = result.final, fixed = plan.fixed,
     dropped = dropped, ledger = result.report and core.json.decode(result.report.ledger:json()),
   }
+  context.run.trimmed = { history = plan.parts.history, ledger = report and report.ledger or {}, before = before,
+    dropped = dropped }
   context:log("info", ("%d -> %d tokens, budget %d: %d messages dropped, %d changed"):format(before, result.final,
     plan.budget, dropped, changed))
 end
@@ -304,13 +320,14 @@ local function plan_of(context, config, budget)
   for i, each in ipairs(plan.parts.fixed) do
     fixed[i] = each.message
   end
-  local weight, history = context:weigh(fixed), history_chat(context, plan)
-  plan.chat = history
-  plan.whole = plan.counter and weight + history:tokens() or weight - nothing + history:tokens()
+  local weight = context:weigh(fixed)
+  plan.chat, plan.texts = history_chat(context, plan)
+  local history = plan.texts and trim.weigh(plan.chat, plan.texts) or plan.chat:tokens()
+  plan.whole = weight + history - (plan.counter and 0 or nothing)
   for _, each in ipairs(fixed) do
     plan.whole = plan.whole + (plan.extra[each] or 0)
   end
-  plan.fixed = plan.whole - history:tokens()
+  plan.fixed = plan.whole - history
   return plan
 end
 

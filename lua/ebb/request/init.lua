@@ -188,6 +188,19 @@ function request.with_messages(chat, source, parse)
   return parse((request.write(chat, "openai", { shape = "body", keep_extra = true }))), "openai"
 end
 
+--- The tools that a body offers. Short bodies fit several dialects: the first one that knows the tools counts.
+---@param text string                the body, without its messages
+---@param dialect ebb.Dialect        the first to be tried
+---@return ebb.RequestTool[]
+function request.tools(text, dialect)
+  local members = settings.members(text)
+  for _, name in ipairs { dialect, table.unpack(OPTIONS.to.choices) } do
+    local tools = FORMS[name] and FORMS[name].read(members, {}).tools
+    if tools and tools[1] then return tools end
+  end
+  return {}
+end
+
 --- What a request body has to become for a dialect; nil if it is right as it stands.
 ---@param chat ebb.Conversation      of a body
 ---@param source ebb.Dialect         of the members around its messages

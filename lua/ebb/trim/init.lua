@@ -206,13 +206,14 @@ end
 
 ---@param chat ebb.Conversation
 ---@param options? ebb.Trim
+---@param texts? table<string, string>    of the windows, where they have been rendered
 ---@return ebb.TrimReport? report
 ---@return ebb.Error? problem
-function trim.run(chat, options)
+function trim.run(chat, options, texts)
   local request = read_options(chat, options)
   local steps, fault = resolve(request)
   if not steps then return nil, fault end
-  local run = start(chat, request, texts_of(chat))
+  local run = start(chat, request, texts or texts_of(chat))
   local draft = run.draft
 
   local raised, report, problem = finish(chat, run, steps, request)
@@ -220,6 +221,20 @@ function trim.run(chat, options)
   if not report or request.dry_run then core.draft.discard(draft) end
   if raised then error(raised, 0) end
   return report, problem
+end
+
+--- Tokens of a conversation whose windows read `texts`, and those of its guarded part.
+---@param chat ebb.Conversation
+---@param texts? table<string, string>
+---@param guards? boolean
+---@return integer tokens
+---@return integer guarded
+function trim.weigh(chat, texts, guards)
+  local draft = chat:draft { guards = guards }
+  if texts then require("ebb.windows.render").weigh(draft, texts) end
+  local info = core.draft.info(draft)
+  core.draft.discard(draft)
+  return info.tokens, info.guarded_tokens
 end
 
 --- Runs policies until it fits, lets `use` look at the draft, and changes nothing.

@@ -20,6 +20,9 @@ local VALUES = {
   { "provider", { "provider" }, "", "stable", "the provider of the model" },
   { "agentVersion", { "agent_version" }, "", "stable", "the agent's version" },
   { "input", { "input" }, "", "turn", "the user's new input" },
+  { "tools", { "tools" }, "", "stable", "the tools that the request offers, a line each" },
+  { "tool_usage", { "tool_usage" }, "", "stable", "how these tools are called: their parameters, a line each" },
+  { "tool_context", { "tool_context" }, "", "turn", "what the host says of the tools' state" },
 }
 
 local HISTORY = {
