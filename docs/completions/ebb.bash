@@ -31,7 +31,7 @@ _ebb() {
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --agent --model-config --user-profile --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --display --explain --ledger --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             count)
@@ -515,6 +515,10 @@ _ebb() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --ledger)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

@@ -133,13 +133,6 @@ function ebb.pipeline(options)
   return require("ebb.pipeline").new(options)   -- loads macros, rules and LPeg, too
 end
 
---- Adds a macro for all pipelines, inputs and expansions of this program that name no registry of their own; one of
---- the same name gives way.
----@param declaration ebb.MacroDeclaration
-function ebb.macro(declaration)
-  require("ebb.macros.registry").built_in():add(declaration)
-end
-
 --- Counts, encodes and decodes exactly, by a vocabulary that is installed.
 ---@param encoding string      "o200k_base", "cl100k_base" or an imported one
 ---@return ebb.Tokenizer
@@ -167,7 +160,8 @@ end
 
 --- Modules that are fields of `ebb`: loaded by the first use, for some need LPeg, and an idle chat needs none.
 local MODULES = {
-  import = "ebb.import", macros = "ebb.macros", recall = "ebb.conversation.recall", rules = "ebb.rules",
+  import = "ebb.import", macro = "ebb.macros.add", macros = "ebb.macros",
+  recall = "ebb.conversation.recall", rules = "ebb.rules",
   workflow = "ebb.workflow",
 }
 

@@ -70,6 +70,7 @@ struct ebb_runtime {
   Sandbox *sandbox;
   lua_State *L;              /* the sandbox's main thread */
   Ring chats;
+  Ring pipelines;
   Ring listening;            /* chats with a listener */
   Ring ready;                /* tasks that can run; the first has the next turn */
   uint32_t ready_count;
@@ -235,7 +236,8 @@ typedef struct Asking {
   Branch *branch;            /* or a fork of it, which the caller ends; both NULL: neither */
   Text texts[3];             /* the next ones; bytes NULL: nil */
   int text_count;
-  ebb_chat *target;          /* not NULL: the last one, for keep_conversation */
+  const void *held;          /* not NULL: the next one is the registry's value of a handle */
+  void *target;              /* not NULL: the last one, a handle for keep_conversation or keep_pipeline */
 } Asking;
 
 /* Calls the function; it returns a function, which runs within the limits and whose result goes to
@@ -371,6 +373,14 @@ ebb_status document_restore(ebb_chat *chat);
 int        api_write_document(lua_State *L);
 /* write_body(text), the same: writes the text to runtime->out. */
 int        api_write_body(lua_State *L);
+
+/* ---- pipeline.c ---- */
+
+/* keep_pipeline(pipeline, target) for lua/ebb/libebb: gives the handle `target` its value. */
+int        api_keep_pipeline(lua_State *L);
+/* EBB_ARGUMENT if the two belong to different runtimes. */
+ebb_status pipeline_check(const ebb_pipeline *pipeline, const ebb_chat *chat);
+void       api_free_pipelines(ebb_runtime *runtime);
 
 /* ---- query.c ---- */
 

@@ -19,6 +19,7 @@ static int l_prepare(lua_State *L) {
     if (asking->texts[i].bytes != NULL) lua_pushlstring(L, asking->texts[i].bytes, asking->texts[i].size);
     else lua_pushnil(L);
   }
+  if (asking->held != NULL) chat_push(L, asking->held);
   if (asking->target != NULL) lua_pushlightuserdata(L, asking->target);
   lua_call(L, lua_gettop(L) - 2, 1);
   api_hold(L);

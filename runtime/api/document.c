@@ -201,18 +201,19 @@ ebb_status ebb_chat_request(ebb_chat *chat, const char *dialect, const char *opt
 
 static ebb_status repair(ebb_chat *chat, Text options, ebb_chat **result, ebb_text *report) {
   ebb_text answer;
-  Asking asking = {.function = "repairer", .chat = chat, .texts = {options}, .text_count = 1};
-  ebb_status status = chat_new_like(chat, &asking.target);
+  ebb_chat *copy;
+  ebb_status status = chat_new_like(chat, &copy);
   if (status != EBB_OK) return status;
+  Asking asking = {.function = "repairer", .chat = chat, .texts = {options}, .text_count = 1, .target = copy};
   chat_tick(chat);
   status = api_ask_text(chat->runtime, &asking, &answer);
   if (status != EBB_OK) {
-    chat_discard(asking.target);
+    chat_discard(copy);
     return status;
   }
-  assert(asking.target->handle != NULL);
-  chat_enlist(asking.target);
-  *result = asking.target;
+  assert(copy->handle != NULL);
+  chat_enlist(copy);
+  *result = copy;
   if (report != NULL) *report = answer;
   return EBB_OK;
 }

@@ -71,7 +71,8 @@ static ebb_status open_sandbox(ebb_runtime *runtime) {
     {"keep_chunk", api_keep_chunk},         {"keep_conversation", chat_keep},     {"write", api_write_text},
     {"write_messages", api_write_messages}, {"write_document", api_write_document},
     {"write_body", api_write_body},         {"write_list", api_write_list},
-    {"write_message", api_write_message},   {NULL, NULL}};
+    {"write_message", api_write_message},   {"keep_pipeline", api_keep_pipeline},
+    {NULL, NULL}};
   static const LibraryHooks hooks = {
     .tokenizer = api_tokenizer, .vocabularies = api_vocabularies, .functions = functions};
   return api_begin_library(runtime, &hooks);
@@ -83,6 +84,7 @@ static ebb_status open_runtime(ebb_runtime *runtime, const ebb_config *config, M
   runtime->config.error = NULL;              /* the caller's for this call only */
   runtime->memory = (Memory){.allocate = allocate, .user = runtime};
   ring_init(&runtime->chats);
+  ring_init(&runtime->pipelines);
   ring_init(&runtime->listening);
   ring_init(&runtime->ready);
   ring_init(&runtime->events);
@@ -118,6 +120,7 @@ ebb_status ebb_runtime_new(const ebb_config *host_config, ebb_runtime **result) 
 void ebb_runtime_free(ebb_runtime *runtime) {
   if (runtime == NULL || runtime->busy) return;
   while (!ring_is_alone(&runtime->chats)) ebb_chat_free(RING_OWNER(runtime->chats.behind, ebb_chat, link));
+  api_free_pipelines(runtime);
   sandbox_free(runtime->sandbox);
   api_free_vocabs(runtime);
   api_free_answers(runtime);

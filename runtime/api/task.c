@@ -14,6 +14,7 @@ typedef struct Starting {
   ebb_task *task;
   const char *function;
   Text texts[3];             /* bytes NULL: nil */
+  const ebb_pipeline *pipeline;          /* NULL: none; else the argument behind the first text */
 } Starting;
 
 /* Leaves what is to run where task_start takes it from. */
@@ -23,7 +24,8 @@ static int l_start(lua_State *L) {
   api_push_function(L, starting->function);
   branch_push_fork(L, &task->branch);        /* function fork */
   for (int i = 0; i < 3; i++) {
-    if (starting->texts[i].bytes != NULL) lua_pushlstring(L, starting->texts[i].bytes, starting->texts[i].size);
+    if (i == 1 && starting->pipeline != NULL) chat_push(L, starting->pipeline);
+    else if (starting->texts[i].bytes != NULL) lua_pushlstring(L, starting->texts[i].bytes, starting->texts[i].size);
     else lua_pushnil(L);
   }
   lua_call(L, 4, 1);
@@ -79,6 +81,17 @@ ebb_status ebb_task_replay(ebb_chat *chat, const char *options, size_t size, ebb
   Starting starting = {.function = "task_replay", .texts = {text_plain(options == NULL ? "" : options, size)}};
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, make_task(chat, &starting, task)) : status;
+}
+
+ebb_status ebb_task_pipeline(const ebb_pipeline *pipeline, ebb_chat *chat, const char *options, size_t size,
+                             ebb_task **task) {
+  bool absent = pipeline == NULL || task == NULL || (options == NULL && size > 0);
+  if (chat == NULL || absent) return api_missing(chat_runtime(chat));
+  Starting starting = {.function = "task_pipeline", .texts = {api_options(options, size)}, .pipeline = pipeline};
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  status = pipeline_check(pipeline, chat);
+  return api_leave(chat->runtime, status == EBB_OK ? make_task(chat, &starting, task) : status);
 }
 
 ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size, const char *arguments,

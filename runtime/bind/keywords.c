@@ -83,8 +83,8 @@ static int l_size(lua_State *L) {
 static int l_index(lua_State *L) { return bind_index_method(L, &KEYWORDS); }
 
 void bind_open_keywords(lua_State *L) {
-  static const BindMethod methods[] = {{"find", l_find, "text prefix", CHARGE_NEVER}, BIND_END};
-  static const BindMethod functions[] = {{"keywords", l_keywords, "texts flags", CHARGE_NEVER}, BIND_END};
+  static const BindMethod methods[] = {{"find", l_find, "text prefix", CHARGE_TEXT}, BIND_END};
+  static const BindMethod functions[] = {{"keywords", l_keywords, "texts flags", CHARGE_PATH}, BIND_END};
   bind_type(L, &KEYWORDS, l_index, l_size, l_free);
   bind_methods(L, &KEYWORDS, methods);
   bind_functions(L, "core", functions);

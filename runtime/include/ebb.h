@@ -7,6 +7,7 @@
 **       ebb_task    work in slices: a policy or a script on a copy of a chat
 **     ebb_vocab     what tokens are counted by; shared by runtimes and threads
 **     ebb_policy    a compiled policy; the same
+**     ebb_pipeline  an agent: presets, rules and settings that make requests of chats
 **
 **     ebb_runtime *runtime;
 **     ebb_chat *chat;
@@ -134,6 +135,7 @@ typedef struct ebb_chat ebb_chat;
 typedef struct ebb_task ebb_task;
 typedef struct ebb_vocab ebb_vocab;
 typedef struct ebb_policy ebb_policy;
+typedef struct ebb_pipeline ebb_pipeline;
 
 typedef struct ebb_text {
   const char *bytes;   /* never NULL after a call that succeeded; a NUL stands behind the last */
@@ -620,6 +622,43 @@ EBB_API ebb_status ebb_policies(ebb_runtime *runtime, ebb_text *json);
    NULL is allowed. */
 EBB_API void       ebb_policy_free(ebb_policy *policy);
 
+/* ---- pipelines ---- */
+
+/*
+** A pipeline makes the body of a request of a chat, as `ebb pipeline` does: rules rewrite the history, presets
+** are put around and into it (an author's note at a depth), a policy trims it to the budget, and what the
+** provider would refuse is mended. The chat's messages do not change; it keeps the timers of a lorebook.
+**
+**     ebb_pipeline_new(runtime, agent, ..) --> ebb_pipeline_run(pipeline, chat, ..) --> body, report
+**
+** agent: the JSON of an agent's file, or nothing: name, presets, rules, processors, variables, parameters ...
+** (docs/reference/files.md). A policy's file in it is read by the config's `read`.
+** options, a JSON object or nothing:
+**     model, encoding    what the request is for, and counted by; default: the agent's, else the chat's
+**     to                 its dialect; default: the model's, else the form of the messages
+**     modelConfig, userProfile    objects as their files have them
+**     set                ["token-limiter.budget=4000", ..]: single settings
+**     onError            "stop" (default) or "skip": when a processor fails
+**     zone               minutes east of UTC, for macros of dates; the time is that of clock_ms
+**     keepExtra, reads   as in ebb.PipelineOptions
+** EBB_SYNTAX, EBB_SHAPE, EBB_ARGUMENT, EBB_UNKNOWN_NAME, EBB_MEMORY: the message names the place.
+*/
+EBB_API ebb_status ebb_pipeline_new(ebb_runtime *runtime, const char *agent, size_t size, const char *options,
+                                    size_t options_size, ebb_pipeline **pipeline);
+/* Tasks that run it go on. NULL is allowed; ebb_runtime_free frees all. */
+EBB_API void       ebb_pipeline_free(ebb_pipeline *pipeline);
+/* Makes a request. Options, a JSON object or nothing: preview (true: the same run, but functions of the host with
+   effects are not called), session {id, name, variables {local, global}}, now (ms since 1970), seed (of dice).
+   *report (may be NULL): {"summary": {"tokens", "trust", "budget", "dialect", "shares": [{"source", "messages",
+   "tokens", "share"}], "skipped", "unasked", "losses", "variables"}, "parts": [{"role", "source", "sourceId",
+   "seq", "tokens", "sources"}], "ledger": [{"action", "seq", "role", "by", "reason", "tokens"}], "logs":
+   [{"processor", "level", "message", "details"}]}: a part per message of the request; ledger: what was dropped
+   of the history; variables: as macros left them, for the session of the next run.
+   What a processor asks (asset, transcribe) goes to a function that ebb_register gave this name. Runs within
+   the runtime's limits. EBB_CANNOT_FIT, EBB_SHAPE, EBB_ARGUMENT, EBB_SCRIPT ... */
+EBB_API ebb_status ebb_pipeline_run(const ebb_pipeline *pipeline, ebb_chat *chat, const char *options, size_t size,
+                                    ebb_text *body, ebb_text *report);
+
 /* ---- functions for scripts ---- */
 
 /*
@@ -742,6 +781,10 @@ EBB_API ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char 
    {"total", "present", "labelled"}, "values": {the same}, ...}].
    A long chat needs more than the runtime's fuel and deadline: ebb_task_limit. */
 EBB_API ebb_status ebb_task_replay(ebb_chat *chat, const char *options, size_t size, ebb_task **task);
+/* As ebb_pipeline_run, in slices. DONE has {"request": the body, "report": as above}. What a processor asks and no
+   function of the host answers becomes an event: {"type": "transcribe", "request": {..}}. */
+EBB_API ebb_status ebb_task_pipeline(const ebb_pipeline *pipeline, ebb_chat *chat, const char *options, size_t size,
+                                     ebb_task **task);
 /* Runs the text of a Lua script, sandboxed: `local chat, arguments = ...`, the copy
    and the JSON arguments (may be nothing) as values. request(value) asks the host
    and waits; request { timer = 500 } is answered by a step, 500 ms later by clock_ms or

@@ -91,8 +91,8 @@ describe("the processors of a pipeline", function()
     assert.equal(before:gsub("asset", "one two three asset"), ids_of(pipeline))
     pipeline:remove "two"
     pipeline:enable("message-formatters", false)
-    assert.equal("session-loader regex-processor transcription-processor injection-assembler token-limiter one three "
-      .. "asset-resolver", ids_of(pipeline))
+    assert.equal("session-loader regex-processor transcription-processor lorebook injection-assembler token-limiter "
+      .. "one three asset-resolver", ids_of(pipeline))
     pipeline:enable "merge-roles"
     pipeline:enable("merge-roles", true)
     pipeline:reorder { "three", "merge-roles" }

@@ -357,26 +357,12 @@ function api.task_script(chat, name, source, arguments)
   end
 end
 
----- Windows ----
-
---- What is for windows only is loaded where there are any: a runtime without stays small.
-for _, name in ipairs { "window_open", "window_update", "window_close", "window_content", "windows", "renderer",
-  "actor" } do
-  api[name] = function(...) return require("ebb.libebb.windows")[name](with_hints, api, ...) end
-end
-
-for _, name in ipairs { "writer", "checker", "request_writer", "repairer" } do
-  api[name] = function(...) return require("ebb.libebb.documents")[name](with_hints, api, ...) end
-end
+---- Replays, filters, queries ----
 
 function api.task_replay(...) return require("ebb.libebb.replays").task(with_hints, policy_list, ...) end
 
 for _, name in ipairs { "filter_loader", "filter_unload", "filterer" } do
   api[name] = function(...) return require("ebb.libebb.filters")[name](with_hints, evaluate, ...) end
-end
-
-for _, name in ipairs { "models_adder", "model_lister", "counter", "tokenizer", "changed", "change", "report_usage" } do
-  api[name] = function(...) return require("ebb.libebb.settings")[name](with_hints, api, ...) end
 end
 
 function api.policy_lister() return require("ebb.libebb.settings").policy_lister(with_hints, api, loaded) end
@@ -398,6 +384,26 @@ end
 
 for name, run in pairs(api) do
   api[name] = with_hints(run)
+end
+
+---- Functions of other modules ----
+
+local function call_module(module, name, ...)
+  return require("ebb.libebb." .. module)[name](with_hints, api, ...)
+end
+
+--- What few chats need is loaded by its first call: a runtime without stays small.
+for module, names in pairs {
+  windows = { "window_open", "window_update", "window_close", "window_content", "windows", "renderer",
+    "actor" },
+  documents = { "writer", "checker", "request_writer", "repairer" },
+  settings = { "models_adder", "model_lister", "counter", "tokenizer", "changed", "change",
+    "report_usage" },
+  pipelines = { "pipeline_opener", "pipeline_runner", "task_pipeline" },
+} do
+  for _, name in ipairs(names) do
+    api[name] = function(...) return finish(pcall(call_module, module, name, ...)) end
+  end
 end
 
 return api

@@ -17,6 +17,11 @@ static const char TALK[] =
   "chat:append { role = 'assistant', content = answered and answer or '(shrugs)' }\n"
   "return answered\n";
 
+/* What the model reads of a bard's chat: an author's note stands before the last two messages. */
+static const char BARD[] =
+  "{\"presets\":[{\"type\":\"chat_history\"},{\"role\":\"system\",\"injectionStrategy\":{\"depth\":2},"
+  "\"content\":\"[Author's note: it is late, and the fire burns low. Answer with a song or a rumour.]\"}]}";
+
 static const char ROOMS_WINDOW[] = "{\"description\":\"The rooms of the inn, as they are now\",\"pinned\":true}";
 
 static const char *const NAMES[CHARACTERS / TRADES] = {"Mara", "Odo",   "Ysolde", "Brann", "Tilda",
@@ -71,6 +76,7 @@ static ebb_status tell_free(void *user, const char *arguments, size_t size, ebb_
 }
 
 static bool has_rooms(const Character *character) { return strstr(character->name, "-innkeeper") != NULL; }
+static bool has_note(const Character *character) { return strstr(character->name, "-bard") != NULL; }
 
 /* {"content":"Free: 2 4"}: an update changes no message, and makes no conflict for the task that runs. */
 static ebb_status update_rooms(const World *world, const Character *character) {
@@ -97,22 +103,28 @@ static ebb_status introduce(World *world, int number) {
   return status == EBB_OK && has_rooms(character) ? update_rooms(world, character) : status;
 }
 
+/* What the first request loads need not be loaded in a frame. */
+static ebb_status open_bards(World *world) {
+  ebb_text ignored;
+  ebb_status status = ebb_pipeline_new(world->runtime, BARD, sizeof BARD - 1, NULL, 0, &world->bard);
+  if (status == EBB_OK) status = ebb_chat_render(world->characters[0].chat, NULL, 0, &ignored);
+  if (status == EBB_OK) status = ebb_pipeline_run(world->bard, world->characters[0].chat, NULL, 0, &ignored, NULL);
+  return status;
+}
+
 ebb_status world_open(World *world, uint64_t seed, bool deterministic) {
   ebb_config config = {.size = sizeof config, .user = world, .clock_ms = clock_ms, .log = hear, .seed = seed,
                        .deterministic = deterministic, .fuel = TASK_FUEL};
-  ebb_text ignored;
   *world = (World){.deterministic = deterministic};
   ebb_status status = ebb_runtime_new(&config, &world->runtime);
   if (status == EBB_OK) status = ebb_collect(world->runtime, EBB_NO_LIMIT, NULL);
   if (status == EBB_OK) status = open_chats(world);
   if (status == EBB_OK) status = ebb_register(world->runtime, "inn.free", tell_free, world, 0);
   for (int i = 0; i < CHARACTERS && status == EBB_OK; i++) status = introduce(world, i);
-  /* What the first rendering loads need not be loaded in a frame. */
-  if (status == EBB_OK) status = ebb_chat_render(world->characters[0].chat, NULL, 0, &ignored);
-  return status;
+  return status == EBB_OK ? open_bards(world) : status;
 }
 
-void world_close(World *world) { ebb_runtime_free(world->runtime); }   /* frees all chats and tasks too */
+void world_close(World *world) { ebb_runtime_free(world->runtime); }   /* frees all chats, tasks, pipelines too */
 
 Character *world_find(World *world, const char *name) {
   for (int i = 0; i < CHARACTERS; i++) {
@@ -178,16 +190,43 @@ static bool take_leave(World *world, Character *character) {
     report(world, character->name);
     return false;
   }
+  ebb_task_free(character->request);
+  character->request = NULL;
   character->waits = false;
   return true;
 }
 
+/* Hands out what the model is to read, and waits for its answer. */
+static void hand_out(World *world, Character *character, ebb_text messages) {
+  character->waits = true;
+  world->ask(world->user, character, messages);
+}
+
+/* A task makes the request of a bard, in slices, while the one that talks waits. */
+static ebb_status begin_request(World *world, Character *character, ebb_chat *chat) {
+  ebb_status status = ebb_task_pipeline(world->bard, chat, NULL, 0, &character->request);
+  if (status == EBB_OK) ebb_task_set_user(character->request, character);
+  return status;
+}
+
+static void end_request(World *world, Character *character, const ebb_event *event) {
+  if (event->kind == EBB_EVENT_DONE) {
+    hand_out(world, character, event->json);
+  } else {
+    snprintf(world->problem, sizeof world->problem, "%s: %.200s", character->name, event->json.bytes);
+    ebb_refuse(character->task, world->problem);
+  }
+  ebb_task_free(event->task);
+  character->request = NULL;
+}
+
 /* Renders what the model is to read, the windows as they are now, and hands it out. */
 static void ask_model(World *world, Character *character, const ebb_event *event) {
-  ebb_text messages;
-  if (ebb_chat_render(event->chat, NULL, 0, &messages) == EBB_OK) {
-    character->waits = true;
-    world->ask(world->user, character, messages);
+  ebb_text messages = {0};
+  ebb_status status = has_note(character) ? begin_request(world, character, event->chat)
+                                          : ebb_chat_render(event->chat, NULL, 0, &messages);
+  if (status == EBB_OK) {
+    if (!has_note(character)) hand_out(world, character, messages);
     return;
   }
   report(world, character->name);
@@ -261,11 +300,11 @@ static bool take_chat(World *world, Character *character, const Input *input) {
     report(world, character->name);
     return false;
   }
-  ebb_chat_free(character->chat);            /* its task too */
+  ebb_chat_free(character->chat);            /* its tasks too */
   ebb_chat_free(character->fork);
   character->chat = chat;
   character->fork = NULL;
-  character->task = NULL;
+  character->task = character->request = NULL;
   character->doing = IDLE;
   character->waits = false;
   return true;
@@ -304,7 +343,8 @@ void world_events(World *world) {
   change_rooms(world);
   while (ebb_next_event(world->runtime, &event) == EBB_OK) {
     Character *character = ebb_task_user(event.task);
-    if (event.kind == EBB_EVENT_REQUEST) ask_model(world, character, &event);
+    if (event.task == character->request) end_request(world, character, &event);
+    else if (event.kind == EBB_EVENT_REQUEST) ask_model(world, character, &event);
     else end_task(world, character, &event);
   }
 }

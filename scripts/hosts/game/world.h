@@ -2,7 +2,8 @@
 ** The world: fifty characters at an inn, each with a chat and a policy of its own.
 **
 **     a visitor speaks     append; a task runs TALK on the chat
-**       the task asks      the host renders the chat and asks the model, which takes its time
+**       the task asks      the host renders the chat and asks the model, which takes its time;
+**                          of a bard's chat a pipeline makes the request, in a task of its own
 **       the model answers  the task goes on, and appends the answer
 **       ... or refuses     the task catches that, and the character shrugs
 **       the visitor left   the task is cancelled, without a trace
@@ -33,6 +34,7 @@ typedef struct Character {
   ebb_chat *chat;
   ebb_chat *fork;            /* WONDERING: what the task works for; else NULL */
   ebb_task *task;            /* NULL: idle */
+  ebb_task *request;         /* of a bard: makes what the model is to read; else NULL */
   Doing doing;
   bool waits;                /* for the model's answer: what comes later, after a cancel, is not let in */
   uint64_t began;            /* frame in which the task began */
@@ -40,6 +42,7 @@ typedef struct Character {
 
 typedef struct World {
   ebb_runtime *runtime;
+  ebb_pipeline *bard;
   Character characters[CHARACTERS];
   uint64_t frame;
   bool deterministic;
