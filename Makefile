@@ -132,6 +132,7 @@ check-hard: test-build   ## longer: model tests with 1,000,000 steps, the comman
 	@$(MAKE) --no-print-directory valgrind
 	@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
 	tests/peers/tokens/oracle.sh
+	tests/peers/vocabularies/oracle.sh
 	@$(MAKE) --no-print-directory fuzz
 	tests/fuzz/run.sh $(or $(SANDBOX_SHARE),2900) fuzz_sandbox
 

@@ -101,6 +101,14 @@ static Status build_json(Making *m, const Memory *memory, bool composed, bool ha
   m->source.merges = json.merges != NULL ? json.merges : &none;
   m->source.merge_count = json.merge_count;
   m->source.wholes = json.wholes;
+  m->source.atoms = json.atoms;
+  m->source.atom_count = json.atom_count;
+  m->source.forms = json.forms;
+  if (status == STATUS_OK && has_pattern && json.pattern == PRETOKEN_BORDERS) {
+    snprintf(m->message, sizeof m->message, "%s: expected no pattern for a model that merges whole texts", m->file);
+    tokenizer_json_free(&json);
+    return STATUS_ARGUMENT;
+  }
   if (!has_pattern) {
     m->source.pattern = json.pattern;
     m->source.regex = json.regex.bytes;

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/utf8.h"
 #include "format/tokenizer_json_parts.h"
 
@@ -42,8 +41,7 @@ static bool add_bytes(Buffer *out, Text text, Status *status) {
   return true;
 }
 
-/* Decodes the contents of a JSON string; valid until the next call. */
-static bool plain_text(TokenizerReading *r, Text text, Text *plain) {
+bool reading_plain(TokenizerReading *r, Text text, Text *plain) {
   *plain = text;
   if (!text.escaped) return true;
   buffer_reset(&r->scratch);
@@ -55,17 +53,18 @@ static bool plain_text(TokenizerReading *r, Text text, Text *plain) {
 
 /* ---- tokens: known by their offset in `bytes` until all are read ---- */
 
-static bool add_token(TokenizerReading *r, size_t start, uint32_t id, bool special) {
+bool reading_add_token(TokenizerReading *r, size_t start, VocabToken token) {
   assert(start <= r->read->bytes.size);
   TokenizerJson *read = r->read;
   VocabToken *tokens = memory_grow(&read->memory, read->tokens, &read->token_room, read->count, sizeof *tokens);
   if (tokens == NULL) return reading_fail(r, STATUS_MEMORY);
   read->tokens = tokens;
-  tokens[read->count++] = (VocabToken){.size = (uint32_t)(read->bytes.size - start), .id = id, .special = special};
+  token.size = (uint32_t)(read->bytes.size - start);
+  tokens[read->count++] = token;
   return true;
 }
 
-static bool read_id(TokenizerReading *r, const JsonValue *value, uint32_t *id) {
+bool reading_id(TokenizerReading *r, const JsonValue *value, uint32_t *id) {
   int64_t integer;
   if (value->kind != JSON_NUMBER || !json_integer(value, &integer) || integer < 0 || integer >= 4 * VOCAB_TOKENS_MAX) {
     return reading_refuse(r, value->bytes, "an id from 0 to 3999999", NULL);
@@ -74,67 +73,59 @@ static bool read_id(TokenizerReading *r, const JsonValue *value, uint32_t *id) {
   return true;
 }
 
-/* Reads the members of "vocab" except for added tokens. */
-static bool read_vocab(TokenizerReading *r, const JsonValue *value, const Map *added) {
+/* Appends the bytes of a token or of half a merge; false with *status OK if its name is not in the alphabet. */
+static bool add_name(TokenizerReading *r, Text name, Status *status) {
+  if (!r->characters) return add_bytes(&r->read->bytes, name, status);
+  *status = tokenizer_json_characters(r, name, &r->read->bytes);
+  return *status == STATUS_OK;
+}
+
+/* True if an added token takes the place of this one of the vocabulary. An atom that is the same token does not. */
+static bool is_replaced(TokenizerReading *r, uint32_t id, Text name) {
+  uint64_t *added = map_find(&r->added, id);
+  if (added == NULL || *added == ADDED_DONE) return added != NULL;
+  const VocabAtom *atom = &r->read->atoms[added_atom(*added)];
+  const char *content = r->read->atom_bytes.bytes + added_offset(*added);
+  if (atom->size != name.size || memcmp(content, name.bytes, name.size) != 0) return true;
+  *added = ADDED_DONE;
+  return false;
+}
+
+static bool read_token(TokenizerReading *r, Text name, const JsonValue *number, uint32_t byte_ids[256]) {
+  Text plain;
+  Status status;
+  uint32_t id = 0;
+  size_t start = r->read->bytes.size;
+  if (!reading_id(r, number, &id) || !reading_plain(r, name, &plain)) return false;
+  if (is_replaced(r, id, plain)) return true;
+  if (r->read->count == VOCAB_TOKENS_MAX) return reading_refuse(r, name.bytes, "no more than 1000000 tokens", NULL);
+  int byte = r->characters ? tokenizer_json_byte(plain) : -1;
+  if (byte >= 0) {
+    byte_ids[byte] = id;
+    return true;
+  }
+  if (!add_name(r, plain, &status)) {
+    if (status != STATUS_OK) return reading_fail(r, status);
+    return reading_refuse(r, name.bytes, "a token in the byte-level alphabet", NULL);
+  }
+  /* A token with a space itself is never in a text whose spaces are U+2581. */
+  bool unused = (r->read->forms & TEXT_SPACES) != 0 && memchr(plain.bytes, ' ', plain.size) != NULL;
+  return reading_add_token(r, start, (VocabToken){.id = id, .special = unused});
+}
+
+/* Reads the members of "vocab", except for those that are added tokens. */
+static bool read_vocab(TokenizerReading *r, const JsonValue *value) {
   Json json;
   JsonValue number;
-  Text name, plain;
-  Status status;
+  Text name;
+  uint32_t byte_ids[256];
+  memset(byte_ids, 0xFF, sizeof byte_ids);
   json_open_value(&json, value);
   json_enter(&json);
   while (json_next_member(&json, &name) && json_value(&json, &number)) {
-    uint32_t id = 0;
-    size_t start = r->read->bytes.size;
-    if (!read_id(r, &number, &id)) return false;
-    if (map_find(added, id) != NULL) continue;
-    if (r->read->count == VOCAB_TOKENS_MAX) return reading_refuse(r, name.bytes, "no more than 1000000 tokens", NULL);
-    if (!plain_text(r, name, &plain)) return false;
-    if (!add_bytes(&r->read->bytes, plain, &status)) {
-      if (status != STATUS_OK) return reading_fail(r, status);
-      return reading_refuse(r, name.bytes, "a token in the byte-level alphabet", NULL);
-    }
-    if (!add_token(r, start, id, false)) return false;
+    if (!read_token(r, name, &number, byte_ids)) return false;
   }
-  return true;
-}
-
-static bool is_space(Text text) {
-  for (size_t i = 0; i < text.size; i++) {
-    if (strchr(" \t\r\n", text.bytes[i]) == NULL || text.bytes[i] == '\0') return false;
-  }
-  return true;
-}
-
-static bool read_added_token(TokenizerReading *r, const JsonValue *value, Map *added) {
-  JsonFields f;
-  Text plain;
-  uint32_t id = 0;
-  if (!reading_fields(r, value, "an added token", &f)) return false;
-  const JsonValue *number = json_field(&f, "id"), *content = json_field_of(&f, "content", JSON_STRING);
-  if (number == NULL || content == NULL) {
-    return reading_refuse(r, value->bytes, "an added token with id and content", NULL);
-  }
-  if (!read_id(r, number, &id) || !plain_text(r, json_text(content), &plain)) return false;
-  bool is_special = json_field_of(&f, "special", JSON_TRUE) != NULL;
-  if (!is_special && is_space(plain)) return reading_refuse(r, value->bytes, "no added tokens of white space", NULL);
-  size_t start = r->read->bytes.size;
-  Status status = buffer_add(&r->read->bytes, plain.bytes, plain.size);
-  if (status == STATUS_OK) status = map_put(added, id, 1);
-  if (status != STATUS_OK) return reading_fail(r, status);
-  return add_token(r, start, id, true);
-}
-
-static bool read_added(TokenizerReading *r, const JsonValue *value, Map *added) {
-  Json json;
-  JsonValue token;
-  if (value->kind == JSON_NULL) return true;
-  if (value->kind != JSON_ARRAY) return reading_refuse(r, value->bytes, "a list of added tokens", NULL);
-  json_open_value(&json, value);
-  json_enter(&json);
-  while (json_next_element(&json) && json_value(&json, &token)) {
-    if (!read_added_token(r, &token, added)) return false;
-  }
-  return true;
+  return tokenizer_json_add_atoms(r) && (!r->characters || tokenizer_json_complete(r, value->bytes, byte_ids));
 }
 
 /* ---- merges: "left right", or a list of the two ---- */
@@ -147,9 +138,9 @@ static bool add_merge(TokenizerReading *r, const char *where, Text left, Text ri
   read->merges = merges;
   size_t start = read->bytes.size, middle;
   assert(left.bytes != NULL && !left.escaped && !right.escaped);
-  bool fits = add_bytes(&read->bytes, left, &status);
+  bool fits = add_name(r, left, &status);
   middle = read->bytes.size;
-  if (fits) fits = add_bytes(&read->bytes, right, &status);
+  if (fits) fits = add_name(r, right, &status);
   if (status != STATUS_OK) return reading_fail(r, status);
   if (!fits) return reading_refuse(r, where, "a merge in the byte-level alphabet", NULL);
   merges[read->merge_count++] =
@@ -159,7 +150,7 @@ static bool add_merge(TokenizerReading *r, const char *where, Text left, Text ri
 
 static bool read_merge_string(TokenizerReading *r, const JsonValue *value) {
   Text plain;
-  if (!plain_text(r, json_text(value), &plain)) return false;
+  if (!reading_plain(r, json_text(value), &plain)) return false;
   const char *space = memchr(plain.bytes, ' ', plain.size);
   if (space == NULL) return reading_refuse(r, value->bytes, "two tokens with a space between", NULL);
   size_t size = (size_t)(space - plain.bytes);
@@ -205,7 +196,7 @@ static bool read_merges(TokenizerReading *r, const JsonValue *value) {
 
 /* Checks options that would change the tokens: they must be absent, null, false, "" or 0. */
 static bool check_model(TokenizerReading *r, const JsonFields *f) {
-  static const char *const off[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"};
+  static const char *const off[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix"};
   for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
     const JsonValue *value = json_field(f, off[i]);
     if (value == NULL || value->kind == JSON_NULL || value->kind == JSON_FALSE) continue;
@@ -213,19 +204,18 @@ static bool check_model(TokenizerReading *r, const JsonFields *f) {
     if (value->kind == JSON_NUMBER && strspn(value->bytes, "0.") >= value->size) continue;
     return reading_refuse(r, value->bytes, "a model without it", off[i]);
   }
+  const JsonValue *whole = json_field_of(f, "ignore_merges", JSON_TRUE);
+  if (r->characters && whole != NULL) return reading_refuse(r, whole->bytes, "a model without it", "ignore_merges");
   return true;
 }
 
-static bool read_model(TokenizerReading *r, const JsonValue *value, const Map *added) {
+static bool read_model(TokenizerReading *r, const JsonValue *value) {
   JsonFields f;
   if (!reading_fields(r, value, "a model", &f)) return false;
   const JsonValue *vocab = json_field_of(&f, "vocab", JSON_OBJECT), *merges = json_field_of(&f, "merges", JSON_ARRAY);
-  /* Early files have no type. */
-  bool other = json_field(&f, "type") != NULL && !json_field_is(&f, "type", "BPE");
-  if (other) return reading_refuse_field(r, &f, "a model of the type BPE", "type");
   if (vocab == NULL || merges == NULL) return reading_refuse(r, value->bytes, "a model with vocab and merges", NULL);
   r->read->wholes = json_field_of(&f, "ignore_merges", JSON_TRUE) != NULL;
-  return check_model(r, &f) && read_vocab(r, vocab, added) && read_merges(r, merges);
+  return check_model(r, &f) && read_vocab(r, vocab) && read_merges(r, merges);
 }
 
 /* ---- all of it ---- */
@@ -239,18 +229,31 @@ static void set_bytes(TokenizerJson *read) {
     at += (size_t)read->merges[i].left_size + read->merges[i].right_size;
   }
   assert(at == read->bytes.bytes + read->bytes.size);
+  at = read->atom_bytes.bytes;
+  for (uint32_t i = 0; i < read->atom_count; at += read->atoms[i++].size) read->atoms[i].bytes = at;
 }
 
-static bool read_parts(TokenizerReading *r, const JsonValue *file, Map *added) {
+/* Reads what the rest of the file depends on: the kind of the model. Early files have no type. */
+static bool read_kind(TokenizerReading *r, const JsonValue *model) {
+  JsonFields f;
+  if (!reading_fields(r, model, "a model", &f)) return false;
+  bool other = json_field(&f, "type") != NULL && !json_field_is(&f, "type", "BPE");
+  if (other) return reading_refuse_field(r, &f, "a model of the type BPE", "type");
+  r->characters = json_field_of(&f, "byte_fallback", JSON_TRUE) != NULL;
+  return true;
+}
+
+static bool read_parts(TokenizerReading *r, const JsonValue *file) {
   JsonFields f;
   if (!reading_fields(r, file, "an object", &f)) return false;
   const JsonValue *model = json_field(&f, "model"), *cuts = json_field(&f, "pre_tokenizer");
   const JsonValue *normalizer = json_field(&f, "normalizer"), *added_tokens = json_field(&f, "added_tokens");
   if (model == NULL) return reading_refuse(r, file->bytes, "a model", NULL);
+  if (!read_kind(r, model)) return false;
   if (normalizer != NULL && !tokenizer_json_normalizer(r, normalizer)) return false;
-  if (cuts == NULL) return reading_refuse(r, file->bytes, "a pre_tokenizer", NULL);
-  if (added_tokens != NULL && !read_added(r, added_tokens, added)) return false;
-  return read_model(r, model, added) && tokenizer_json_cuts(r, cuts);
+  if (cuts == NULL && !r->characters) return reading_refuse(r, file->bytes, "a pre_tokenizer", NULL);
+  if (added_tokens != NULL && !tokenizer_json_added(r, added_tokens)) return false;
+  return read_model(r, model) && tokenizer_json_cuts(r, cuts);
 }
 
 Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size, bool composed, TokenizerJson *read,
@@ -258,21 +261,21 @@ Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size,
   TokenizerReading r = {.start = bytes, .composed = composed, .read = read, .error = error};
   Json json;
   JsonValue file;
-  Map added;
   *read = (TokenizerJson){.memory = *memory};
   *error = (TokenizerJsonError){0};
   buffer_init(&read->bytes, *memory);
   buffer_init(&read->regex, *memory);
+  buffer_init(&read->atom_bytes, *memory);
   buffer_init(&r.scratch, *memory);
-  map_init(&added, *memory);
+  map_init(&r.added, *memory);
   json_open(&json, bytes, size);
   if (!json_value(&json, &file) || !json_end(&json)) {
     *error = (TokenizerJsonError){.status = json.status, .offset = (size_t)(json.error - bytes),
                                   .expected = json.expected};
-  } else if (read_parts(&r, &file, &added)) {
+  } else if (read_parts(&r, &file)) {
     set_bytes(read);
   }
-  map_free(&added);
+  map_free(&r.added);
   buffer_free(&r.scratch);
   return error->status;
 }
@@ -280,6 +283,8 @@ Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size,
 void tokenizer_json_free(TokenizerJson *read) {
   memory_free(&read->memory, read->tokens, read->token_room * sizeof *read->tokens);
   memory_free(&read->memory, read->merges, read->merge_room * sizeof *read->merges);
+  memory_free(&read->memory, read->atoms, read->atom_room * sizeof *read->atoms);
   buffer_free(&read->bytes);
+  buffer_free(&read->atom_bytes);
   buffer_free(&read->regex);
 }

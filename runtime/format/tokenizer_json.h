@@ -1,9 +1,14 @@
 /*
 ** tokenizer.json: reads vocabularies of Hugging Face's tokenizers.
 **
-** Supports byte-level BPE models with listed merges. Everything else that would change
-** the count of a text is refused by its name: other models, normalizers, pre-tokenizers.
-** Added tokens can be decoded, but are never recognized in texts.
+** Supports BPE models with listed merges, of two kinds: byte-level ones, whose merging
+** starts with bytes, and those with byte_fallback, which come from SentencePiece: they write
+** a space as U+2581, start with characters, and take bytes for characters that they lack.
+** Everything else that would change the count of a text is refused by its name: other
+** models, normalizers, pre-tokenizers.
+**
+** Added tokens that are special can be decoded, but are never recognized in texts; the
+** others are atoms (vocab_build.h).
 */
 #ifndef EBB_FORMAT_TOKENIZER_JSON_H
 #define EBB_FORMAT_TOKENIZER_JSON_H
@@ -19,6 +24,10 @@ typedef struct TokenizerJson {
   VocabMerge *merges;
   uint32_t merge_count, merge_room;
   Buffer bytes;              /* of tokens and merges */
+  VocabAtom *atoms;
+  uint32_t atom_count, atom_room;
+  Buffer atom_bytes;
+  unsigned forms;            /* text_form.h */
   Buffer regex;              /* as in VocabSource */
   PretokenPattern pattern;
   bool wholes;               /* as in VocabSource */
@@ -32,7 +41,7 @@ typedef struct TokenizerJsonError {
 } TokenizerJsonError;
 
 /* Reads a file. `composed`: all texts are assumed to be in Unicode's form NFC, so that a
-   normalizer of that name has no effect. Call tokenizer_json_free in any case. On failure
+   normalizer of that name is left out. Call tokenizer_json_free in any case. On failure
    *error has the status: STATUS_SYNTAX, STATUS_ENCODING, STATUS_LIMIT (of JSON); STATUS_SHAPE (an
    unsupported or invalid file); STATUS_MEMORY. */
 Status tokenizer_json_read(const Memory *memory, const char *bytes, size_t size, bool composed, TokenizerJson *read,

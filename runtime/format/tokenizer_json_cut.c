@@ -117,29 +117,71 @@ static bool settle_pattern(TokenizerReading *r, const char *where) {
   return true;
 }
 
+/* ---- models of characters ---- */
+
+/* True for the pattern {"String": string}. */
+static bool is_string_pattern(const JsonValue *pattern, const char *string) {
+  JsonValue value;
+  if (pattern == NULL) return false;
+  return json_find(text_plain(pattern->bytes, pattern->size), "String", JSON_STRING, &value) &&
+         text_is(json_text(&value), string);
+}
+
+/* Models that merge whole texts: nothing cuts, or a Split at spaces, of which a text has none after the normalizer. */
+static bool check_no_cut(TokenizerReading *r, const JsonValue *value) {
+  JsonFields f;
+  r->read->pattern = PRETOKEN_BORDERS;
+  if (value == NULL || value->kind == JSON_NULL) return true;
+  if (!reading_fields(r, value, "null or a pre-tokenizer", &f)) return false;
+  bool never = (r->read->forms & TEXT_SPACES) != 0 && json_field_is(&f, "type", "Split") &&
+               is_string_pattern(json_field_of(&f, "pattern", JSON_OBJECT), " ");
+  return never || reading_refuse_field(r, &f, "no pre-tokenizer, or a Split at the spaces that were replaced", "type");
+}
+
 bool tokenizer_json_cuts(TokenizerReading *r, const JsonValue *value) {
+  if (r->characters) return check_no_cut(r, value);
   return add_cutter(r, value, false) && settle_pattern(r, value->bytes);
+}
+
+/* ---- normalizers ---- */
+
+/* Adds the form that a normalizer makes; false, without an error, for others. */
+static bool add_form(TokenizerReading *r, const JsonFields *f) {
+  unsigned *forms = &r->read->forms;
+  if (json_field_is(f, "type", "NFC")) {
+    *forms |= r->composed ? 0 : TEXT_NFC;
+    return true;
+  }
+  bool replaces = r->characters && json_field_is(f, "type", "Replace") && json_field_is(f, "content", TEXT_SPACE) &&
+                  is_string_pattern(json_field_of(f, "pattern", JSON_OBJECT), " ");
+  bool prepends = r->characters && json_field_is(f, "type", "Prepend") && json_field_is(f, "prepend", TEXT_SPACE);
+  *forms |= replaces ? TEXT_SPACES : prepends ? TEXT_PREFIX : 0;
+  return replaces || prepends;
+}
+
+static bool add_forms(TokenizerReading *r, const JsonValue *list) {
+  Json json;
+  JsonValue part;
+  json_open_value(&json, list);
+  json_enter(&json);
+  while (json_next_element(&json) && json_value(&json, &part)) {
+    JsonFields f;
+    if (!reading_fields(r, &part, "a normalizer", &f)) return false;
+    if (!add_form(r, &f)) return reading_refuse_field(r, &f, "no normalizer", "type");
+  }
+  return true;
 }
 
 bool tokenizer_json_normalizer(TokenizerReading *r, const JsonValue *value) {
   JsonFields f;
   if (value->kind == JSON_NULL) return true;
   if (!reading_fields(r, value, "null or a normalizer", &f)) return false;
-  if (json_field_is(&f, "type", "NFC") && r->composed) return true;
   const JsonValue *list = json_field_of(&f, "normalizers", JSON_ARRAY);
-  if (!json_field_is(&f, "type", "Sequence") || list == NULL) {
+  if (json_field_is(&f, "type", "Sequence") && list != NULL) {
+    if (!add_forms(r, list)) return false;
+  } else if (!add_form(r, &f)) {
     return reading_refuse_field(r, &f, "no normalizer", "type");
   }
-  Json json;
-  JsonValue part;
-  json_open_value(&json, list);
-  json_enter(&json);
-  while (json_next_element(&json) && json_value(&json, &part)) {
-    JsonFields of_part;
-    if (!reading_fields(r, &part, "a normalizer", &of_part)) return false;
-    if (!json_field_is(&of_part, "type", "NFC") || !r->composed) {
-      return reading_refuse_field(r, &of_part, "no normalizer", "type");
-    }
-  }
-  return true;
+  bool unclear = (r->read->forms & (TEXT_PREFIX | TEXT_SPACES)) == TEXT_PREFIX;
+  return !unclear || reading_refuse(r, f.start, "a Replace of spaces beside it", "Prepend");
 }

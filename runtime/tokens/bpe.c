@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bitset.h"
+#include "tokens/merge_in_order.h"
 #include "tokens/merge_lockstep.h"
 #include "tokens/vocab_image.h"
 
@@ -108,7 +109,7 @@ static bool stay_apart(const Vocab *v, uint32_t left, uint32_t right) {
 
 /* ---- from left to right ---- */
 
-static Status grow_tokens(Bpe *bpe) {
+Status bpe_grow(Bpe *bpe) {
   if (bpe->tokens != bpe->inline_tokens) {
     uint32_t *tokens = memory_resize_array(&bpe->memory, bpe->tokens, bpe->room, bpe->room * 2, sizeof *tokens);
     if (tokens == NULL) return STATUS_MEMORY;
@@ -168,6 +169,7 @@ static size_t merge_short(Bpe *bpe, const Vocab *v, const char *bytes, size_t si
 
 Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
   Bytes start = (Bytes)bytes, end = start + size;
+  if (merge_may_be_late(v, bytes, size)) return merge_in_order(bpe, v, bytes, size, count);
   if (size <= PREMERGE_BYTES) {
     *count = merge_short(bpe, v, bytes, size);
     return STATUS_OK;
@@ -182,7 +184,7 @@ Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_
     uint32_t last = used > 0 ? bpe->tokens[used - 1] : NUMBER_NONE;
     uint32_t token = fitting(bpe, v, last, next, at, size);
     if (token != NUMBER_NONE) {
-      if (used == bpe->room && (status = grow_tokens(bpe)) != STATUS_OK) return status;
+      if (used == bpe->room && (status = bpe_grow(bpe)) != STATUS_OK) return status;
       bpe->tokens[used++] = token;
       at += record_size(v->tokens[token]);
       if (at < size) next = longest_match(v, start + at, end);

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "tokens/merge_in_order.h"
+
 void merge_queue_init(MergeQueue *queue) {
   queue->pushes = queue->pops = 0;   /* leaves the rest: short texts never touch those pages */
   queue->occurrences = 0;
@@ -116,6 +118,7 @@ Status merge_queue_add(MergeQueue *queue, const MergeQueueTools *tools, const ch
   if (size > PREMERGE_BYTES) return count_alone(tools, at, size, tokens);
   uint32_t place = recent_place(at, size);
   if (count_again(queue, at, size, place, tokens) || recall_large(tools, at, size, tokens)) return STATUS_OK;
+  if (merge_may_be_late(tools->vocab, at, size)) return count_alone(tools, at, size, tokens);
   if (queue->pushes - queue->pops == MERGE_QUEUE_PREMERGES) pop_oldest(queue, tools, tokens);
   uint32_t row = queue->pushes++ % MERGE_QUEUE_PREMERGES;
   MergeQueuePremerge *entry = &queue->ring[row];

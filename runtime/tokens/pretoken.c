@@ -11,10 +11,10 @@
 #include "tokens/pretoken_wide.h"
 #include "tokens/wide.h"
 
-static const char *const names[] = {"cl100k", "o200k", "gpt2", "regex"};
+static const char *const names[] = {"cl100k", "o200k", "gpt2", "regex", "borders"};
 
 const char *pretoken_pattern_name(PretokenPattern pattern) {
-  assert(pattern <= PRETOKEN_REGEX);
+  assert(pattern <= PRETOKEN_BORDERS);
   return names[pattern];
 }
 
@@ -26,7 +26,7 @@ bool pretoken_pattern_parse(const char *name, PretokenPattern *pattern) {
 }
 
 PretokenScanner pretoken_start(PretokenPattern pattern, const char *bytes, size_t size) {
-  assert(pattern < PRETOKEN_REGEX);
+  assert(pattern != PRETOKEN_REGEX);
   return (PretokenScanner){.bytes = bytes, .size = size, .pattern = pattern};
 }
 

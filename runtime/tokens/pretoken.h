@@ -20,10 +20,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* PRETOKEN_REGEX: by expressions of the vocabulary itself (regex_cut.h), not by a scanner. */
-typedef enum PretokenPattern { PRETOKEN_CL100K, PRETOKEN_O200K, PRETOKEN_GPT2, PRETOKEN_REGEX } PretokenPattern;
+/* PRETOKEN_REGEX: by expressions of the vocabulary itself (regex_cut.h), not by a scanner. PRETOKEN_BORDERS: no
+   expression; wherever no token of the vocabulary merges (border_cut.h). */
+typedef enum PretokenPattern {
+  PRETOKEN_CL100K, PRETOKEN_O200K, PRETOKEN_GPT2, PRETOKEN_REGEX, PRETOKEN_BORDERS
+} PretokenPattern;
 
-/* "cl100k", "o200k", "gpt2", "regex"; static. Only the first three are parsed. */
+/* "cl100k", "o200k", "gpt2", "regex", "borders"; static. Only the first three are parsed. */
 const char *pretoken_pattern_name(PretokenPattern pattern);
 bool        pretoken_pattern_parse(const char *name, PretokenPattern *pattern);
 

@@ -20,6 +20,7 @@ enum { KEY_READS = CACHE_READS };       /* bytes that the keys of a pretoken may
 /* A text during counting or encoding. */
 typedef struct TextRun {
   const char *bytes;
+  bool atoms;                /* PRETOKEN_BORDERS: recognize them */
   size_t size, safe;         /* pretokens that start below `safe` are read in place, others in `tail` */
   PretokenScanner scanner;
   const size_t *ends;        /* PRETOKEN_REGEX: the next `left` ends, including pretokens of one byte; else NULL */

@@ -158,7 +158,7 @@ const char *pretoken_end(PretokenPattern pattern, const char *at, const char *en
   switch (pattern) {
     case PRETOKEN_CL100K: return end_of_cl100k(at, end);
     case PRETOKEN_O200K: return end_of_o200k(at, end);
-    case PRETOKEN_GPT2: case PRETOKEN_REGEX: break;
+    case PRETOKEN_GPT2: case PRETOKEN_REGEX: case PRETOKEN_BORDERS: break;
   }
   return end_of_gpt2(at, end);
 }

@@ -230,7 +230,7 @@ uint32_t pretoken_next_wide(PretokenScanner *scanner, size_t starts[PRETOKEN_BAT
   switch (scanner->pattern) {
     case PRETOKEN_CL100K: return cut_cl100k(scanner, starts, ends);
     case PRETOKEN_O200K: return cut_o200k(scanner, starts, ends);
-    case PRETOKEN_GPT2: case PRETOKEN_REGEX: break;
+    case PRETOKEN_GPT2: case PRETOKEN_REGEX: case PRETOKEN_BORDERS: break;
   }
   return cut_gpt2(scanner, starts, ends);
 }

@@ -1,5 +1,9 @@
 /*
-** Counting takes the pretokens of a text batch by batch:
+** A text is one run, mostly. Only the texts of some vocabularies are several: those with
+** atoms, which are tokens between the runs, and each run is brought to the vocabulary's
+** form by itself (text_form.h).
+**
+** Counting takes the pretokens of a run batch by batch:
 **
 **     pretokens   "The" " lazy" " dog" " misunderestimated" "." ...
 **       | the cache has the counts of earlier ones (count_cache.h, cache_probe.c)
@@ -20,10 +24,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "tokens/border_cut.h"
+#include "tokens/merge_queue.h"
 #include "tokens/pretoken_batch.h"
 #include "tokens/regex_cut.h"
-#include "tokens/vocab_image.h"
-#include "tokens/merge_queue.h"
+#include "tokens/text_form.h"
+#include "tokens/vocab_atoms.h"
 
 enum {
   SCRATCH_KEPT = 1 << 20,    /* the largest block, in bytes, that stays for the next decoded text */
@@ -36,6 +42,7 @@ struct Tokenizer {
   RegexCut *regex;           /* PRETOKEN_REGEX only */
   Bpe bpe;
   Buffer plain;              /* the decoded form of an escaped text */
+  Buffer formed;             /* a run in the vocabulary's form */
   CountCache *cache;                /* NULL: not yet */
   uint32_t missed;           /* misses without a cache, up to CACHE_FROM */
   MergeQueue queue;          /* empty between texts */
@@ -56,6 +63,7 @@ Status tokenizer_new(const Memory *memory, Vocab *vocab, Tokenizer **tokenizer) 
   t->vocab = vocab_share(vocab);
   bpe_init(&t->bpe, memory);
   buffer_init(&t->plain, *memory);
+  buffer_init(&t->formed, *memory);
   Status status = open_regex(t);
   if (status != STATUS_OK) {
     tokenizer_free(t);
@@ -72,23 +80,78 @@ void tokenizer_free(Tokenizer *t) {
   regex_cut_free(t->regex);
   bpe_free(&t->bpe);
   buffer_free(&t->plain);
+  buffer_free(&t->formed);
   count_cache_free(&memory, t->cache);
   memory_free(&memory, t, sizeof *t);
 }
 
 const Vocab *tokenizer_vocab(const Tokenizer *tokenizer) { return tokenizer->vocab; }
 
-/* ---- a text and its pretokens ---- */
+/* ---- a text and its runs ---- */
 
-static Status start_run(Tokenizer *t, Text text, TextRun *run) {
-  *run = (TextRun){.bytes = text.bytes, .size = text.size};
+/* A text during counting or encoding: from `at` on it is still to be divided. */
+typedef struct Runs {
+  const char *at, *end;
+  bool single;               /* the whole text is one run */
+} Runs;
+
+/* A run, or an atom between two runs. */
+typedef struct Run {
+  const char *bytes;         /* a run in the vocabulary's form; NULL: an atom */
+  size_t size;
+  uint32_t number;           /* of an atom's token */
+} Run;
+
+/* True if the whole text can be one run. Cutting at borders recognizes atoms itself, but for those with U+2581, which
+   have another form than the text around them. */
+static bool is_single_run(const Vocab *v, const char *bytes, size_t size) {
+  if (size == 0) return true;
+  if (!text_form_has(v->header->forms, bytes, size)) return false;
+  return v->cuts != NULL || vocab_atom_next(v, bytes, bytes + size) == bytes + size;
+}
+
+static Status start_text(Tokenizer *t, Text text, Runs *runs) {
+  const char *bytes = text.bytes;
+  size_t size = text.size;
   if (text.escaped) {
     buffer_reset(&t->plain);
     Status status = text_decode(text, &t->plain);
     if (status != STATUS_OK) return status;
-    run->bytes = t->plain.bytes;
-    run->size = t->plain.size;
+    bytes = t->plain.bytes;
+    size = t->plain.size;
   }
+  *runs = (Runs){.at = bytes, .end = size == 0 ? bytes : bytes + size, .single = is_single_run(t->vocab, bytes, size)};
+  return STATUS_OK;
+}
+
+/* Takes the next run or atom of a text that is not at its end. */
+static Status next_run(Tokenizer *t, Runs *runs, Run *run) {
+  const Vocab *v = t->vocab;
+  const char *start = runs->at;
+  assert(start < runs->end);
+  *run = (Run){.bytes = start, .size = (size_t)(runs->end - start)};
+  runs->at = runs->end;
+  if (runs->single) return STATUS_OK;
+  size_t size = vocab_atom_at(v, start, runs->end, &run->number);
+  if (size > 0) {
+    *run = (Run){.number = run->number};
+    runs->at = start + size;
+    return STATUS_OK;
+  }
+  runs->at = vocab_atom_next(v, start, runs->end);
+  run->size = (size_t)(runs->at - start);
+  if (text_form_has(v->header->forms, start, run->size)) return STATUS_OK;
+  buffer_reset(&t->formed);
+  Status status = text_form_write(v->header->forms, start, run->size, &t->formed);
+  run->bytes = t->formed.bytes;
+  run->size = t->formed.size;
+  return status;
+}
+
+/* ---- a run and its pretokens ---- */
+
+static Status start_run(Tokenizer *t, const Runs *runs, const Run *part, TextRun *run) {
+  *run = (TextRun){.bytes = part->bytes, .size = part->size, .atoms = runs->single};
   run->safe = run->size < KEY_READS ? 0 : run->size - KEY_READS + 1;
   assert(run->size - run->safe < sizeof run->tail);
   if (run->size > 0) memcpy(run->tail, run->bytes + run->safe, run->size - run->safe);
@@ -108,16 +171,19 @@ static uint32_t list_ends(TextRun *run, PretokenBatch *batch) {
   return count;
 }
 
-/* Cuts the next batch; false at the end of the text. */
-static bool next_batch(TextRun *run, PretokenBatch *batch) {
+/* Cuts the next batch; false at the end of the run. */
+static bool next_batch(const Vocab *v, TextRun *run, PretokenBatch *batch) {
   batch->from = run->scanner.at;
   if (batch->from == run->size) return false;
-  batch->count = run->ends != NULL ? list_ends(run, batch) : pretoken_next(&run->scanner, batch->starts, batch->ends);
+  if (run->ends != NULL) batch->count = list_ends(run, batch);
+  else if (v->cuts == NULL) batch->count = pretoken_next(&run->scanner, batch->starts, batch->ends);
+  else batch->count = border_cut_next(v, &run->scanner, run->atoms, batch->starts, batch->ends);
   return true;
 }
 
-static void end_run(Tokenizer *t) {
+static void end_text(Tokenizer *t) {
   if (t->plain.capacity > SCRATCH_KEPT) buffer_free(&t->plain);
+  if (t->formed.capacity > SCRATCH_KEPT) buffer_free(&t->formed);
   bpe_shrink(&t->bpe);
 }
 
@@ -148,18 +214,31 @@ static Status count_batch(Tokenizer *t, const TextRun *run, PretokenBatch *batch
   return status;
 }
 
-Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *tokens) {
+/* Counts a run, as long as *tokens is not above the limit. */
+static Status count_run(Tokenizer *t, const Runs *runs, const Run *part, uint64_t limit, uint64_t *tokens) {
   TextRun run;
   PretokenBatch batch;
-  uint64_t counted = 0;
-  Status status = start_run(t, text, &run);
-  while (status == STATUS_OK && counted + t->queue.occurrences <= limit &&   /* a pretoken has at least one token */
-         next_batch(&run, &batch)) {
-    status = count_batch(t, &run, &batch, &counted);
+  Status status = start_run(t, runs, part, &run);
+  while (status == STATUS_OK && *tokens + t->queue.occurrences <= limit &&   /* a pretoken has at least one token */
+         next_batch(t->vocab, &run, &batch)) {
+    status = count_batch(t, &run, &batch, tokens);
   }
   MergeQueueTools tools = tools_of(t);
-  merge_queue_end(&t->queue, &tools, &counted);
-  end_run(t);
+  merge_queue_end(&t->queue, &tools, tokens);
+  return status;
+}
+
+Status tokenizer_count_up_to(Tokenizer *t, Text text, uint64_t limit, uint64_t *tokens) {
+  Runs runs;
+  uint64_t counted = 0;
+  Status status = start_text(t, text, &runs);
+  while (status == STATUS_OK && counted <= limit && runs.at < runs.end) {
+    Run run;
+    status = next_run(t, &runs, &run);
+    if (status == STATUS_OK && run.bytes == NULL) counted++;
+    else if (status == STATUS_OK) status = count_run(t, &runs, &run, limit, &counted);
+  }
+  end_text(t);
   if (status == STATUS_OK) *tokens = counted;
   return status;
 }
@@ -175,11 +254,16 @@ static Status add_number(const Vocab *v, uint32_t number, Buffer *ids) {
   return buffer_add(ids, &id, sizeof id);
 }
 
-/* Adds the bytes from `from` to `end` of the text; the number of a byte is its value. */
+/* Adds the bytes from `from` to `end` of the run, which are atoms or tokens of one byte; the number of a byte is its
+   value. */
 static Status add_singles(const Vocab *v, const TextRun *run, size_t from, size_t end, Buffer *ids) {
   Status status = STATUS_OK;
-  for (size_t at = from; at < end && status == STATUS_OK; at++) {
-    status = add_number(v, (unsigned char)run->bytes[at], ids);
+  bool atoms = run->atoms && v->cuts != NULL && v->atom_starts != NULL;
+  for (size_t at = from, size; at < end && status == STATUS_OK; at += size) {
+    uint32_t number = (unsigned char)run->bytes[at];
+    size = atoms ? vocab_atom_at(v, run->bytes + at, run->bytes + run->size, &number) : 0;
+    status = add_number(v, number, ids);
+    if (size == 0) size = 1;
   }
   return status;
 }
@@ -208,13 +292,25 @@ static Status encode_batch(Tokenizer *t, const TextRun *run, PretokenBatch *batc
   return add_singles(v, run, at, run->scanner.at, ids);
 }
 
-Status tokenizer_encode(Tokenizer *t, Text text, Buffer *ids) {
+static Status encode_run(Tokenizer *t, const Runs *runs, const Run *part, Buffer *ids) {
   TextRun run;
   PretokenBatch batch;
+  if (part->bytes == NULL) return add_number(t->vocab, part->number, ids);
+  Status status = start_run(t, runs, part, &run);
+  while (status == STATUS_OK && next_batch(t->vocab, &run, &batch)) status = encode_batch(t, &run, &batch, ids);
+  return status;
+}
+
+Status tokenizer_encode(Tokenizer *t, Text text, Buffer *ids) {
+  Runs runs;
   size_t before = ids->size;
-  Status status = start_run(t, text, &run);
-  while (status == STATUS_OK && next_batch(&run, &batch)) status = encode_batch(t, &run, &batch, ids);
-  end_run(t);
+  Status status = start_text(t, text, &runs);
+  while (status == STATUS_OK && runs.at < runs.end) {
+    Run run;
+    status = next_run(t, &runs, &run);
+    if (status == STATUS_OK) status = encode_run(t, &runs, &run, ids);
+  }
+  end_text(t);
   if (status != STATUS_OK) ids->size = before;
   return status;
 }
@@ -234,5 +330,7 @@ Status tokenizer_decode(const Tokenizer *t, const uint32_t *ids, size_t count, B
     bytes->size = before;
     return status;
   }
+  bool prefixed = (v->header->forms & TEXT_PREFIX) != 0 && bytes->size > before && bytes->bytes[before] == ' ';
+  if (prefixed) memmove(bytes->bytes + before, bytes->bytes + before + 1, --bytes->size - before);
   return STATUS_OK;
 }

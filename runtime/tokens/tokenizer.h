@@ -1,7 +1,8 @@
 /*
 ** Tokenizer: exact counts, by pretokens (pretoken.h) and merges (bpe.h).
 **
-** Text that spells a special token, like "<|endoftext|>", counts as plain text. Texts may
+** Text that spells a special token, like "<|endoftext|>", counts as plain text; atoms of
+** the vocabulary (vocab_build.h), like "<think>", are tokens wherever they stand. Texts may
 ** be escaped (base/text.h): their escapes are decoded first.
 **
 ** Ownership: a tokenizer has a share of its vocabulary, and scratch memory; one thread at
@@ -31,7 +32,8 @@ Status tokenizer_count_up_to(Tokenizer *tokenizer, Text text, uint64_t limit, ui
 /* Appends the ids of the tokens of `text` to `ids`, as uint32_t. On failure `ids` may have some. */
 Status tokenizer_encode(Tokenizer *tokenizer, Text text, Buffer *ids);
 
-/* Appends the bytes of the ids, which may end in the middle of a character. STATUS_RANGE if the
+/* Appends the bytes of the ids, which may end in the middle of a character; the space in front that
+   a vocabulary adds (text_form.h) is left out. STATUS_RANGE if the
    vocabulary lacks an id, whose index *bad gets; then `bytes` may have those of the ids before. */
 Status tokenizer_decode(const Tokenizer *tokenizer, const uint32_t *ids, size_t count, Buffer *bytes, size_t *bad);
 

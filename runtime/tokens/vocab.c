@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "os/file_map.h"
+#include "tokens/text_form.h"
 #include "tokens/vocab_image.h"
 
 bool vocab_name_fits(const char *name) {
@@ -31,8 +32,9 @@ static bool header_is_sound(const VocabHeader *h, size_t size) {
   if (h->version != VOCAB_VERSION || h->byte_order != VOCAB_BYTE_ORDER || h->size != size) return false;
   if (h->header_sum != vocab_sum(h, offsetof(VocabHeader, header_sum))) return false;
   if (memchr(h->name, '\0', sizeof h->name) == NULL || !vocab_name_fits(h->name)) return false;
-  return h->pattern <= PRETOKEN_REGEX && h->token_count >= 256 && h->token_count < NUMBER_NONE &&
-         h->merged_count <= h->token_count && h->id_bound < UINT32_MAX && h->longest <= TOKEN_BYTES_MAX;
+  return h->pattern <= PRETOKEN_BORDERS && h->token_count >= 256 && h->token_count < NUMBER_NONE &&
+         h->merged_count <= h->token_count && h->id_bound < UINT32_MAX && h->longest <= TOKEN_BYTES_MAX &&
+         h->hollow_count <= h->token_count && h->forms <= TEXT_FORMS;
 }
 
 /* A section as *count elements of `size` bytes; clears *sound unless it is within the image. */
@@ -111,13 +113,33 @@ static bool find_tokens(Vocab *v) {
   return sound;
 }
 
+/* A section that is empty, which gives NULL, or has `expected` elements; else clears *sound. */
+static const void *section_if(const Vocab *v, VocabSection which, size_t size, uint32_t expected, bool *sound) {
+  if (v->header->sections[which].size == 0) return NULL;
+  return section_of(v, which, size, expected, sound);
+}
+
+static bool find_rest(Vocab *v) {
+  bool sound = true;
+  uint32_t bytes;
+  v->orders = section_if(v, SECTION_ORDERS, sizeof *v->orders, v->merged_count, &sound);
+  v->lates = section_if(v, SECTION_LATES, sizeof *v->lates, PAIR_SET_WORDS, &sound);
+  v->cuts = section_if(v, SECTION_CUTS, sizeof *v->cuts, PAIR_SET_WORDS, &sound);
+  v->atom_starts = section_if(v, SECTION_ATOM_STARTS, sizeof *v->atom_starts, 257, &sound);
+  v->atoms = section(v, SECTION_ATOMS, sizeof *v->atoms, &v->atom_count, &sound);
+  v->atom_bytes = section(v, SECTION_ATOM_BYTES, 1, &bytes, &sound);
+  v->atom_bytes_size = bytes;
+  bool has_borders = v->header->pattern == PRETOKEN_BORDERS;
+  return sound && (v->orders != NULL) == (v->lates != NULL) && (v->cuts != NULL) == has_borders;
+}
+
 /* ---- opening ---- */
 
 Status vocab_of_image(const Memory *memory, const VocabImage *image, Vocab **vocab) {
   Vocab v = {.owners = 1, .memory = *memory, .header = image->bytes, .release = image->release, .user = image->user};
   if (image->size < sizeof *v.header || (uintptr_t)image->bytes % 8 != 0) return STATUS_SYNTAX;
   if (!header_is_sound(v.header, image->size)) return STATUS_SYNTAX;
-  if (!find_pretokens(&v) || !find_merges(&v) || !find_tokens(&v)) return STATUS_SYNTAX;
+  if (!find_pretokens(&v) || !find_merges(&v) || !find_tokens(&v) || !find_rest(&v)) return STATUS_SYNTAX;
   Vocab *opened = memory_new(memory, sizeof *opened);
   if (opened == NULL) return STATUS_MEMORY;
   *opened = v;
@@ -198,7 +220,7 @@ void vocab_release(Vocab *vocab) {
 const char *vocab_name(const Vocab *vocab) { return vocab->header->name; }
 PretokenPattern vocab_pattern(const Vocab *vocab) { return (PretokenPattern)vocab->header->pattern; }
 uint32_t vocab_size(const Vocab *vocab) { return vocab->header->id_bound; }
-uint32_t vocab_tokens(const Vocab *vocab) { return vocab->token_count; }
+uint32_t vocab_tokens(const Vocab *vocab) { return vocab->token_count - vocab->header->hollow_count; }
 uint64_t vocab_bytes(const Vocab *vocab) { return vocab->header->size; }
 const uint8_t *vocab_source(const Vocab *vocab) { return vocab->header->source; }
 const char *vocab_regex(const Vocab *vocab) { return vocab->regex; }

@@ -6,20 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "tokens/vocab_image.h"
-#include "tokens/vocab_trie.h"
-
-typedef struct Builder {
-  Memory memory;
-  const VocabSource *source;
-  Merges merges;
-  Trie trie;
-  VocabHeader header;
-  uint32_t shorts, middles, longs;     /* tokens in the tables of pretokens */
-  char *image;                         /* NULL before lay_out */
-  uint64_t *hashes;                    /* scratch for one table: hashes of its keys, and their slots */
-  uint32_t *slots;
-} Builder;
+#include "tokens/vocab_builder.h"
 
 /* ---- the table of each token ---- */
 
@@ -43,7 +30,7 @@ static PretokenKey pretoken_key(const VocabToken *token) {
 
 /* True if a pretoken can be matched with this token as a whole. */
 static bool is_pretoken(const Builder *b, uint32_t position) {
-  if (b->source->tokens[position].special) return false;
+  if (b->source->tokens[position].special || b->source->tokens[position].hollow) return false;
   return b->source->wholes || b->merges.halves[position].left != MERGE_NONE;
 }
 
@@ -77,6 +64,12 @@ static uint64_t bytes_of_tokens(const Builder *b) {
   return size;
 }
 
+static uint64_t bytes_of_atoms(const Builder *b) {
+  uint64_t size = 0;
+  for (uint32_t i = 0; i < b->source->atom_count; i++) size += b->source->atoms[i].size;
+  return size;
+}
+
 /* Eight bits per pair, so that one in nine other pairs looks like a merging pair. */
 static uint32_t mark_words(const Builder *b) {
   uint32_t words = 1;
@@ -103,6 +96,12 @@ static Status lay_out(Builder *b, Buffer *image) {
   set_section(b, SECTION_IDS, source->count * sizeof(uint32_t));
   set_section(b, SECTION_BY_ID, (uint64_t)b->header.id_bound * sizeof(uint32_t));
   set_section(b, SECTION_REGEX, source->pattern == PRETOKEN_REGEX ? source->regex_size : 0);
+  set_section(b, SECTION_ORDERS, b->merges.late ? b->merges.reached * sizeof(uint32_t) : 0);
+  set_section(b, SECTION_LATES, b->merges.late ? PAIR_SET_WORDS * sizeof(uint64_t) : 0);
+  set_section(b, SECTION_CUTS, source->pattern == PRETOKEN_BORDERS ? PAIR_SET_WORDS * sizeof(uint64_t) : 0);
+  set_section(b, SECTION_ATOM_STARTS, source->atom_count > 0 ? 257 * sizeof(uint32_t) : 0);
+  set_section(b, SECTION_ATOMS, source->atom_count * sizeof(AtomRecord));
+  set_section(b, SECTION_ATOM_BYTES, bytes_of_atoms(b));
   if (b->header.size > UINT32_MAX) return STATUS_LIMIT;
   Status status = buffer_reserve(image, b->header.size);
   if (status != STATUS_OK) return status;
@@ -111,27 +110,22 @@ static Status lay_out(Builder *b, Buffer *image) {
   return STATUS_OK;
 }
 
-static void *section(const Builder *b, VocabSection which) {
-  assert(b->image != NULL && which < SECTION_COUNT);
-  return b->image + b->header.sections[which].offset;
-}
-
 /* ---- filling ---- */
 
 /* Finds the slots of the `count` hashes. */
 static Status place(Builder *b, VocabSection shifts, uint32_t count) {
-  return places_build(&b->memory, b->hashes, count, section(b, shifts), b->slots);
+  return places_build(&b->memory, b->hashes, count, builder_section(b, shifts), b->slots);
 }
 
 static void clear_slots(Builder *b, VocabSection which) {
-  memset(section(b, which), 0xFF, b->header.sections[which].size);
+  memset(builder_section(b, which), 0xFF, b->header.sections[which].size);
 }
 
 /* Fills the table of short pretokens that are tokens: one pass collects hashes, for which `place` finds slots, the
    other writes keys and numbers there. */
 static Status fill_shorts(Builder *b) {
-  uint64_t *keys = section(b, SECTION_SHORT_KEYS);
-  uint32_t *numbers = section(b, SECTION_SHORT_NUMBERS), count = 0;
+  uint64_t *keys = builder_section(b, SECTION_SHORT_KEYS);
+  uint32_t *numbers = builder_section(b, SECTION_SHORT_NUMBERS), count = 0;
   clear_slots(b, SECTION_SHORT_KEYS);
   for (int pass = 0; pass < 2; pass++, count = 0) {
     for (uint32_t i = 0; i < b->source->count; i++) {
@@ -152,8 +146,8 @@ static Status fill_shorts(Builder *b) {
 
 /* The same for pretokens of middle size, whose keys have two words. */
 static Status fill_middles(Builder *b) {
-  uint64_t *keys = section(b, SECTION_MIDDLE_KEYS);
-  uint32_t *numbers = section(b, SECTION_MIDDLE_NUMBERS), count = 0;
+  uint64_t *keys = builder_section(b, SECTION_MIDDLE_KEYS);
+  uint32_t *numbers = builder_section(b, SECTION_MIDDLE_NUMBERS), count = 0;
   clear_slots(b, SECTION_MIDDLE_KEYS);
   for (int pass = 0; pass < 2; pass++, count = 0) {
     for (uint32_t i = 0; i < b->source->count; i++) {
@@ -175,7 +169,7 @@ static Status fill_middles(Builder *b) {
 }
 
 static Status fill_longs(Builder *b) {
-  uint32_t *numbers = section(b, SECTION_LONG_NUMBERS), count = 0;
+  uint32_t *numbers = builder_section(b, SECTION_LONG_NUMBERS), count = 0;
   clear_slots(b, SECTION_LONG_NUMBERS);
   for (int pass = 0; pass < 2; pass++, count = 0) {
     for (uint32_t i = 0; i < b->source->count; i++) {
@@ -197,8 +191,8 @@ static uint64_t halves_of(const Builder *b, uint32_t position) {
 }
 
 static Status fill_pairs(Builder *b) {
-  uint64_t *slots = section(b, SECTION_PAIRS);
-  uint64_t *marks = section(b, SECTION_PAIR_MARKS);
+  uint64_t *slots = builder_section(b, SECTION_PAIRS);
+  uint64_t *marks = builder_section(b, SECTION_PAIR_MARKS);
   uint32_t mark_mask = mark_words(b) - 1, count = b->merges.reached - 256;
   clear_slots(b, SECTION_PAIRS);
   for (uint32_t i = 0; i < count; i++) b->hashes[i] = pair_hash(halves_of(b, b->merges.token_of_number[256 + i]));
@@ -213,7 +207,7 @@ static Status fill_pairs(Builder *b) {
 }
 
 static Status fill_byte_pairs(Builder *b) {
-  BytePair *pairs = section(b, SECTION_BYTE_PAIRS);
+  BytePair *pairs = builder_section(b, SECTION_BYTE_PAIRS);
   for (uint32_t i = 0; i < 1 << 16; i++) pairs[i] = (BytePair){NUMBER_NONE, NUMBER_NONE};
   for (uint32_t number = b->merges.reached; number-- > 256;) {   /* the first one last, so that it stays */
     uint32_t position = b->merges.token_of_number[number];
@@ -227,8 +221,8 @@ static Status fill_byte_pairs(Builder *b) {
 }
 
 static Status fill_edges(Builder *b) {
-  uint64_t *slots = section(b, SECTION_EDGES);
-  uint32_t *roots = section(b, SECTION_ROOTS);
+  uint64_t *slots = builder_section(b, SECTION_EDGES);
+  uint32_t *roots = builder_section(b, SECTION_ROOTS);
   const Trie *trie = &b->trie;
   clear_slots(b, SECTION_EDGES);
   for (uint32_t i = 0; i < trie->edge_count; i++) b->hashes[i] = edge_hash(trie->edges[i].key);
@@ -254,14 +248,14 @@ static uint32_t prefix_of(const Builder *b, const VocabToken *token) {
 /* Fills the tables by number: bytes, halves and prefix of each token, and ids both ways. STATUS_DUPLICATE for an id
    that two tokens have. */
 static Status fill_tokens(Builder *b, VocabProblem *problem) {
-  TokenRecord *records = section(b, SECTION_TOKENS);
-  char *bytes = section(b, SECTION_BYTES);
-  uint32_t *ids = section(b, SECTION_IDS), *by_id = section(b, SECTION_BY_ID), offset = 0;
+  TokenRecord *records = builder_section(b, SECTION_TOKENS);
+  char *bytes = builder_section(b, SECTION_BYTES);
+  uint32_t *ids = builder_section(b, SECTION_IDS), *by_id = builder_section(b, SECTION_BY_ID), offset = 0;
   memset(by_id, 0xFF, b->header.sections[SECTION_BY_ID].size);
   for (uint32_t number = 0; number < b->source->count; number++) {
     uint32_t position = b->merges.token_of_number[number];
     const VocabToken *token = &b->source->tokens[position];
-    if (by_id[token->id] != UINT32_MAX) {
+    if (!token->hollow && by_id[token->id] != UINT32_MAX) {
       *problem = (VocabProblem){.expected = "an id that no other token has", .token = position, .merge = UINT32_MAX};
       return STATUS_DUPLICATE;
     }
@@ -269,8 +263,8 @@ static Status fill_tokens(Builder *b, VocabProblem *problem) {
     records[number].place = pack_place(offset, prefix_of(b, token), token->size);
     memcpy(bytes + offset, token->bytes, token->size);
     offset += token->size;
-    ids[number] = token->id;
-    by_id[token->id] = number;
+    ids[number] = token->hollow ? ID_NONE : token->id;
+    if (!token->hollow) by_id[token->id] = number;
   }
   assert(offset == b->header.sections[SECTION_BYTES].size);
   return STATUS_OK;
@@ -286,7 +280,9 @@ static void fill_header(Builder *b) {
   h->pattern = (uint32_t)b->source->pattern;
   h->token_count = b->source->count;
   h->merged_count = b->merges.reached;
-  if (b->source->pattern == PRETOKEN_REGEX) memcpy(section(b, SECTION_REGEX), b->source->regex, b->source->regex_size);
+  h->forms = b->source->forms;
+  char *regex = builder_section(b, SECTION_REGEX);
+  if (b->source->pattern == PRETOKEN_REGEX) memcpy(regex, b->source->regex, b->source->regex_size);
   h->body_sum = vocab_sum(b->image + sizeof *h, h->size - sizeof *h);
   h->header_sum = vocab_sum(h, offsetof(VocabHeader, header_sum));
   memcpy(b->image, h, sizeof *h);
@@ -294,21 +290,22 @@ static void fill_header(Builder *b) {
 
 /* ---- building ---- */
 
-static Status check_source(const VocabSource *source, uint32_t *id_bound, VocabProblem *problem) {
+static Status check_source(const VocabSource *source, uint32_t *id_bound, uint32_t *hollow, VocabProblem *problem) {
   *problem = (VocabProblem){.token = UINT32_MAX, .merge = UINT32_MAX};
   assert(vocab_name_fits(source->name));
   if (source->count > VOCAB_TOKENS_MAX) {
     problem->expected = "no more than 1000000 tokens";
     return STATUS_LIMIT;
   }
-  *id_bound = 0;
+  *id_bound = *hollow = 0;
   for (uint32_t i = 0; i < source->count; i++) {
-    uint32_t id = source->tokens[i].id;
+    uint32_t id = source->tokens[i].hollow ? 0 : source->tokens[i].id;
     if (id >= 4 * VOCAB_TOKENS_MAX) {
       *problem = (VocabProblem){.expected = "an id below 4000000", .token = i, .merge = UINT32_MAX};
       return STATUS_LIMIT;
     }
     if (id >= *id_bound) *id_bound = id + 1;
+    *hollow += source->tokens[i].hollow;
   }
   return STATUS_OK;
 }
@@ -330,6 +327,7 @@ static Status fill(Builder *b, VocabProblem *problem) {
     status = tables[i](b);
     if (status == STATUS_LIMIT) problem->expected = "tokens whose hashes differ";
   }
+  if (status == STATUS_OK) status = vocab_fill_rest(b, problem);
   if (status == STATUS_OK) fill_header(b);
   return status;
 }
@@ -338,7 +336,7 @@ Status vocab_build(const Memory *memory, const VocabSource *source, Buffer *imag
   Builder b = {.memory = *memory, .source = source};
   size_t room = 0;
   assert(image->size == 0);
-  Status status = check_source(source, &b.header.id_bound, problem);
+  Status status = check_source(source, &b.header.id_bound, &b.header.hollow_count, problem);
   if (status == STATUS_OK) status = merges_build(&b.merges, memory, source, problem);
   if (status == STATUS_OK) {
     status = trie_build(&b.trie, memory, &b.merges);

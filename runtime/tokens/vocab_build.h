@@ -3,9 +3,12 @@
 **
 ** Vocabularies are of two kinds: in `.tiktoken` files a pair of tokens merges if their
 ** bytes are a token, the lowest rank first; in tokenizer.json the merges are listed, the
-** first one first. Encoding is exact for both: vocabularies that the image cannot encode
-** exactly are refused. They lack one of the 256 single bytes, or merge a token before its
-** own halves, which no training produces.
+** first one first. Encoding is exact for both. Vocabularies without a token for one of the
+** 256 single bytes are refused.
+**
+** Vocabularies whose merging starts with characters (SentencePiece's) become vocabularies of
+** bytes: their first merges build each character of the vocabulary. What is between the
+** bytes and the character is a hollow token, which no text ends with.
 */
 #ifndef EBB_TOKENS_VOCAB_BUILD_H
 #define EBB_TOKENS_VOCAB_BUILD_H
@@ -21,7 +24,15 @@ typedef struct VocabToken {
   uint32_t size;
   uint32_t id;
   bool special;              /* only for decoding, never matched in a text */
+  bool hollow;               /* the first bytes of a character, without an id */
 } VocabToken;
+
+/* A text that is one token wherever it occurs, whatever is around it. */
+typedef struct VocabAtom {
+  const char *bytes;
+  uint32_t size;             /* 1 to VOCAB_TOKEN_BYTES_MAX */
+  uint32_t id;               /* of a token */
+} VocabAtom;
 
 typedef struct VocabMerge {
   const char *bytes;         /* of the left token, followed by those of the right one */
@@ -37,6 +48,9 @@ typedef struct VocabSource {
   uint32_t count;
   const VocabMerge *merges;  /* in their order; NULL: ranks decide */
   uint32_t merge_count;
+  const VocabAtom *atoms;    /* no two with equal bytes */
+  uint32_t atom_count;
+  unsigned forms;            /* of texts, before cutting (text_form.h) */
   bool wholes;               /* a pretoken that equals a token is that token, even if no merges produce it */
   uint8_t sha256[32];        /* of the source file */
 } VocabSource;

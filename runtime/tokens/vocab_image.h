@@ -23,6 +23,19 @@
 **              across their border
 **     edges    the trie of all tokens that merging can produce
 **
+** If tokens are late (vocab_merge.h), numbers do not tell the order of two merges in every
+** text, and two more tables serve the texts that may have a late token (merge_in_order.h):
+**
+**     orders   number -> place in the order of merging
+**     lates    a bit per two bytes: every late token has two such neighbours
+**
+** Vocabularies without a pattern cut where nothing merges (border_cut.h), by one table:
+**
+**     cuts     a bit per two bytes between which no token merges
+**
+** Atoms (vocab_build.h), sorted by their bytes, are matched with each place of a text that
+** has the first byte of one (vocab_atoms.h).
+**
 ** A trie step takes a *unit*: a complete character of two or three bytes, else one byte.
 ** Tokens may end inside a character, so a node tells if it has edges of single bytes that
 ** start a character.
@@ -43,7 +56,7 @@
 
 #define VOCAB_MAGIC "EBBVOCAB"
 #define VOCAB_BYTE_ORDER 0x01020304u
-enum { VOCAB_VERSION = 4, VOCAB_ALIGN = 64 };
+enum { VOCAB_VERSION = 5, VOCAB_ALIGN = 64 };
 
 typedef enum VocabSection {
   SECTION_SHORT_SHIFTS, SECTION_SHORT_KEYS, SECTION_SHORT_NUMBERS,
@@ -52,6 +65,7 @@ typedef enum VocabSection {
   SECTION_PAIR_SHIFTS, SECTION_PAIRS, SECTION_PAIR_MARKS, SECTION_BYTE_PAIRS,
   SECTION_EDGE_SHIFTS, SECTION_EDGES, SECTION_ROOTS,
   SECTION_TOKENS, SECTION_BYTES, SECTION_IDS, SECTION_BY_ID, SECTION_REGEX,
+  SECTION_ORDERS, SECTION_LATES, SECTION_CUTS, SECTION_ATOM_STARTS, SECTION_ATOMS, SECTION_ATOM_BYTES,
   SECTION_COUNT
 } VocabSection;
 
@@ -67,6 +81,8 @@ typedef struct VocabHeader {
   uint32_t token_count;      /* upper bound of numbers, exclusive */
   uint32_t longest;          /* bytes of the longest token */
   uint64_t merged_count;     /* numbers below it are bytes and tokens that merging produces */
+  uint32_t hollow_count;     /* numbers of them without an id */
+  uint32_t forms;            /* text_form.h */
   struct { uint64_t offset, size; } sections[SECTION_COUNT];
   uint64_t header_sum;       /* check sum of all fields above; must stay last */
 } VocabHeader;
@@ -109,6 +125,17 @@ typedef struct BytePair {
   uint32_t merged, border;
 } BytePair;
 
+/* The id of a hollow token. */
+#define ID_NONE UINT32_MAX
+
+/* Words of a set of pairs of bytes. */
+#define PAIR_SET_WORDS ((1 << 16) / 64)
+
+/* An atom: its bytes, and the number of its token. */
+typedef struct AtomRecord {
+  uint32_t offset, size, number;
+} AtomRecord;
+
 /* A slot of pairs: the halves, and above them the token they merge into. */
 #define PAIR_KEY ((UINT64_C(1) << 2 * NUMBER_BITS) - 1)
 
@@ -149,6 +176,13 @@ struct Vocab {
   const uint32_t *ids, *by_id;     /* number -> id; id -> number or NUMBER_NONE */
   const char *regex;               /* see vocab_regex */
   size_t regex_size;
+  const uint32_t *orders;          /* by number; NULL: no token is late */
+  const uint64_t *lates, *cuts;    /* sets of PAIR_SET_WORDS; NULL: none */
+  const uint32_t *atom_starts;     /* by first byte, and the end: index of the first atom; NULL: no atoms */
+  const AtomRecord *atoms;
+  uint32_t atom_count;
+  const char *atom_bytes;
+  uint64_t atom_bytes_size;
 };
 
 /* Check sum of bytes, not cryptographic. */
@@ -216,6 +250,11 @@ static inline uint32_t vocab_pair(const Vocab *v, uint32_t left, uint32_t right)
 
 static inline BytePair vocab_byte_pair(const Vocab *v, unsigned char left, unsigned char right) {
   return v->byte_pairs[(uint32_t)left << 8 | right];
+}
+
+/* True for two neighbours in a set of pairs of bytes. */
+static inline bool pair_set_has(const uint64_t *set, unsigned char left, unsigned char right) {
+  return set[left << 2 | right >> 6] >> (right & 63) & 1;
 }
 
 static inline uint32_t vocab_edge(const Vocab *v, uint32_t node, uint32_t unit) {

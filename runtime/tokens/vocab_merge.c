@@ -131,11 +131,13 @@ static void cut_in_halves(const Merges *m, Halving *parts, const VocabToken *tok
   merge_down(m, parts);
   bool whole = parts->count == 2 && parts->list[0].order != MERGE_NONE;
   *merged = (Merged){.left = MERGE_NONE, .right = MERGE_NONE, .order = MERGE_NONE};
-  if (whole) *merged = (Merged){parts->list[0].token, parts->list[1].token, parts->list[0].order, 0};
+  if (whole) {
+    *merged = (Merged){.left = parts->list[0].token, .right = parts->list[1].token, .order = parts->list[0].order};
+  }
 }
 
-/* Finds the halves of all tokens, and refuses a token that is merged before one of its halves. */
-static Status find_halves(Merges *m, VocabProblem *problem) {
+/* Finds the halves of all tokens. */
+static Status find_halves(Merges *m) {
   const VocabSource *source = m->source;
   Halving *parts = memory_new(&m->memory, sizeof *parts);
   if (parts == NULL) return STATUS_MEMORY;
@@ -145,15 +147,52 @@ static Status find_halves(Merges *m, VocabProblem *problem) {
     else if (token->size > 1) cut_in_halves(m, parts, token, &m->halves[i]);
   }
   memory_free(&m->memory, parts, sizeof *parts);
-  for (uint32_t i = 0; i < source->count; i++) {
-    const Merged *merged = &m->halves[i];
-    if (merged->left == MERGE_NONE || source->tokens[i].size == 1) continue;
-    const Merged *left = &m->halves[merged->left], *right = &m->halves[merged->right];
-    bool late = (source->tokens[merged->left].size > 1 && left->order >= merged->order) ||
-                (source->tokens[merged->right].size > 1 && right->order >= merged->order);
-    if (late) return refuse(problem, STATUS_SHAPE, i, MERGE_NONE, "a token that is merged after its halves");
-  }
   return STATUS_OK;
+}
+
+/* ---- turns ---- */
+
+enum { SIZES = VOCAB_TOKEN_BYTES_MAX + 1 };
+
+static bool is_merged(const Merges *m, uint32_t position) {
+  return m->halves[position].left != MERGE_NONE && m->source->tokens[position].size > 1;
+}
+
+/* Chains the merged tokens of each size. */
+static void chain_sizes(const Merges *m, uint32_t heads[SIZES], uint32_t *next) {
+  for (uint32_t size = 0; size < SIZES; size++) heads[size] = MERGE_NONE;
+  for (uint32_t i = m->source->count; i-- > 0;) {
+    uint32_t size = m->source->tokens[i].size;
+    if (!is_merged(m, i)) continue;
+    next[i] = heads[size];
+    heads[size] = i;
+  }
+}
+
+/* Finds the turns of all tokens, the shorter ones first: halves are shorter than the whole. */
+static void find_turns(Merges *m, const uint32_t heads[SIZES], const uint32_t *next) {
+  for (uint32_t size = 2; size < SIZES; size++) {
+    for (uint32_t i = heads[size]; i != MERGE_NONE; i = next[i]) {
+      Merged *merged = &m->halves[i];
+      uint32_t left = m->halves[merged->left].turn, right = m->halves[merged->right].turn;
+      uint32_t of_halves = left > right ? left : right;
+      merged->turn = of_halves > merged->order ? of_halves : merged->order;
+      m->late = m->late || merged->turn > merged->order;
+    }
+  }
+}
+
+/* Chains the tokens of each turn, the shorter ones first: one that has the turn's order, and late ones that have it
+   inside. */
+static void chain_turns(const Merges *m, const uint32_t heads[SIZES], uint32_t *next, uint32_t *turns) {
+  for (uint32_t size = SIZES; size-- > 2;) {
+    for (uint32_t i = heads[size], after; i != MERGE_NONE; i = after) {
+      uint32_t turn = m->halves[i].turn;
+      after = next[i];
+      next[i] = turns[turn];
+      turns[turn] = i;
+    }
+  }
 }
 
 /* ---- numbers ---- */
@@ -163,27 +202,37 @@ static void number(Merges *m, uint32_t position, uint32_t *next) {
   m->token_of_number[(*next)++] = position;
 }
 
-/* Numbers bytes by their value, then merged tokens by the order of their merges, then all others. */
-static Status number_tokens(Merges *m) {
-  const VocabSource *source = m->source;
-  uint32_t orders = source->merges == NULL ? source->count : source->merge_count, next = 0;
-  uint32_t *by_order = memory_new_array(&m->memory, (size_t)orders + 1, sizeof *by_order);
-  if (by_order == NULL) return STATUS_MEMORY;
-  for (uint32_t i = 0; i < orders; i++) by_order[i] = MERGE_NONE;
+/* Numbers bytes by their value, then merged tokens by their turns, then all others. */
+static void number_by_turns(Merges *m, const uint32_t *turns, uint32_t turn_count, const uint32_t *next_of_turn) {
+  uint32_t next = 0;
   for (unsigned byte = 0; byte < 256; byte++) number(m, m->bytes[byte], &next);
-  for (uint32_t i = 0; i < source->count; i++) {
-    if (m->halves[i].left != MERGE_NONE && source->tokens[i].size > 1) by_order[m->halves[i].order] = i;
-  }
-  for (uint32_t i = 0; i < orders; i++) {
-    if (by_order[i] != MERGE_NONE) number(m, by_order[i], &next);
+  for (uint32_t turn = 0; turn < turn_count; turn++) {
+    for (uint32_t i = turns[turn]; i != MERGE_NONE; i = next_of_turn[i]) number(m, i, &next);
   }
   m->reached = next;
-  for (uint32_t i = 0; i < source->count; i++) {
+  for (uint32_t i = 0; i < m->source->count; i++) {
     if (m->halves[i].left == MERGE_NONE) number(m, i, &next);
   }
-  assert(next == source->count && m->reached >= 256);
-  memory_free(&m->memory, by_order, ((size_t)orders + 1) * sizeof *by_order);
-  return STATUS_OK;
+  assert(next == m->source->count && m->reached >= 256);
+}
+
+static Status number_tokens(Merges *m) {
+  const VocabSource *source = m->source;
+  uint32_t turn_count = source->merges == NULL ? source->count : source->merge_count, heads[SIZES];
+  size_t turns_room = (size_t)turn_count + 1, next_room = (size_t)source->count + 1;
+  uint32_t *turns = memory_new_array(&m->memory, turns_room, sizeof *turns);
+  uint32_t *next = memory_new_array(&m->memory, next_room, sizeof *next);
+  Status status = turns != NULL && next != NULL ? STATUS_OK : STATUS_MEMORY;
+  if (status == STATUS_OK) {
+    memset(turns, 0xFF, turns_room * sizeof *turns);         /* MERGE_NONE everywhere */
+    chain_sizes(m, heads, next);
+    find_turns(m, heads, next);
+    chain_turns(m, heads, next, turns);
+    number_by_turns(m, turns, turn_count, next);
+  }
+  memory_free(&m->memory, turns, turns_room * sizeof *turns);
+  memory_free(&m->memory, next, next_room * sizeof *next);
+  return status;
 }
 
 enum { INDEX_SIZE_MIN = 1024 };     /* slots; a power of two */
@@ -202,7 +251,7 @@ Status merges_build(Merges *m, const Memory *memory, const VocabSource *source, 
   memset(m->index, 0xFF, m->index_size * sizeof *m->index);      /* MERGE_NONE everywhere */
   Status status = index_tokens(m, problem);
   if (status == STATUS_OK && source->merges != NULL) status = index_pairs(m, problem);
-  if (status == STATUS_OK) status = find_halves(m, problem);
+  if (status == STATUS_OK) status = find_halves(m);
   return status == STATUS_OK ? number_tokens(m) : status;
 }
 

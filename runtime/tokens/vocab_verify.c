@@ -7,7 +7,7 @@
 #include "codec/base64.h"
 #include "codec/sha256.h"
 #include "tokens/bpe.h"
-#include "tokens/vocab_image.h"
+#include "tokens/vocab_atoms.h"
 
 /* True if the halves of a merged token are earlier tokens, their bytes are its bytes, and the
    tables of pairs have it. */
@@ -41,13 +41,23 @@ static bool token_is_sound(const Vocab *v, uint32_t number) {
   size_t size = vocab_token_bytes(v, number, &bytes);
   bool reached = record_left(record) != NUMBER_NONE;
   uint32_t id = v->ids[number];
-  if (size == 0 || id >= v->header->id_bound || v->by_id[id] != number) return false;
+  if (size == 0 || (id != ID_NONE && (id >= v->header->id_bound || v->by_id[id] != number))) return false;
   if (reached != (number < v->merged_count)) return false;
   if (!prefix_is_sound(v, record, bytes, size)) return false;
   if (number < 256) return size == 1 && (unsigned char)bytes[0] == number && vocab_find(v, bytes, 1) == number;
+  if (id == ID_NONE) return reached && is_merged(v, number, bytes, size);
   if (!reached) return true;   /* only decoded, or only matched as a whole */
   if (vocab_find(v, bytes, size) != number || bpe_longest(v, bytes, size) != number) return false;
   return is_merged(v, number, bytes, size);
+}
+
+static bool atom_is_sound(const Vocab *v, uint32_t atom) {
+  AtomRecord record = v->atoms[atom];
+  uint32_t number = NUMBER_NONE;
+  if (record.size == 0 || (uint64_t)record.offset + record.size > v->atom_bytes_size) return false;
+  const char *bytes = v->atom_bytes + record.offset;
+  return vocab_atom_at(v, bytes, bytes + record.size, &number) == record.size && number == record.number &&
+         number < v->token_count;
 }
 
 Status vocab_check_sum(const Vocab *v) {
@@ -58,11 +68,16 @@ Status vocab_check_sum(const Vocab *v) {
 Status vocab_verify(const Vocab *v) {
   assert(v->token_count >= 256);             /* checked at opening */
   Status status = vocab_check_sum(v);
+  uint32_t hollow = 0;
   if (status != STATUS_OK) return status;
   for (uint32_t number = 0; number < v->token_count; number++) {
     if (!token_is_sound(v, number)) return STATUS_SYNTAX;
+    hollow += v->ids[number] == ID_NONE;
   }
-  return STATUS_OK;
+  for (uint32_t atom = 0; atom < v->atom_count; atom++) {
+    if (!atom_is_sound(v, atom)) return STATUS_SYNTAX;
+  }
+  return hollow == v->header->hollow_count ? STATUS_OK : STATUS_SYNTAX;
 }
 
 /* Makes `line` the line of a token. */

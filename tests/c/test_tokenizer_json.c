@@ -80,15 +80,21 @@ static size_t print_bytes(char *out, const char *bytes, size_t size) {
   return at;
 }
 
-/* "0=a 400=<end>* a+b | gpt2": tokens (* is special), merges, the pattern; "wholes"
-   if pretokens may be tokens as a whole. For another pattern its stages. */
+/* "0=a 400=<end>* \e2- [x]=1 a+b | gpt2": tokens (*: special, -: hollow), atoms, merges, the
+   pattern; "wholes" if pretokens may be tokens as a whole; the forms of texts. For another
+   pattern its stages. */
 static void describe(const TokenizerJson *read, char out[4000]) {
-  static const char *const patterns[] = {"cl100k", "o200k", "gpt2"};
+  static const char *const patterns[] = {"cl100k", "o200k", "gpt2", "", "borders"};
   size_t at = 0;
   for (uint32_t i = 0; i < read->count; i++) {
-    at += (size_t)sprintf(out + at, "%u=", (unsigned)read->tokens[i].id);
+    if (!read->tokens[i].hollow) at += (size_t)sprintf(out + at, "%u=", (unsigned)read->tokens[i].id);
     at += print_bytes(out + at, read->tokens[i].bytes, read->tokens[i].size);
-    at += (size_t)sprintf(out + at, "%s ", read->tokens[i].special ? "*" : "");
+    at += (size_t)sprintf(out + at, "%s ", read->tokens[i].special ? "*" : read->tokens[i].hollow ? "-" : "");
+  }
+  for (uint32_t i = 0; i < read->atom_count; i++) {
+    at += (size_t)sprintf(out + at, "[");
+    at += print_bytes(out + at, read->atoms[i].bytes, read->atoms[i].size);
+    at += (size_t)sprintf(out + at, "]=%u ", (unsigned)read->atoms[i].id);
   }
   for (uint32_t i = 0; i < read->merge_count; i++) {
     VocabMerge merge = read->merges[i];
@@ -97,7 +103,8 @@ static void describe(const TokenizerJson *read, char out[4000]) {
     at += print_bytes(out + at, merge.bytes + merge.left_size, merge.right_size);
     at += (size_t)sprintf(out + at, " ");
   }
-  at += (size_t)sprintf(out + at, "|%s", read->wholes ? " wholes" : "");
+  at += (size_t)sprintf(out + at, "|%s%s%s%s", read->wholes ? " wholes" : "", read->forms & TEXT_NFC ? " nfc" : "",
+                        read->forms & TEXT_SPACES ? " spaces" : "", read->forms & TEXT_PREFIX ? " prefix" : "");
   if (read->pattern != PRETOKEN_REGEX) {
     sprintf(out + at, " %s", patterns[read->pattern]);
     return;
@@ -128,13 +135,17 @@ static const struct Good {
    WITH_MODEL("{'dropout':null,'byte_fallback':false,'continuing_subword_prefix':'','end_of_word_suffix':'',"
               "'unk_token':null,'fuse_unk':true,'vocab':{'a':0},'merges':[]}"), "0=a | gpt2"},
   {"a dropout of nothing", WITH_MODEL("{'dropout':0.0,'vocab':{'a':0},'merges':[]}"), "0=a | gpt2"},
-  {"added tokens come first, and are special",
+  {"special added tokens come first",
    WITH_ADDED("[{'id':5,'content':'<\\u007cé>','special':true},{'id':6,'content':'x y'}]"),
-   "5=<|\\c3\\a9>* 6=x\\20y* 0=a | gpt2"},
+   "5=<|\\c3\\a9>* 0=a 6=x\\20y* [x\\20y]=6 | gpt2"},
   {"an added token in place of one of the model", WITH_ADDED("[{'id':0,'content':'A','special':false}]"),
-   "0=A* | gpt2"},
+   "0=A* [A]=0 | gpt2"},
+  {"an added token that is one of the model", WITH_ADDED("[{'id':0,'content':'a','special':false}]"),
+   "0=a [a]=0 | gpt2"},
+  {"added white space", WITH_ADDED("[{'id':5,'content':' \\t\\r\\n','special':false,'lstrip':false,'rstrip':null}]"),
+   "0=a 5=\\20\\09\\0d\\0a* [\\20\\09\\0d\\0a]=5 | gpt2"},
   {"added white space that is special", WITH_ADDED("[{'id':5,'content':' ','special':true}]"), "5=\\20* 0=a | gpt2"},
-  {"an added NUL is not white space", WITH_ADDED("[{'id':5,'content':'\\u0000'}]"), "5=\\00* 0=a | gpt2"},
+  {"an added NUL", WITH_ADDED("[{'id':5,'content':'\\u0000'}]"), "0=a 5=\\00* [\\00]=5 | gpt2"},
   {"added null", WITH_ADDED("null"), "0=a | gpt2"},
   {"ByteLevel cuts as GPT-2 does", WITH_CUTS("{'type':'ByteLevel','use_regex':true,'add_prefix_space':null}"),
    "0=a | gpt2"},
@@ -228,8 +239,10 @@ static const struct Bad {
   {WITH_ADDED("[@{'id':5,'content':5}]"), "an added token with id and content", "", 0},
   {WITH_ADDED("[{'id':5,'content':'x',@'id':6}]"), "each member once", "", 0},
   {WITH_ADDED("[{'id':@'5','content':'x'}]"), "an id from 0 to 3999999", "", 0},
-  {WITH_ADDED("[@{'id':5,'content':' \\t\\r\\n','special':false}]"), "no added tokens of white space", "", 0},
-  {WITH_ADDED("[@{'id':5,'content':''}]"), "no added tokens of white space", "", 0},
+  {WITH_ADDED("[@{'id':5,'content':''}]"), "an added token of 1 to 2047 bytes", "", 0},
+  {WITH_ADDED("[{'id':5,'content':'x','lstrip':@true}]"), "an added token without it", "lstrip", 0},
+  {WITH_ADDED("[{'id':5,'content':'x','rstrip':@true}]"), "an added token without it", "rstrip", 0},
+  {WITH_ADDED("[{'id':5,'content':'x','single_word':@true}]"), "an added token without it", "single_word", 0},
 
   {WITH_MODEL("@null"), "a model", "", 0},
   {WITH_MODEL("@{'type':'WordPiece','vocab':{},'merges':[]}"), "a model of the type BPE", "WordPiece", 0},
@@ -245,7 +258,6 @@ static const struct Bad {
   {WITH_MODEL("{'vocab':{},'merges':[],'continuing_subword_prefix':@'##'}"), "a model without it",
    "continuing_subword_prefix", 0},
   {WITH_MODEL("{'vocab':{},'merges':[],'end_of_word_suffix':@'</w>'}"), "a model without it", "end_of_word_suffix", 0},
-  {WITH_MODEL("{'vocab':{},'merges':[],'byte_fallback':@true}"), "a model without it", "byte_fallback", 0},
   {WITH_MODEL(MODEL("'a':@-1", "")), "an id from 0 to 3999999", "", 0},
   {WITH_MODEL(MODEL("'a':@1.5", "")), "an id from 0 to 3999999", "", 0},
   {WITH_MODEL(MODEL("'a':@4000000", "")), "an id from 0 to 3999999", "", 0},
@@ -292,11 +304,12 @@ static const struct Bad {
   {WITH_NORMALIZER("@5"), "null or a normalizer", "", 0},
   {WITH_NORMALIZER("{'type':'NFC',@'type':'NFD'}"), "each member once", "", 0},
   {WITH_NORMALIZER("@{'type':'Lowercase'}"), "no normalizer", "Lowercase", 0},
-  {WITH_NORMALIZER("@{'type':'NFC'}"), "no normalizer", "NFC", 0},
+  {WITH_NORMALIZER("@{'type':'Replace','pattern':{'String':' '},'content':'▁'}"), "no normalizer", "Replace", 0},
+  {WITH_NORMALIZER("@{'type':'Prepend','prepend':'▁'}"), "no normalizer", "Prepend", 0},
   {WITH_NORMALIZER("@{'type':'Sequence'}"), "no normalizer", "Sequence", 0},
   {WITH_NORMALIZER("@{'type':'Sequence','normalizers':5}"), "no normalizer", "Sequence", 0},
   {WITH_NORMALIZER("{'type':'Sequence','normalizers':[@'NFC']}"), "a normalizer", "", 0},
-  {WITH_NORMALIZER("{'type':'Sequence','normalizers':[@{'type':'NFC'}]}"), "no normalizer", "NFC", 0},
+  {WITH_NORMALIZER("{'type':'Sequence','normalizers':[{'type':'NFC'},@{'type':'NFKC'}]}"), "no normalizer", "NFKC", 0},
   {WITH_NORMALIZER("{'type':'Sequence','normalizers':[{'type':'NFC',@'type':'NFC'}]}"), "each member once", "", 0},
 };
 
@@ -321,6 +334,112 @@ static void bad_files_are_refused(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_refused(&bad[i], quoted(bad[i].file), false, bad[i].name);
+  }
+}
+
+/* ---- models of characters ---- */
+
+/* The tokens of all bytes, <0x00> first, with ids from 1000 on. */
+static const char *byte_tokens(void) {
+  static char out[256 * 24];
+  size_t at = 0;
+  for (unsigned byte = 0; byte < 256; byte++) at += (size_t)sprintf(out + at, ",\"<0x%02X>\":%u", byte, 1000 + byte);
+  return out;
+}
+
+/* A file of a model with byte_fallback; `more` precedes the model, `vocab` its tokens of bytes. */
+static const char *file_of_characters(const char *more, const char *vocab, const char *merges) {
+  static char out[6200 + 256 * 24];
+  char members[2000], tokens[2000], list[2000];
+  snprintf(members, sizeof members, "%s", quoted(more));
+  snprintf(tokens, sizeof tokens, "%s", quoted(vocab));
+  snprintf(list, sizeof list, "%s", quoted(merges));
+  snprintf(out, sizeof out, "{%s\"model\":{\"byte_fallback\":true,\"vocab\":{%s%s},\"merges\":[%s]}}", members, tokens,
+           byte_tokens(), list);
+  return out;
+}
+
+#define REPLACE "{'type':'Replace','pattern':{'String':' '},'content':'▁'}"
+#define PREPEND "{'type':'Prepend','prepend':'▁'}"
+#define SPLIT_SPACES "{'type':'Split','pattern':{'String':' '},'behavior':'MergedWithPrevious','invert':false}"
+
+static const struct {
+  const char *shows, *more, *vocab, *merges;
+  const char *first, *last;  /* of what describe prints, without the tokens of bytes between */
+} of_characters[] = {
+  {"one byte, one token", "", "'a':0,'b':1,'ab':2", "'a b'", "0=a 1=b 2=ab 1000=\\00 ", "1255=\\ff a+b | borders"},
+  {"tokens of bytes are matched where no character is", "", "'a':0", "", "0=a 1000=\\00 ", "1255=\\ff | borders"},
+  {"characters are made of bytes, the first byte first", "", "'é':0,'▲':1,'😀':2,'▼':3", "",
+   "0=\\c3\\a9 1=\\e2\\96\\b2 2=\\f0\\9f\\98\\80 3=\\e2\\96\\bc 1000=\\00 ",
+   "1255=\\ff \\e2\\96- \\f0\\9f- \\f0\\9f\\98- \\e2+\\96 \\f0+\\9f \\f0\\9f+\\98 \\c3+\\a9 "
+   "\\e2\\96+\\b2 \\f0\\9f\\98+\\80 \\e2\\96+\\bc | borders"},
+  {"no pre-tokenizer", "'pre_tokenizer':null,", "'a':0", "", "0=a ", "| borders"},
+  {"spaces are U+2581 elsewhere", "'normalizer':" REPLACE ",'pre_tokenizer':" SPLIT_SPACES ",", "'▁':0,'▁▁':1",
+   "'▁ ▁'", "0=\\20 1=\\20\\20 1000=\\00 ", "1255=\\ff \\20+\\20 | spaces borders"},
+  {"a space itself is never in a text then", "'normalizer':" REPLACE ",", "' ':5,'▁':0", "", "5=\\20* 0=\\20 ",
+   "| spaces borders"},
+  {"and it is where nothing replaces it", "", "'▁':0", "", "0=\\e2\\96\\81 1000=\\00 ",
+   "1255=\\ff \\e2\\96- \\e2+\\96 \\e2\\96+\\81 | borders"},
+  {"a space in front", "'normalizer':{'type':'Sequence','normalizers':[" PREPEND "," REPLACE "]},", "'▁':0", "",
+   "0=\\20 ", "| spaces prefix borders"},
+  {"atoms keep their spelling",
+   "'normalizer':" REPLACE ",'added_tokens':[{'id':1,'content':'▁▁','normalized':false}],",
+   "'▁':0,'▁▁':1", "", "0=\\20 1=\\20\\20 ", "1255=\\ff [\\e2\\96\\81\\e2\\96\\81]=1 | spaces borders"},
+};
+
+static void models_of_characters_become_models_of_bytes(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof of_characters / sizeof *of_characters; i++) {
+    const char *first = of_characters[i].first, *last = of_characters[i].last;
+    const char *text = file_of_characters(of_characters[i].more, of_characters[i].vocab, of_characters[i].merges);
+    Seen seen;
+    char out[6000];
+    if (open_file(&seen, text, strlen(text), false, 0, false) != STATUS_OK) {
+      fail_msg("%s: refused at byte %zu: expected %s", of_characters[i].shows, seen.error.offset, seen.error.expected);
+    }
+    describe(&seen.read, out);
+    size_t size = strlen(out), last_size = strlen(last);
+    if (strncmp(out, first, strlen(first)) != 0 || size < last_size || strcmp(out + size - last_size, last) != 0) {
+      fail_msg("%s: %s", of_characters[i].shows, out);
+    }
+    close_file(&seen);
+  }
+}
+
+#define NO_CUT "no pre-tokenizer, or a Split at the spaces that were replaced"
+
+static const struct {
+  const char *more, *vocab, *expected, *name;
+} no_characters[] = {
+  {"'pre_tokenizer':{'type':'Metaspace'},", "'a':0", NO_CUT, "Metaspace"},
+  {"'pre_tokenizer':" SPLIT_SPACES ",", "'a':0", NO_CUT, "Split"},
+  {"'normalizer':" REPLACE ",'pre_tokenizer':{'type':'Split','pattern':{'String':'x'}},", "'a':0", NO_CUT, "Split"},
+  {"'normalizer':" PREPEND ",", "'a':0", "a Replace of spaces beside it", "Prepend"},
+  {"'normalizer':{'type':'Replace','pattern':{'String':' '},'content':'_'},", "'a':0", "no normalizer", "Replace"},
+  {"'normalizer':{'type':'Replace','pattern':{'Regex':' '},'content':'▁'},", "'a':0", "no normalizer", "Replace"},
+  {"'normalizer':" REPLACE ",'added_tokens':[{'id':1,'content':'x'}],", "'a':0",
+   "an added token that is matched before the normalizer", "normalized"},
+};
+
+static void other_models_of_characters_are_refused(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof no_characters / sizeof *no_characters; i++) {
+    const char *text = file_of_characters(no_characters[i].more, no_characters[i].vocab, "");
+    Seen seen;
+    assert_int_equal(open_file(&seen, text, strlen(text), false, 0, false), STATUS_SHAPE);
+    assert_string_equal(seen.error.expected, no_characters[i].expected);
+    assert_string_equal(seen.error.name, no_characters[i].name);
+    close_file(&seen);
+  }
+  static const struct Bad others[] = {
+    {"{'model':{'byte_fallback':true,'vocab':@{'a':0},'merges':[]}}", "a token like <0x0A> for each byte", "", 0},
+    {"{'model':{'byte_fallback':true,'ignore_merges':@true,'vocab':{'a':0},'merges':[]}}", "a model without it",
+     "ignore_merges", 0},
+    {"{'model':@{'type':'Unigram','byte_fallback':true,'vocab':[]},'pre_tokenizer':null}", "a model of the type BPE",
+     "Unigram", 0},
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    assert_refused(&others[i], quoted(others[i].file), false, others[i].name);
   }
 }
 
@@ -413,6 +532,10 @@ static void out_of_memory_is_a_status(void **state) {
     const char *text = quoted(good[i].file);
     swept += sweep(text, strlen(text));
   }
+  for (size_t i = 0; i < sizeof of_characters / sizeof *of_characters; i++) {
+    const char *text = file_of_characters(of_characters[i].more, of_characters[i].vocab, of_characters[i].merges);
+    swept += sweep(text, strlen(text));
+  }
   assert_true(swept > sizeof good / sizeof *good);
   printf("swept: tokenizer.json: %zu allocations, each failing once and from then on\n", swept);
 }
@@ -422,6 +545,8 @@ int main(void) {
     cmocka_unit_test(good_files_are_read),
     cmocka_unit_test(every_byte_has_a_letter),
     cmocka_unit_test(bad_files_are_refused),
+    cmocka_unit_test(models_of_characters_become_models_of_bytes),
+    cmocka_unit_test(other_models_of_characters_are_refused),
     cmocka_unit_test(other_normalizers_are_refused),
     cmocka_unit_test(too_many_tokens_are_refused),
     cmocka_unit_test(out_of_memory_is_a_status),

@@ -14,7 +14,7 @@
 #include "tokens/vocab_text.h"
 
 static void use(const Memory *memory, Vocab *vocab) {
-  static const char text[] = "The  quick brown fox's 12345 \n\n\xe4\xb8\xad\xe6\x96\x87 aaaaaaaaaaaaaaaaaaaa\xff";
+  static const char text[] = "The  quick brown fox's 12345 \n\n<b> e\xcc\x81 \xe2\x96\x81 \xe4\xb8\xad\xe6\x96\x87 aaaaaaaaaaaaaaaaaaaa\xff";
   Tokenizer *tokenizer;
   uint64_t tokens;
   if (tokenizer_new(memory, vocab, &tokenizer) != STATUS_OK) return;
@@ -74,7 +74,8 @@ static void read_json(const Memory *memory, const char *bytes, size_t size) {
     VocabSource source = {.name = "fuzz", .pattern = json.pattern, .regex = json.regex.bytes,
                           .regex_size = json.regex.size, .tokens = json.tokens, .count = json.count,
                           .merges = json.merges ? json.merges : &none,
-                          .merge_count = json.merge_count, .wholes = json.wholes};
+                          .merge_count = json.merge_count, .wholes = json.wholes, .atoms = json.atoms,
+                          .atom_count = json.atom_count, .forms = json.forms};
     check_built(memory, &source);
   } else {
     assert(error.offset <= size && error.expected != NULL);

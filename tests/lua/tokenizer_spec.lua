@@ -314,12 +314,53 @@ describe("a tokenizer.json", function()
     end)):encode "xyz"))
   end)
 
+  it("has added tokens that are not special wherever they stand, white space too", function()
+    local tokenizer = opened(tokenizer_json(function(file)
+      file.added_tokens = core.json.array {
+        { id = 400, content = "<|end|>", special = true }, { id = 401, content = "<think>", special = false },
+        { id = 402, content = "\n\n", special = false },
+      }
+    end))
+
+    assert.equal("259,401,259,402,60", ids(tokenizer:encode "hello<think>hello\n\n<"))
+    assert.equal(5, tokenizer:count "hello<think>hello\n\n<")
+    assert.equal("hello<think>hello\n\n<", tokenizer:decode(tokenizer:encode "hello<think>hello\n\n<"))
+    assert.equal(7, tokenizer:count "<|end|>")
+  end)
+
+  it("normalizes to NFC where the file says so, unless texts are said to be in it", function()
+    local function composed(file) file.normalizer = { type = "NFC" } end
+
+    assert.equal(2, opened(tokenizer_json(composed)):count "e\u{301}")
+    assert.equal(3, opened(tokenizer_json(composed), { nfc = true }):count "e\u{301}")
+  end)
+
+  it("merges characters and takes bytes for others, with byte_fallback", function()
+    local tokenizer = opened(tokenizer_json(function(file)
+      local vocab = { ["▁"] = 0, a = 1, ["é"] = 2, ["▁a"] = 3, ["▁▁"] = 4 }
+      for byte = 0, 255 do vocab[("<0x%02X>"):format(byte)] = 1000 + byte end
+      file.normalizer = { type = "Replace", pattern = { String = " " }, content = "▁" }
+      file.pre_tokenizer = ebb.null
+      file.model = { type = "BPE", byte_fallback = true, vocab = vocab,
+        merges = core.json.array { "▁ ▁", "▁ a" } }
+    end))
+
+    assert.equal("1,3,2,1226,1150,1178,4,1", ids(tokenizer:encode "a aé▲  a"))
+    assert.equal("a aé▲  a", tokenizer:decode { 1, 3, 2, 1226, 1150, 1178, 4, 1 })
+    assert.equal("borders", core.vocab.describe(path).pattern)
+  end)
+
   local refused = {
     { "another model", "not WordPiece", function(file) file.model.type = "WordPiece" end },
     { "a normalizer", "not Lowercase", function(file) file.normalizer = { type = "Lowercase" } end },
-    { "NFC, unless asked", "not NFC", function(file) file.normalizer = { type = "NFC" } end },
+    { "NFKC", "not NFKC", function(file) file.normalizer = { type = "NFKC" } end },
+    { "Unigram", "not Unigram", function(file)
+      file.model = { type = "Unigram", vocab = core.json.array {} }
+      file.normalizer = { type = "Precompiled" }
+    end },
     { "another pre-tokenizer", "not Metaspace", function(file) file.pre_tokenizer = { type = "Metaspace" } end },
-    { "byte fallback", "not byte_fallback", function(file) file.model.byte_fallback = true end },
+    { "byte fallback to missing bytes", "a token like <0x0A> for each byte",
+      function(file) file.model.byte_fallback = true end },
     { "a prefix space", "no add_prefix_space", function(file)
       file.pre_tokenizer = { type = "ByteLevel", add_prefix_space = true }
     end },
@@ -331,8 +372,8 @@ describe("a tokenizer.json", function()
     { "an invalid expression", "expression 1, byte 4",
       function(file) file.pre_tokenizer = cut_by(split "a(b") end },
     { "an id twice", "an id that no other token has", function(file) file.model.vocab["ll"] = 257 end },
-    { "added white space", "white space", function(file)
-      file.added_tokens = core.json.array { { id = 401, content = "  ", special = false } }
+    { "added tokens that strip", "not lstrip", function(file)
+      file.added_tokens = core.json.array { { id = 401, content = "x", special = false, lstrip = true } }
     end },
   }
   for _, case in ipairs(refused) do

@@ -2,6 +2,7 @@
 ** Texts and the ids that npm `tiktoken` gives them.
 **
 **     node oracle.mjs expect PEERS ENCODING FOLDER TEXTS...   writes FOLDER/KIND.in and KIND.expected
+**     node oracle.mjs expect PEERS NAME=FILE FOLDER TEXTS...  the same by `@huggingface/tokenizers`, of a tokenizer.json
 **     node oracle.mjs compare FOLDER KIND                     ends with 1 if KIND.out is not KIND.expected
 **     node oracle.mjs ranks PEERS ENCODING FILE               the tokens that npm `tiktoken` has, as a .tiktoken file
 **
@@ -15,8 +16,10 @@
 import fs from "node:fs";
 import path from "node:path";
 import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
 
-const STRINGS = 100000, REAL_BYTES = 5e6, FILE_BYTES = 100000, PART = 4000;
+const STRINGS = Number(process.env.STRINGS ?? 100000), REAL_BYTES = Number(process.env.REAL_BYTES ?? 5e6);
+const FILE_BYTES = 100000, PART = 4000;
 
 /* Repeats from the seed that it says. */
 function randomOf(seed) {
@@ -47,6 +50,8 @@ const WORDS = [
   "\u2028", "\u2019", "\u201C", "\u0416", "\u0436", "\u05D0", "\u0627\u0651", "\u0915\u094D\u0937", "\u{1F600}",
   "\u{1F468}\u200D\u{1F469}", "\uFE0F", "\u{E0100}", "\u{1C89}", "\u{18D19}", "<|endoftext|>", "camelCase",
   "HTTPServer", "return", " function", "        ", "==", "\");\n", "\u0000",
+  "e\u0301", "\u212B", "\u1100\u1161", "\u2581", "\u2581\u2581", "\n\n\n", "\t\t", "<think>", "</td>", "<unused7>",
+  "<\uFF5CUser\uFF5C>", ".:.:", "(\u0627)", "\u{20BB7}",
 ];
 
 /* Words that begin rules of the patterns, few of them in most strings so that runs are long; or any code points. */
@@ -136,8 +141,25 @@ class Output {
 
 const peerOf = (peers, name) => createRequire(path.resolve(peers, "package.json"))(name);
 
-function expect(peers, encoding, folder, folders) {
-  const oracle = peerOf(peers, "tiktoken").get_encoding(encoding);
+/* Special tokens are text to Ebb, and other added ones tokens wherever they stand. */
+function huggingFace(peers, file) {
+  const json = JSON.parse(fs.readFileSync(file, "utf8"));
+  json.added_tokens = json.added_tokens.filter((token) => !token.special);
+  const { Tokenizer } = peerOf(peers, "@huggingface/tokenizers");
+  const tokenizer = new Tokenizer(json, {});
+  return { encode_ordinary: (text) => tokenizer.encode(text, { add_special_tokens: false }).ids };
+}
+
+/* Code points that are newer than Unicode 14: the classes of Ebb, of PCRE2 and of Node.js are of different versions. */
+async function unassigned(peers) {
+  const file = path.resolve(peers, "node_modules/@unicode/unicode-14.0.0/General_Category/Unassigned/regex.mjs");
+  return (await import(pathToFileURL(file))).default;
+}
+
+async function expect(peers, encoding, folder, folders) {
+  const [, file] = encoding.split("=");
+  const newer = file && await unassigned(peers);
+  const oracle = file ? huggingFace(peers, file) : peerOf(peers, "tiktoken").get_encoding(encoding);
   const idsOfText = (kind, text) => (kind === "literals" ? LITERALS[text] : oracle.encode_ordinary(text));
   const kinds = { points: points(), strings: strings(), real: real(folders) };
   if (encoding === "r50k_base") kinds.literals = Object.keys(LITERALS);
@@ -146,6 +168,7 @@ function expect(peers, encoding, folder, folders) {
     const expected = new Output(path.join(folder, `${kind}.expected`));
     let count = 0, bytes = 0;
     for (const text of texts) {
+      if (newer?.test(text)) continue;
       count++;
       bytes += Buffer.byteLength(text);
       input.text(text);
@@ -192,6 +215,6 @@ function compare(folder, kind) {
 }
 
 const [, , command, ...words] = process.argv;
-if (command === "expect") expect(words[0], words[1], words[2], words.slice(3));
+if (command === "expect") await expect(words[0], words[1], words[2], words.slice(3));
 else if (command === "ranks") writeRanks(...words);
 else compare(...words);
