@@ -19,8 +19,31 @@ struct RegexCut {
 
 /* ---- life ---- */
 
+/* Copies an expression with Unicode's white space in place of \s, and its opposite in place of \S: those of PCRE2 know
+   U+180E as a space, which it has not been since Unicode 6.3. */
+static Status write_spaces(const char *regex, size_t size, Buffer *out) {
+  static const char space[] = "\\p{White_Space}", other[] = "\\P{White_Space}";
+  Status status = STATUS_OK;
+  for (size_t i = 0, used; i < size && status == STATUS_OK; i += used) {
+    bool escape = regex[i] == '\\' && i + 1 < size;
+    used = escape ? 2 : 1;
+    if (escape && regex[i + 1] == 's') status = buffer_add(out, space, sizeof space - 1);
+    else if (escape && regex[i + 1] == 'S') status = buffer_add(out, other, sizeof other - 1);
+    else status = buffer_add(out, regex + i, used);
+  }
+  return status;
+}
+
 static Status compile_stage(RegexCut *cut, const char *regex, size_t size, RegexCutError *error) {
-  Status status = regex_new(cut->engine, regex, size, REGEX_VOCABULARY, &cut->list[cut->stages], &error->regex);
+  Regex **stage = &cut->list[cut->stages];
+  buffer_reset(&cut->cuts);
+  Status status = write_spaces(regex, size, &cut->cuts);
+  if (status != STATUS_OK) return status;
+  status = regex_new(cut->engine, cut->cuts.bytes, cut->cuts.size, REGEX_VOCABULARY, stage, &error->regex);
+  /* What is invalid is reported at its place in the expression itself. */
+  if (status != STATUS_OK && status != STATUS_MEMORY) {
+    status = regex_new(cut->engine, regex, size, REGEX_VOCABULARY, stage, &error->regex);
+  }
   if (status == STATUS_OK) cut->stages++;
   else error->stage = cut->stages;
   return status == STATUS_ENCODING ? STATUS_ARGUMENT : status;

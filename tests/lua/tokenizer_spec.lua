@@ -304,6 +304,16 @@ describe("a tokenizer.json", function()
     assert.equal("regex", core.vocab.describe(path).pattern)
   end)
 
+  it("takes Unicode's white space for spaces, to which U+180E does not belong", function()
+    local tokenizer = opened(tokenizer_json(function(file)
+      file.pre_tokenizer = cut_by(split "\\s+|[^\\sx]+|x\\S")
+      file.model.merges[#file.model.merges + 1] = "x á"            -- x and the first byte of U+180E
+      file.model.vocab["xá"] = 500
+    end))
+
+    assert.equal("500,160,142", ids(tokenizer:encode "x\u{180E}"))
+  end)
+
   it("has whole pieces that no merging makes only where ignore_merges says so", function()
     local function lone(file) file.model.vocab["xyz"] = 500 end
 
