@@ -41,37 +41,7 @@ static bool add_bytes(Buffer *out, Text text, Status *status) {
   return true;
 }
 
-bool reading_plain(TokenizerReading *r, Text text, Text *plain) {
-  *plain = text;
-  if (!text.escaped) return true;
-  buffer_reset(&r->scratch);
-  Status status = text_decode(text, &r->scratch);
-  if (status != STATUS_OK) return reading_fail(r, status);
-  *plain = text_plain(r->scratch.bytes, r->scratch.size);
-  return true;
-}
-
 /* ---- tokens: known by their offset in `bytes` until all are read ---- */
-
-bool reading_add_token(TokenizerReading *r, size_t start, VocabToken token) {
-  assert(start <= r->read->bytes.size);
-  TokenizerJson *read = r->read;
-  VocabToken *tokens = memory_grow(&read->memory, read->tokens, &read->token_room, read->count, sizeof *tokens);
-  if (tokens == NULL) return reading_fail(r, STATUS_MEMORY);
-  read->tokens = tokens;
-  token.size = (uint32_t)(read->bytes.size - start);
-  tokens[read->count++] = token;
-  return true;
-}
-
-bool reading_id(TokenizerReading *r, const JsonValue *value, uint32_t *id) {
-  int64_t integer;
-  if (value->kind != JSON_NUMBER || !json_integer(value, &integer) || integer < 0 || integer >= 4 * VOCAB_TOKENS_MAX) {
-    return reading_refuse(r, value->bytes, "an id from 0 to 3999999", NULL);
-  }
-  *id = (uint32_t)integer;
-  return true;
-}
 
 /* Appends the bytes of a token or of half a merge; false with *status OK if its name is not in the alphabet. */
 static bool add_name(TokenizerReading *r, Text name, Status *status) {

@@ -1,5 +1,5 @@
 /*
-** Shared by the files that read a tokenizer.json: errors, and objects.
+** Shared by the files that read a tokenizer.json: errors, objects, tokens.
 */
 #include "format/tokenizer_json_parts.h"
 
@@ -49,4 +49,37 @@ bool reading_fields(TokenizerReading *r, const JsonValue *object, const char *ex
   json_open_value(&json, object);
   json_enter(&json);
   return json_fields_read(&json, fields) || reading_refuse(r, json.error, json.expected, NULL);
+}
+
+/* ---- texts, ids, tokens ---- */
+
+bool reading_plain(TokenizerReading *r, Text text, Text *plain) {
+  *plain = text;
+  if (!text.escaped) return true;
+  buffer_reset(&r->scratch);
+  Status status = text_decode(text, &r->scratch);
+  if (status != STATUS_OK) return reading_fail(r, status);
+  *plain = text_plain(r->scratch.bytes, r->scratch.size);
+  return true;
+}
+
+bool reading_id(TokenizerReading *r, const JsonValue *value, uint32_t *id) {
+  int64_t integer;
+  if (value->kind != JSON_NUMBER || !json_integer(value, &integer) || integer < 0 || integer >= 4 * VOCAB_TOKENS_MAX) {
+    return reading_refuse(r, value->bytes, "an id from 0 to 3999999", NULL);
+  }
+  *id = (uint32_t)integer;
+  return true;
+}
+
+/* Tokens are known by their offset in `bytes` until all are read. */
+bool reading_add_token(TokenizerReading *r, size_t start, VocabToken token) {
+  assert(start <= r->read->bytes.size);
+  TokenizerJson *read = r->read;
+  VocabToken *tokens = memory_grow(&read->memory, read->tokens, &read->token_room, read->count, sizeof *tokens);
+  if (tokens == NULL) return reading_fail(r, STATUS_MEMORY);
+  read->tokens = tokens;
+  token.size = (uint32_t)(read->bytes.size - start);
+  tokens[read->count++] = token;
+  return true;
 }

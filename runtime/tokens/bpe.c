@@ -109,7 +109,7 @@ static bool stay_apart(const Vocab *v, uint32_t left, uint32_t right) {
 
 /* ---- from left to right ---- */
 
-Status bpe_grow(Bpe *bpe) {
+static Status grow_tokens(Bpe *bpe) {
   if (bpe->tokens != bpe->inline_tokens) {
     uint32_t *tokens = memory_resize_array(&bpe->memory, bpe->tokens, bpe->room, bpe->room * 2, sizeof *tokens);
     if (tokens == NULL) return STATUS_MEMORY;
@@ -167,9 +167,16 @@ static size_t merge_short(Bpe *bpe, const Vocab *v, const char *bytes, size_t si
   return lockstep_count(row, width);
 }
 
+/* With room for a token per byte. */
+static Status merge_late(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
+  Status status = STATUS_OK;
+  while (bpe->room < size && status == STATUS_OK) status = grow_tokens(bpe);
+  return status == STATUS_OK ? merge_in_order(&bpe->memory, v, bytes, size, bpe->tokens, count) : status;
+}
+
 Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *count) {
   Bytes start = (Bytes)bytes, end = start + size;
-  if (merge_may_be_late(v, bytes, size)) return merge_in_order(bpe, v, bytes, size, count);
+  if (merge_may_be_late(v, bytes, size)) return merge_late(bpe, v, bytes, size, count);
   if (size <= PREMERGE_BYTES) {
     *count = merge_short(bpe, v, bytes, size);
     return STATUS_OK;
@@ -184,7 +191,7 @@ Status bpe_merge(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_
     uint32_t last = used > 0 ? bpe->tokens[used - 1] : NUMBER_NONE;
     uint32_t token = fitting(bpe, v, last, next, at, size);
     if (token != NUMBER_NONE) {
-      if (used == bpe->room && (status = bpe_grow(bpe)) != STATUS_OK) return status;
+      if (used == bpe->room && (status = grow_tokens(bpe)) != STATUS_OK) return status;
       bpe->tokens[used++] = token;
       at += record_size(v->tokens[token]);
       if (at < size) next = longest_match(v, start + at, end);

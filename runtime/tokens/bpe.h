@@ -47,9 +47,6 @@ void   bpe_shrink(Bpe *bpe);
    until the next call. STATUS_MEMORY. */
 Status bpe_merge(Bpe *bpe, const Vocab *vocab, const char *bytes, size_t size, size_t *count);
 
-/* Doubles bpe->room. STATUS_MEMORY. */
-Status bpe_grow(Bpe *bpe);
-
 /* Number of the longest token that is a prefix of `size` > 0 bytes. */
 uint32_t bpe_longest(const Vocab *vocab, const char *bytes, size_t size);
 

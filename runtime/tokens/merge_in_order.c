@@ -90,36 +90,35 @@ static void merge_all(const Vocab *v, Part *parts, uint32_t count, PairHeap *hea
   }
 }
 
-static Status take_tokens(Bpe *bpe, const Part *parts, uint32_t count, size_t *tokens) {
+static size_t write_tokens(const Part *parts, uint32_t count, uint32_t *tokens) {
   size_t used = 0;
-  for (uint32_t i = 0; i < count; i = parts[i].next) {
-    Status status = used == bpe->room ? bpe_grow(bpe) : STATUS_OK;
-    if (status != STATUS_OK) return status;
-    bpe->tokens[used++] = parts[i].number;
-  }
-  *tokens = used;
-  return STATUS_OK;
+  for (uint32_t i = 0; i < count; i = parts[i].next) tokens[used++] = parts[i].number;
+  assert(used > 0 && used <= count);
+  return used;
 }
 
-Status merge_in_order(Bpe *bpe, const Vocab *v, const char *bytes, size_t size, size_t *tokens) {
-  Part few_parts[BPE_INLINE], *parts = few_parts;
-  uint64_t few_pairs[2 * BPE_INLINE];          /* a merge takes one pair from the heap, and adds two at most */
+enum { FEW = 128 };          /* bytes that need no allocation */
+
+Status merge_in_order(const Memory *memory, const Vocab *v, const char *bytes, size_t size, uint32_t *tokens,
+                      size_t *count) {
+  Part few_parts[FEW], *parts = few_parts;
+  uint64_t few_pairs[2 * FEW];                 /* a merge takes one pair from the heap, and adds two at most */
   PairHeap heap = {.pairs = few_pairs};
   assert(size > 0 && v->orders != NULL);
   if (size > UINT32_MAX / 2) return STATUS_MEMORY;     /* scratch of 64 GiB */
-  if (size > BPE_INLINE) {
-    parts = memory_new_array(&bpe->memory, size, sizeof *parts);
-    heap.pairs = memory_new_array(&bpe->memory, size, 2 * sizeof *heap.pairs);
+  if (size > FEW) {
+    parts = memory_new_array(memory, size, sizeof *parts);
+    heap.pairs = memory_new_array(memory, size, 2 * sizeof *heap.pairs);
   }
-  Status status = parts != NULL && heap.pairs != NULL ? STATUS_OK : STATUS_MEMORY;
-  if (status == STATUS_OK) {
+  bool has_room = parts != NULL && heap.pairs != NULL;
+  if (has_room) {
     start(v, (const unsigned char *)bytes, (uint32_t)size, parts, &heap);
     merge_all(v, parts, (uint32_t)size, &heap);
-    status = take_tokens(bpe, parts, (uint32_t)size, tokens);
+    *count = write_tokens(parts, (uint32_t)size, tokens);
   }
-  if (size > BPE_INLINE) {
-    memory_free(&bpe->memory, parts, size * sizeof *parts);
-    memory_free(&bpe->memory, heap.pairs, size * 2 * sizeof *heap.pairs);
+  if (size > FEW) {
+    memory_free(memory, parts, size * sizeof *parts);
+    memory_free(memory, heap.pairs, size * 2 * sizeof *heap.pairs);
   }
-  return status;
+  return has_room ? STATUS_OK : STATUS_MEMORY;
 }

@@ -10,7 +10,6 @@
 #ifndef EBB_TOKENS_MERGE_IN_ORDER_H
 #define EBB_TOKENS_MERGE_IN_ORDER_H
 
-#include "tokens/bpe.h"
 #include "tokens/vocab_image.h"
 
 /* True if a late token may be in these bytes. */
@@ -23,7 +22,9 @@ static inline bool merge_may_be_late(const Vocab *v, const char *bytes, size_t s
   return false;
 }
 
-/* As bpe_merge, for a vocabulary with late tokens. O(size * log size). */
-Status merge_in_order(Bpe *bpe, const Vocab *vocab, const char *bytes, size_t size, size_t *count);
+/* Finds the tokens of `size` > 0 bytes by a vocabulary with late tokens: *count numbers in `tokens`, which has room
+   for `size`. O(size * log size). STATUS_MEMORY. */
+Status merge_in_order(const Memory *memory, const Vocab *vocab, const char *bytes, size_t size, uint32_t *tokens,
+                      size_t *count);
 
 #endif

@@ -646,8 +646,9 @@ static void finds_damage_and_survives_it(void **state) {
   for (int which = 0; which < SECTION_COUNT; which++) {
     VocabHeader *header = (VocabHeader *)(void *)copy;
     bool counted = which == SECTION_SHORT_NUMBERS || which == SECTION_MIDDLE_NUMBERS || which == SECTION_BYTE_PAIRS ||
-                   which == SECTION_ROOTS || which == SECTION_TOKENS || which == SECTION_IDS || which == SECTION_BY_ID ||
-                   which == SECTION_ATOM_STARTS || which == SECTION_ORDERS || which == SECTION_LATES;
+                   which == SECTION_ROOTS || which == SECTION_TOKENS || which == SECTION_IDS ||
+                   which == SECTION_BY_ID || which == SECTION_ATOM_STARTS || which == SECTION_ORDERS ||
+                   which == SECTION_LATES;
     memcpy(copy, image.bytes, image.size);
     counted = counted && header->sections[which].size >= 64;
     header->sections[which].size -= counted ? 64 : 0;

@@ -14,7 +14,8 @@
 #include "tokens/vocab_text.h"
 
 static void use(const Memory *memory, Vocab *vocab) {
-  static const char text[] = "The  quick brown fox's 12345 \n\n<b> e\xcc\x81 \xe2\x96\x81 \xe4\xb8\xad\xe6\x96\x87 aaaaaaaaaaaaaaaaaaaa\xff";
+  static const char text[] = "The  quick brown fox's 12345 \n\n<b> e\xcc\x81 "
+                             "\xe2\x96\x81 \xe4\xb8\xad\xe6\x96\x87 aaaaaaaaaaaaaaaaaaaa\xff";
   Tokenizer *tokenizer;
   uint64_t tokens;
   if (tokenizer_new(memory, vocab, &tokenizer) != STATUS_OK) return;

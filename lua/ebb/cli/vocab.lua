@@ -28,7 +28,7 @@ function command.declare(parser)
     :argname("<pattern>")
   parser:option("--name", "import, fetch: the name of the encoding (default: the file's)."):argname("<name>")
   parser:flag("--nfc", "import: assume texts in Unicode form NFC, to which a file may otherwise bring them.")
-  parser:option("-o", "import, fetch: write the image to this file, not to the user's folder. ls: write the list to it.")
+  parser:option("-o", "import, fetch: the file for the image, not the user's folder. ls: the file for the list.")
     :argname("<file>"):hidden_name("--output"):target("output")
 end
 
