@@ -1,6 +1,6 @@
 /*
 ** Child: runs a command of the user's with text on its standard input, and reads
-** what it says, within a time limit.
+** what it says, within a time limit; once (`converse`), or line by line (`dialogue`).
 **
 ** The command gets a process group of its own, so that all of it can be ended;
 ** its standard error is ours. Whatever ends the call (the limit, Ctrl-C, no
@@ -86,6 +86,8 @@ static bool start(Child *child, const char *command) {
   }
   setpgid(child->pid, child->pid);      /* parent and child both call it: either may run first */
   fcntl(child->in, F_SETFL, O_NONBLOCK);
+  fcntl(child->in, F_SETFD, FD_CLOEXEC);        /* other children do not keep them open */
+  fcntl(child->out, F_SETFD, FD_CLOEXEC);
   return true;
 }
 
@@ -164,4 +166,106 @@ int host_converse(lua_State *L) {
   lua_pushnil(L);
   lua_insert(L, -2);
   return 2;
+}
+
+/* ---- a command that goes on ---- */
+
+typedef struct Dialogue {
+  Child *child;
+  Buffer *unread;            /* what it has written and no call has returned; both are user values */
+} Dialogue;
+
+enum { CHILD_VALUE = 1, UNREAD_VALUE, USER_VALUES = UNREAD_VALUE, PATIENCE_MS = 500 };
+
+static Dialogue *check_dialogue(lua_State *L) {
+  Dialogue *dialogue = luaL_checkudata(L, 1, "ebb.host.dialogue");
+  luaL_argcheck(L, dialogue->child->pid > 0, 1, "the dialogue is closed");
+  return dialogue;
+}
+
+/* Pushes the first whole line of what is unread, without its end; false if there is none. */
+static bool push_line(lua_State *L, Buffer *unread, size_t from) {
+  if (unread->size == from) return false;
+  const char *end = memchr(unread->bytes + from, '\n', unread->size - from);
+  if (end == NULL) return false;
+  size_t size = (size_t)(end - unread->bytes);
+  lua_pushlstring(L, unread->bytes, size);
+  memmove(unread->bytes, end + 1, unread->size - size - 1);
+  unread->size -= size + 1;
+  return true;
+}
+
+/* dialogue:say(text, seconds, wants_line?) -> the next line, or true if none is wanted; nil and why not. What the
+   command writes is read meanwhile, so that neither waits for the other. */
+static int l_say(lua_State *L) {
+  Dialogue *dialogue = check_dialogue(L);
+  Child *child = dialogue->child;
+  size_t size, written = 0, searched = 0;
+  const char *text = luaL_checklstring(L, 2, &size);
+  int64_t deadline = clock_monotonic_ms() + (int64_t)(luaL_checknumber(L, 3) * 1000);
+  bool wants_line = lua_toboolean(L, 4);
+  for (const char *problem = NULL;;) {
+    if (written == size && !wants_line) return lua_pushboolean(L, 1), 1;
+    if (written == size && push_line(L, dialogue->unread, searched)) return 1;
+    searched = dialogue->unread->size;
+    int64_t left = deadline - clock_monotonic_ms();
+    if (host_interrupted()) host_raise_interrupt(L);
+    if (left <= 0) problem = "it took too long";
+    if (child->out < 0 || (written < size && child->in < 0)) problem = "it has ended";
+    if (problem != NULL) return lua_pushnil(L), lua_pushstring(L, problem), 2;
+    struct pollfd ends[2] = {{.fd = child->out, .events = POLLIN},
+                             {.fd = written < size ? child->in : -1, .events = POLLOUT}};
+    if (poll(ends, 2, left > 20 ? 20 : (int)left) <= 0) continue;
+    if (ends[1].revents != 0) {
+      ssize_t n = write(child->in, text + written, size - written);
+      if (n > 0) written += (size_t)n;
+      if (n < 0 && errno != EAGAIN && errno != EINTR) close_end(&child->in);
+    }
+    if (ends[0].revents != 0) problem = drain(child, dialogue->unread);
+  }
+}
+
+/* dialogue:close(): closes its input, gives it a moment to end by itself, and ends it. */
+static int l_close(lua_State *L) {
+  Dialogue *dialogue = luaL_checkudata(L, 1, "ebb.host.dialogue");
+  Child *child = dialogue->child;
+  close_end(&child->in);
+  int64_t deadline = clock_monotonic_ms() + PATIENCE_MS;
+  while (child->pid > 0 && clock_monotonic_ms() < deadline && !host_interrupted()) {
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0) break;
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  }
+  lua_pushcfunction(L, end_child);
+  lua_getiuservalue(L, 1, CHILD_VALUE);
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+int host_dialogue(lua_State *L) {
+  static const luaL_Reg methods[] = {{"say", l_say}, {"close", l_close}, {NULL, NULL}};
+  const char *command = luaL_checkstring(L, 1);
+  Dialogue *dialogue = lua_newuserdatauv(L, sizeof *dialogue, USER_VALUES);
+  dialogue->child = push_child(L);
+  lua_setiuservalue(L, -2, CHILD_VALUE);
+  dialogue->unread = bind_buffer(L);
+  lua_setiuservalue(L, -2, UNREAD_VALUE);
+  if (luaL_newmetatable(L, "ebb.host.dialogue")) {
+    luaL_newlib(L, methods);
+    lua_setfield(L, -2, "__index");
+  }
+  lua_setmetatable(L, -2);
+  if (start(dialogue->child, command)) return 1;
+  lua_pushnil(L);
+  lua_pushstring(L, strerror(errno));
+  return 2;
+}
+
+int host_sleep(lua_State *L) {
+  int64_t end = clock_monotonic_ms() + (int64_t)(luaL_checknumber(L, 1) * 1000);
+  for (int64_t left; (left = end - clock_monotonic_ms()) > 0;) {
+    if (host_interrupted()) host_raise_interrupt(L);
+    poll(NULL, 0, left > 20 ? 20 : (int)left);
+  }
+  return 0;
 }

@@ -42,9 +42,22 @@ int host_interruptible(lua_State *L);
    command with input on its standard input. It is ended when its time is over. */
 int host_converse(lua_State *L);
 
-/* workers(count, run, done): calls run(number) -> text for each number from 1 to count, in up to as many child
-   processes as there are processors, and here done(number, succeeded, text) as each ends; the text is the error's
-   if run raised one. An error of done ends the rest, and is raised. */
+/* dialogue(command) -> Dialogue, or nil and why: a shell command that goes on.
+   dialogue:say(text, seconds, wants_line?) -> the next line that it writes, or true; nil and why not.
+   dialogue:close(): ends it. */
+int host_dialogue(lua_State *L);
+
+/* http({url, headers = {line ...}, body, seconds?, connect_seconds?, idle_seconds?}, hear?) -> status, head, body; or
+   nil, why, "absent" (no libcurl), "connect", "timeout", "cut" or "limit". A POST. hear(status, head, bytes) gets
+   the answer as it comes. */
+int host_http(lua_State *L);
+
+/* sleep(seconds): an interrupt ends it. */
+int host_sleep(lua_State *L);
+
+/* workers(count, run, done, most?): calls run(number) -> text for each number from 1 to count, in up to `most` child
+   processes, or as many as there are processors, and here done(number, succeeded, text) as each ends; the text is the
+   error's if run raised one. An error of done ends the rest, and is raised. */
 int host_workers(lua_State *L);
 
 /* isolate({milliseconds, memory, file_size, read = {path ...}, write = {path ...}})

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/embedded.h"
@@ -68,17 +69,38 @@ static int l_entries(lua_State *L) {
   return 1;
 }
 
+/* make_folder(path) -> true, also if it is there; nil and an error {code, message} */
+static int l_make_folder(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  struct stat info;
+  if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) {
+    lua_pushboolean(L, 1);
+    return 1;
+  }
+  int why = errno;
+  lua_pushnil(L);
+  lua_createtable(L, 0, 2);
+  lua_pushliteral(L, "io");
+  lua_setfield(L, -2, "code");
+  lua_pushfstring(L, "%s: %s", path, strerror(why));
+  lua_setfield(L, -2, "message");
+  return 2;
+}
+
 static int open_host(lua_State *L) {
   static const luaL_Reg functions[] = {
     {"is_terminal", l_is_terminal}, {"columns", l_columns},
     {"reader_is_gone", l_reader_is_gone}, {"interruptible", host_interruptible},
     {"editor", host_editor}, {"converse", host_converse}, {"entries", l_entries}, {"isolate", host_isolate},
-    {"workers", host_workers},
+    {"workers", host_workers}, {"dialogue", host_dialogue}, {"http", host_http}, {"sleep", host_sleep},
+    {"make_folder", l_make_folder},
     {"capture", host_capture}, {"cells", host_cells}, {"conclude", host_conclude}, {NULL, NULL},
   };
   luaL_newlib(L, functions);
   lua_pushliteral(L, EBB_VERSION);
   lua_setfield(L, -2, "version");
+  lua_pushinteger(L, sysconf(_SC_NPROCESSORS_ONLN));
+  lua_setfield(L, -2, "processors");
   lua_createtable(L, 0, 3);
   lua_pushinteger(L, ANSWER_BYTES_MAX);
   lua_setfield(L, -2, "ANSWER_BYTES_MAX");

@@ -52,9 +52,9 @@ static int end_workers(lua_State *L) {
   return 0;
 }
 
-static Workers *push_workers(lua_State *L, lua_Integer jobs) {
+static Workers *push_workers(lua_State *L, lua_Integer jobs, lua_Integer most) {
   Workers *workers = lua_newuserdatauv(L, sizeof *workers, 0);
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  long processors = most > 0 ? (long)most : sysconf(_SC_NPROCESSORS_ONLN);
   *workers = (Workers){.count = processors < 1 ? 1 : processors > PROCESSES ? PROCESSES : (int)processors};
   if (jobs < workers->count) workers->count = (int)jobs;
   if (luaL_newmetatable(L, "ebb.host.workers")) {
@@ -159,9 +159,10 @@ int host_workers(lua_State *L) {
   lua_Integer jobs = luaL_checkinteger(L, COUNT), next = 1;
   luaL_checktype(L, RUN, LUA_TFUNCTION);
   luaL_checktype(L, DONE, LUA_TFUNCTION);
+  lua_Integer most = luaL_optinteger(L, DONE + 1, 0);
   lua_settop(L, DONE);
   luaL_checkstack(L, PROCESSES + 8, NULL);
-  Workers *workers = push_workers(L, jobs);
+  Workers *workers = push_workers(L, jobs, most);
   for (int running = 0; next <= jobs || running > 0;) {
     for (int i = 0; i < workers->count && next <= jobs; i++) {
       if (workers->list[i].pid != 0) continue;
