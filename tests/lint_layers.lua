@@ -74,7 +74,7 @@ end
 local LUA_RANK = ranks {
   "support", "models conversation import", "sandbox windows session",
     "policies injection lorebook rules macros request",
-  "trim", "replay", "processors", "pipeline", "workflow", "cli libebb",
+  "trim", "replay provider", "processors", "pipeline", "workflow", "cli libebb",
 }
 local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core
 

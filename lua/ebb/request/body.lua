@@ -28,6 +28,22 @@ function body.set(text, fields)
   return text:sub(1, open - 1) .. table.concat(added) .. text:sub(open)
 end
 
+--- The object without some of its members.
+---@param text string                     a JSON object
+---@param names string[]
+---@return string
+function body.without(text, names)
+  local kept, is_whole = {}, true
+  for _, member in ipairs(places.members(text)) do
+    if tables.contains(names, member.key) then
+      is_whole = false
+    else
+      kept[#kept + 1] = core.json.encode(member.key) .. ":" .. text:sub(member.first, member.past - 1)
+    end
+  end
+  return is_whole and text or "{" .. table.concat(kept, ",") .. "}"
+end
+
 --- The body that a conversation was read from, without its messages.
 ---@param chat ebb.Conversation
 ---@return string

@@ -213,4 +213,56 @@ function request.change(chat, source, to, options)
   return write_foreign(chat, to, source, options)
 end
 
+---- Settings of a request that is about to be sent ----
+
+--- The tools of a body, and those of `more` in the place of the same names.
+local function with_tools(tools, more)
+  local list, places = {}, {}
+  for _, tool in ipairs(tools or {}) do
+    list[#list + 1] = tool
+    places[tool.name or ""] = #list
+  end
+  for _, tool in ipairs(more) do
+    list[places[tool.name] or #list + 1] = tool
+  end
+  return list
+end
+
+--- The name of the member that has the messages of a dialect's body.
+---@param dialect ebb.Dialect
+---@return string
+function request.list_name(dialect) return FORMS[dialect].messages end
+
+--- A list of tools as a body of a dialect has it.
+---@param tools ebb.RequestTool[]
+---@param dialect ebb.Dialect
+---@return string
+function request.tools(tools, dialect)
+  if #tools == 0 then return "[]" end
+  for _, member in ipairs(FORMS[dialect].write({ tools = tools })) do
+    if member[1] == "tools" then return member[2] end
+  end
+end
+
+--- Puts settings and members into a body; others stay as they are.
+---@param text string            a body of the dialect
+---@param dialect ebb.Dialect
+---@param wants ebb.RequestSettings
+---@param fields table<string, string>   members, as JSON texts
+---@param dropped string[]       members that are left out
+---@return string
+function request.set(text, dialect, wants, fields, dropped)
+  local form = FORMS[dialect]
+  local before = form.read(settings.members(text), {})
+  local after, values, old = tables.copy(before), {}, {}
+  for name, value in pairs(wants) do after[name] = value end
+  if wants.tools then after.tools = with_tools(before.tools, wants.tools) end
+  for _, member in ipairs(form.write(before)) do old[member[1]] = member[2] or false end
+  for _, member in ipairs(form.write(after)) do
+    if member[2] and member[2] ~= old[member[1]] then values[member[1]] = member[2] end
+  end
+  for name, value in pairs(fields) do values[name] = value end
+  return body.set(body.without(text, dropped), values)
+end
+
 return request

@@ -1,0 +1,90 @@
+--- Chat Completions, and the servers that speak it: where requests go, what answers say.
+
+local core = require "ebb.support.core"
+local settings = require "ebb.request.settings"
+
+local openai = {
+  base = "https://api.openai.com/v1", base_names = { "OPENAI_BASE_URL" }, key_names = { "OPENAI_API_KEY" },
+  cut = { length = true, content_filter = true },
+}
+
+function openai.path() return "/chat/completions" end
+
+function openai.headers(key) return key and { "Authorization: Bearer " .. key } or {} end
+
+--- Members that a streamed request has beside `stream`.
+openai.stream_members = { stream = "true", stream_options = '{"include_usage":true}' }
+
+--- The number of a member, or nil.
+local function number(table_or_nil, name)
+  local value = type(table_or_nil) == "table" and table_or_nil[name]
+  return math.type(value) == "integer" and value or nil
+end
+
+---@param text string          a response body, valid JSON
+---@param body table           the same, decoded
+---@return ebb.ProviderAnswer?
+---@return string? why
+function openai.read(text, body)
+  local choice = type(body.choices) == "table" and body.choices[1]
+  if type(choice) ~= "table" or type(choice.message) ~= "table" then return nil, "it has no choices[1].message" end
+  local first = settings.elements(settings.members(text).choices)[1]
+  local message, usage = settings.members(first).message, body.usage
+  return {
+    messages = "[" .. message .. "]", stop = choice.finish_reason,
+    usage = { input = number(usage, "prompt_tokens"), output = number(usage, "completion_tokens"),
+      cached = number(type(usage) == "table" and usage.prompt_tokens_details, "cached_tokens") },
+  }
+end
+
+---- Streams ----
+
+local function add_text(message, name, piece)
+  if type(piece) == "string" and piece ~= "" then message[name] = (message[name] or "") .. piece end
+end
+
+local function add_calls(message, deltas)
+  message.tool_calls = message.tool_calls or {}
+  for i, delta in ipairs(deltas) do
+    local place = (number(delta, "index") or i - 1) + 1
+    if place > #message.tool_calls + 1 then place = #message.tool_calls + 1 end
+    local call = message.tool_calls[place] or { type = "function", ["function"] = { name = "", arguments = "" } }
+    message.tool_calls[place] = call
+    local inner, piece = call["function"], type(delta["function"]) == "table" and delta["function"] or {}
+    if type(delta.id) == "string" and delta.id ~= "" then call.id = delta.id end
+    if type(piece.name) == "string" and piece.name ~= "" then inner.name = piece.name end
+    if type(piece.arguments) == "string" then inner.arguments = inner.arguments .. piece.arguments end
+    if delta.extra_content ~= nil then call.extra_content = delta.extra_content end   -- a signature of Gemini's
+  end
+end
+
+---@class ebb.ProviderStream
+---@field event fun(event: table): string?   the text that an event adds
+---@field body fun(): table?                                 the whole body; nil: the stream is not over
+
+---@return ebb.ProviderStream
+function openai.stream()
+  local message, stop, usage, model = { role = "assistant", content = core.json.null }, nil, nil, nil
+  local stream = {}
+  function stream.event(event)
+    if type(event.usage) == "table" then usage = event.usage end
+    model = model or event.model
+    local choice = type(event.choices) == "table" and event.choices[1]
+    if type(choice) ~= "table" then return nil end
+    if type(choice.finish_reason) == "string" then stop = choice.finish_reason end
+    local delta = type(choice.delta) == "table" and choice.delta or {}
+    if type(delta.content) == "string" and message.content == core.json.null then message.content = "" end
+    add_text(message, "content", delta.content)
+    add_text(message, "reasoning_content", delta.reasoning_content)
+    add_text(message, "reasoning", delta.reasoning)
+    add_text(message, "refusal", delta.refusal)
+    if type(delta.tool_calls) == "table" and delta.tool_calls[1] then add_calls(message, delta.tool_calls) end
+    return delta.content
+  end
+  function stream.body()
+    return stop and { model = model, usage = usage, choices = { { message = message, finish_reason = stop } } }
+  end
+  return stream
+end
+
+return openai

@@ -1,0 +1,54 @@
+--- OpenAI's Responses: where requests go, what answers say.
+
+local settings = require "ebb.request.settings"
+
+local responses = {
+  base = "https://api.openai.com/v1", base_names = { "OPENAI_BASE_URL" }, key_names = { "OPENAI_API_KEY" },
+  cut = { max_output_tokens = true, content_filter = true },
+}
+
+function responses.path() return "/responses" end
+
+responses.headers = require("ebb.provider.openai").headers
+responses.stream_members = { stream = "true" }
+
+local function integer(value) return math.type(value) == "integer" and value or nil end
+
+---@param text string
+---@param body table
+---@return ebb.ProviderAnswer?
+---@return string? why
+function responses.read(text, body)
+  if type(body.output) ~= "table" then return nil, "it has no output" end
+  local usage = type(body.usage) == "table" and body.usage or {}
+  local details = type(usage.input_tokens_details) == "table" and usage.input_tokens_details or {}
+  local incomplete = type(body.incomplete_details) == "table" and body.incomplete_details.reason
+  return {
+    messages = settings.members(text).output, stop = incomplete or body.status,
+    usage = { input = integer(usage.input_tokens), output = integer(usage.output_tokens),
+      cached = integer(details.cached_tokens) },
+  }
+end
+
+local LAST = { ["response.completed"] = true, ["response.incomplete"] = true }
+
+--- The last event has the whole response; the others are for those who watch.
+---@return ebb.ProviderStream
+function responses.stream()
+  local body
+  local stream = {}
+  function stream.event(event)
+    if LAST[event.type] and type(event.response) == "table" then body = event.response end
+    return event.type == "response.output_text.delta" and event.delta or nil
+  end
+  function stream.body() return body end
+  return stream
+end
+
+--- An error within a stream.
+function responses.failure(event)
+  if event.type ~= "response.failed" or type(event.response) ~= "table" then return nil end
+  return event.response.error
+end
+
+return responses
