@@ -273,7 +273,7 @@ end
 function inherit(fork, chat)
   models.inherit(fork, chat)
   local original, copy = core.state(chat), core.state(fork)
-  copy.results = original.results
+  copy.results, copy.actions = original.results, original.actions
   if original.markup then
     copy.markup = {}   -- each conversation has entries of its own, for its windows' versions
     for id, entry in pairs(original.markup) do
@@ -335,6 +335,18 @@ function Batch.check(batch, options)
   return require("ebb.models.violations").check(batch, options, core_check)
 end
 
+--- Declares an action of the conversation itself, which a model may call without a window.
+function Conversation.action(chat, options)
+  check_chat(chat, "action")
+  require("ebb.windows.act").declare(chat, options)
+end
+
+--- Performs the calls of a message, and appends their results in the conversation's own form.
+function Conversation.act(chat, message)
+  check_chat(chat, "act")
+  return require("ebb.windows.message_calls")(chat, message)
+end
+
 ---- Windows: the methods of chat.windows ----
 
 local Windows = core.methods.Windows
@@ -373,6 +385,16 @@ end
 
 function Windows.act(list, calls, options)
   return require("ebb.windows.act").run(owner(list), calls, options)
+end
+
+--- The actions of the conversation and its windows as the list of tools of a request, JSON.
+function Windows.tools(list, options)
+  local chat = owner(list)
+  local schema = require "ebb.support.schema"
+  local values = schema.options({ dialect = { type = "choice", choices = require "ebb.models.dialects" } }, options,
+    "windows:tools", 'chat.windows:tools { dialect = "anthropic" }')
+  local dialect = values.dialect or require("ebb.models.target").of_list(chat).dialect
+  return require("ebb.request").tools(require("ebb.windows.act").tools(chat), dialect)
 end
 
 function Windows.on(list, listener)

@@ -239,6 +239,21 @@ function Conversation:apply(operations) end
 ---@return integer batch
 ---@return { local: table, global: table } variables   as the macros left them
 function Conversation:input(text, options) end
+---@class ebb.OwnAction        An action without a window
+---@field id string
+---@field label? string        what it does, for the model
+---@field params? string       "text:string, n:int?"
+---@field run fun(params: table, chat: ebb.Conversation): any, string?   as of a window's action
+--- Declares an action of the conversation itself, which a model may call without a window: it may open one. Another
+--- action of the same id is replaced. Forks inherit it; saved conversations do not have it.
+---@param options ebb.OwnAction
+function Conversation:action(options) end
+--- Performs the native calls of a message, which has to stand in the conversation, by the actions of the conversation
+--- and its windows; appends a result for each, in the form of the conversation. `chat.windows:act` performs calls in a
+--- text.
+---@param message? integer|ebb.Message   default: all calls at the end that have no result
+---@return ebb.ActionResult[] results
+function Conversation:act(message) end
 --- Visible messages, batches and statistics as one table (camelCase, positions from 0). What can be read again is
 --- `chat:write "ebb"`.
 ---@return table

@@ -132,6 +132,11 @@ function Windows:stats() end
 ---@return ebb.ActionResult[] results
 ---@return integer quoted      calls that were skipped because they are quoted: in a fenced block, behind a backtick
 function Windows:act(calls, options) end
+--- The actions that a model may call now, those of the conversation and of open windows, as the list of tools of a
+--- request: `todo__add` is the action `add` of the window `todo`. chat:act() performs such calls.
+---@param options? { dialect?: ebb.Dialect }   default: where the conversation is sent
+---@return string json
+function Windows:tools(options) end
 --- Sets the listener, which is called after each event of the windows; nil removes it. Forks do not inherit it.
 --- Its errors are logged.
 ---@param listener? fun(event: ebb.WindowEvent)

@@ -11,7 +11,9 @@
 --
 --     window_id and action_id     that action of that window
 --     name = "todo.add"           the same
---     name = "add"                the one open window that has such an action
+--     name = "add"                the one open window that has such an action, or an action of the conversation
+--
+-- An action of the conversation itself (chat:action) needs no window; `create` may open one.
 --
 -- Actions of hidden windows can be called, too: a system prompt may describe them.
 -- Closable windows have the built-in action `close`, in any case of its letters.
@@ -26,6 +28,8 @@ local parameters = require "ebb.windows.parameters"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
+local tools = require "ebb.windows.tools"
 local model_text = require "ebb.windows.model_text"
 
 local act = {}
@@ -39,7 +43,8 @@ local CANDIDATES_MAX = 8        -- listed in a message
 local NAMES_MAX = 500           -- searched for the nearest
 
 ---@class ebb.ResolvedAction
----@field window ebb.Window
+---@field window? ebb.Window      nil: an action of the conversation
+---@field run? function           of such an action
 ---@field id string
 ---@field params? string
 ---@field closes? boolean       the built-in one
@@ -108,6 +113,12 @@ local function find_exact(chat, id, action)
     action_names(window)), "unknown_name"
 end
 
+--- The action of the conversation itself with this id, or nil.
+local function own_action(chat, id)
+  local action = (core.state(chat).actions or {})[id]
+  return action and { id = id, params = action.params, run = action.run } or nil
+end
+
 --- Every way in which the name is a window's id, a dot and its action.
 local function split_candidates(chat, name, list)
   for dot in name:gmatch "()%." do
@@ -121,14 +132,14 @@ end
 local function candidate_names(list)
   local names = {}
   for i = 1, math.min(#list, CANDIDATES_MAX) do
-    names[i] = list[i].window.id .. "." .. list[i].id
+    names[i] = list[i].window and list[i].window.id .. "." .. list[i].id or list[i].id
   end
   if #list > CANDIDATES_MAX then names[#names + 1] = ("and %d more"):format(#list - CANDIDATES_MAX) end
   return table.concat(names, ", ")
 end
 
-local function all_names(windows)
-  local names = {}
+local function all_names(chat, windows)
+  local names = tables.keys(core.state(chat).actions or {})
   for _, window in ipairs(windows) do
     for _, action in ipairs(action_names(window)) do
       if #names >= NAMES_MAX then return names end
@@ -143,12 +154,13 @@ end
 local function unknown_name(chat, name, windows)
   local id, action = name:match "^(.+)%.([^.]+)$"
   if id and chat.windows:get(id) then return find_exact(chat, id, action) end
-  return nil, with_hint(("action '%s' does not exist"):format(cut_name(name)), name, all_names(windows)), "unknown_name"
+  local names = all_names(chat, windows)
+  return nil, with_hint(("action '%s' does not exist"):format(cut_name(name)), name, names), "unknown_name"
 end
 
 local function find_by_name(chat, name)
   if #name > act.NAME_MAX then return nil, ("a name of %d bytes"):format(#name), "unknown_name" end
-  local list, windows = {}, open_windows(chat)
+  local list, windows = { own_action(chat, name) }, open_windows(chat)
   split_candidates(chat, name, list)
   for _, window in ipairs(windows) do
     local target = action_of(window, name)
@@ -195,17 +207,17 @@ end
 local function perform(run, target, params)
   if target.closes then return close(target, params) end
   local window = target.window
-  local handler = window:handler(target.id)
+  local handler = target.run or window:handler(target.id)
   if not handler then return false, ("action '%s' has no function here"):format(target.id), "absent" end
   if run.left <= 0 then return false, "earlier actions have used up the instructions", "limit" end
-  local version, limit, results = window.version, run.left, nil
+  local version, limit, results = window and window.version, run.left, nil
   local ok, problem, left = core.window.call(function()
-    results = table.pack(handler(params, window))
+    results = table.pack(handler(params, window or run.chat))
   end, limit, nil, act.MEMORY_MAX)
   run.left = left
   if not ok then return false, model_text.reason(problem), left <= 0 and "limit" or code_of(problem) end
   local good, text, code = answer_of(results)
-  if good and window.version == version then   -- closing it counts, too
+  if good and window and window.version == version then   -- closing it counts, too
     local updated, why = pcall(window.update, window)
     if not updated then
       return false, "done, but the window was not refreshed: " .. model_text.reason(why), code_of(why)
@@ -216,7 +228,7 @@ end
 
 --- The whole name of a call, for texts.
 local function name_of(call, target)
-  if target then return target.window.id .. "." .. target.id end
+  if target then return target.window and target.window.id .. "." .. target.id or target.id end
   if call.name then return cut_name(call.name) end
   return call.window and cut_name(call.window .. "." .. call.action) or "call"
 end
@@ -224,7 +236,7 @@ end
 local function note(run, call, target, kind, outcome)
   local result = {
     ok = outcome.ok, code = outcome.code, params = outcome.params or call.params, id = call.id, name = call.name,
-    window = target and target.window.id or call.window, action = target and target.id or call.action,
+    window = target and target.window and target.window.id or call.window, action = target and target.id or call.action,
   }
   result.text = outcome.ok and ("%s: %s"):format(name_of(call, target), outcome.text)
     or ("%s: error: %s"):format(name_of(call, target), outcome.text)
@@ -257,10 +269,13 @@ end
 
 local TEXT = { type = "string" }
 
+--- `problem` and `code` stand in a call that could not be read.
 local CALL = {
   type = "object", expected = "a call", hint = '{ window = "todo", action = "add", params = {} }',
-  fields = { name = TEXT, window = TEXT, action = TEXT, params = { type = "any" }, id = { type = "any" } },
+  fields = { name = TEXT, window = TEXT, action = TEXT, params = { type = "any" }, id = { type = "any" },
+    problem = TEXT, code = TEXT },
   check = function(call)
+    if call.problem then return nil end
     if (call.name == nil) == (call.window ~= nil and call.action ~= nil) then return nil end
     return "expected name, or window and action", '{ window = "todo", action = "add", params = {} }'
   end,
@@ -309,6 +324,62 @@ function act.run(chat, source, options)
   state.acting = nil
   if not ok then error(results, 0) end   -- memory, or a limit of the sandbox
   return results, quoted
+end
+
+---- Actions of the conversation, and native calls ----
+
+local ACTION = {
+  id = { type = "string", required = true, filled = true, max = 64, hint = 'chat:action { id = "create", run = f }',
+    check = function(id)
+      if is_close(id) then return "the id 'close' is a window's", "another id" end
+    end },
+  label = { type = "string" }, params = { type = "string" }, run = { type = "function", required = true },
+}
+
+--- Declares an action of the conversation itself; one of the same id is replaced.
+---@param chat ebb.Conversation
+---@param options ebb.OwnAction
+function act.declare(chat, options)
+  local action = schema.options(ACTION, options, "action", 'chat:action { id = "create", run = function(params) end }')
+  parameters.parse(action.params)
+  local state = core.state(chat)
+  local actions = {}
+  for id, each in pairs(state.actions or {}) do actions[id] = each end     -- forks share the older table
+  actions[action.id] = action
+  state.actions = actions
+end
+
+--- All actions that can be called now, as tools.
+---@param chat ebb.Conversation
+---@return ebb.ActionTool[]
+function act.tools(chat)
+  local own, actions = {}, core.state(chat).actions or {}
+  for i, id in ipairs(tables.keys(actions)) do own[i] = actions[id] end
+  return tools.list(chat, own)
+end
+
+--- A native call in the form of `run`.
+local function native(call, by_name)
+  local tool = by_name[call.name]
+  local text = call.arguments ~= nil and call.arguments:find "%S" and call.arguments or "{}"
+  local params, problem = core.json.decode(text)
+  if problem then
+    return { id = call.id, problem = "the arguments are not JSON: " .. problem.message, code = "syntax" }
+  end
+  if not tool then return { id = call.id, name = call.name, params = params } end
+  if not tool.window then return { id = call.id, name = tool.action, params = params } end
+  return { id = call.id, window = tool.window, action = tool.action, params = params }
+end
+
+--- Performs native calls.
+---@param chat ebb.Conversation
+---@param native_calls ebb.Call[]
+---@return ebb.ActionResult[]
+function act.native(chat, native_calls)
+  local by_name, list = {}, {}
+  for _, tool in ipairs(act.tools(chat)) do by_name[tool.name] = tool end
+  for i, call in ipairs(native_calls) do list[i] = native(call, by_name) end
+  return act.run(chat, list)
 end
 
 return act

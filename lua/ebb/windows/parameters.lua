@@ -198,4 +198,26 @@ function parameters.check(declared, params)
   return nil, table.concat(words, "; ", 1, math.min(#words, PROBLEMS_MAX + 1))
 end
 
+---- JSON Schema ----
+
+local JSON_TYPES = { string = "string", int = "integer", number = "number", bool = "boolean" }
+
+local function json_schema_of(declared)
+  if declared.kind == "list" then return { type = "array", items = json_schema_of(declared.of) } end
+  if declared.kind == "enum" then return { type = "string", enum = declared.choices } end
+  return { type = JSON_TYPES[declared.kind] }
+end
+
+--- Declared parameters as a JSON schema, for a provider's list of tools.
+---@param declared ebb.Parameter[]
+---@return string
+function parameters.json_schema(declared)
+  local properties, required = {}, core.json.array {}
+  for _, parameter in ipairs(declared) do
+    properties[parameter.name] = json_schema_of(parameter)
+    if not parameter.optional then required[#required + 1] = parameter.name end
+  end
+  return core.json.encode { type = "object", properties = properties, required = required }
+end
+
 return parameters

@@ -1,0 +1,191 @@
+--- Native calls of models to windows, and actions of the conversation itself.
+
+local helper = dofile "tests/lua/helper.lua"
+local core = require "ebb.support.core"
+local ebb, refusal = helper.ebb, helper.refusal
+
+local function plain()
+  return ebb.conversation { encoding = "cjk", messages = { { role = "user", content = "u1" } } }
+end
+
+local function todo(chat, id)
+  local items = {}
+  return chat.windows:open { id = id or "todo", description = "Things to do",
+    content = function() return table.concat(items, ", ") end,
+    actions = { { id = "add", label = "Add an item", params = "text:string",
+      run = function(params) items[#items + 1] = params.text return "item " .. #items end } } }
+end
+
+--- The seed's own example: a window is opened by an action of no window.
+local function with_create()
+  local chat = plain()
+  chat:action { id = "create", label = "Open an application", params = "name:enum(todo)", run = function(params, here)
+    return "opened " .. todo(here, params.name .. "_1").id
+  end }
+  return chat
+end
+
+local function call(id, name, arguments)
+  return { id = id, type = "function", ["function"] = { name = name, arguments = arguments } }
+end
+
+local function says(chat, ...)
+  chat:append { role = "assistant", content = core.json.null, tool_calls = { ... } }
+end
+
+describe("actions as tools", function()
+  local function names(chat, dialect)
+    local list = {}
+    for i, tool in ipairs(core.json.decode(chat.windows:tools { dialect = dialect })) do
+      list[i] = tool.name or tool["function"].name
+    end
+    return table.concat(list, " ")
+  end
+
+  it("are listed in each dialect, the conversation's first", function()
+    local chat = with_create()
+    todo(chat)
+    for _, dialect in ipairs { "openai", "responses", "anthropic" } do
+      assert.equal("create todo__add todo__close", names(chat, dialect))
+    end
+    local gemini = core.json.decode(chat.windows:tools { dialect = "gemini" })
+    assert.equal("todo__add", gemini[1].functionDeclarations[2].name)
+    local tool = core.json.decode(chat.windows:tools { dialect = "anthropic" })[2]
+    assert.equal("Things to do: Add an item (window todo)", tool.description)
+    assert.same({ type = "object", properties = { text = { type = "string" } }, required = { "text" } },
+      tool.input_schema)
+    assert.equal("[]", plain().windows:tools())
+  end)
+
+  it("have names that providers take, and each its own", function()
+    local chat = plain()
+    for _, id in ipairs { "a.b", "a b", ("x"):rep(100), ("x"):rep(101) } do
+      chat.windows:open { id = id, closable = false, actions = { { id = "go", run = function() return id end } } }
+    end
+    local seen = {}
+    for name in names(chat, "openai"):gmatch "%S+" do
+      assert.is_nil(seen[name])
+      assert.truthy(#name <= 64 and not name:find "[^%w_-]", name)
+      seen[name] = true
+      says(chat, call("c" .. name, name, ""))
+      assert.is_true(chat:act()[1].ok)
+    end
+    assert.same({ "a.b.go: a.b", "a b.go: a b" }, { chat:recent("tool", 4)[1].text, chat:recent("tool", 4)[2].text })
+  end)
+
+  it("close, and are gone with their window", function()
+    local chat = plain()
+    todo(chat)
+    says(chat, call("c", "todo__close", '{"summary":"done"}'))
+    assert.is_true(chat:act()[1].ok)
+    assert.is_true(chat.windows:get("todo").closed)
+    assert.equal("[]", chat.windows:tools())
+  end)
+end)
+
+describe("chat:act", function()
+  it("performs the calls of the last message, and appends what became of them", function()
+    local chat = with_create()
+    says(chat, call("c1", "create", '{"name":"todo"}'))
+    assert.equal("create: opened todo_1", chat:act()[1].text)
+    says(chat, call("c2", "todo_1__add", '{"text":"milk"}'), call("c3", "todo_1__add", "{}"),
+      call("c4", "todo_1__ad", "{}"), call("c5", "create", "{"))
+    local results = chat:act()
+    assert.same({ true, false, false, false }, { results[1].ok, results[2].ok, results[3].ok, results[4].ok })
+    assert.equal("todo_1.add: item 1", chat[#chat - 3].text)
+    assert.matches("params.text is required", chat[#chat - 2].text, 1, true)
+    assert.matches("does not exist", chat[#chat - 1].text, 1, true)
+    assert.matches("the arguments are not JSON", chat[#chat].text, 1, true)
+    assert.equal("c5", chat[#chat].answers[1])
+    assert.matches("milk", chat.windows:get("todo_1"):markup(), 1, true)
+    assert.same({}, (chat:check "openai"))
+    assert.equal(0, #chat:act())
+  end)
+
+  it("takes one message, by its position too", function()
+    local chat = with_create()
+    says(chat, call("c1", "create", '{"name":"todo"}'))
+    local results = chat:act(chat[2])
+    assert.equal(1, #results)
+    assert.equal("argument", refusal(chat.act, chat, 2).code)
+    assert.equal("argument", refusal(chat.act, chat, "text").code)
+    assert.equal(0, #chat:act(1))
+  end)
+
+  for _, case in ipairs {
+    { "anthropic", '{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"u"},'
+      .. '{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"create","input":{"name":"todo"}}]}]}' },
+    { "responses", '{"model":"gpt-4o","input":[{"role":"user","content":"u"},{"type":"function_call","call_id":"t1",'
+      .. '"name":"create","arguments":"{\\"name\\":\\"todo\\"}"}]}' },
+    { "gemini", '{"model":"gemini-2.5-flash","contents":[{"role":"user","parts":[{"text":"u"}]},'
+      .. '{"role":"model","parts":[{"functionCall":{"name":"create","args":{"name":"todo"}}}]}]}' },
+  } do
+    it("answers in the form of " .. case[1], function()
+      local chat = assert(ebb.parse(case[2]))
+      chat:action { id = "create", params = "name:string", run = function(params) return "made " .. params.name end }
+      assert.equal("create: made todo", chat:act()[1].text)
+      assert.matches("create: made todo", chat[3].text, 1, true)
+      assert.equal(case[1], chat:dialect())
+      assert.same({}, (chat:check(case[1])))
+    end)
+  end
+end)
+
+describe("an action of the conversation", function()
+  it("is called in a text, too, and opens a window", function()
+    local chat = with_create()
+    local results = chat.windows:act '<tool_call>{"name":"create","arguments":{"name":"todo"}}</tool_call>'
+    assert.same({ true, "create: opened todo_1" }, { results[1].ok, results[1].text })
+    assert.truthy(chat.windows:get "todo_1")
+    results = chat.windows:act { name = "creat" }
+    assert.matches("did you mean 'create'?", results[1].text, 1, true)
+  end)
+
+  it("is ambiguous beside a window's of the same name, and inherited by forks", function()
+    local chat = with_create()
+    chat.windows:open { id = "w", actions = { { id = "create", run = function() end } } }
+    assert.equal("ambiguous", chat.windows:act({ name = "create", params = { name = "todo" } })[1].code)
+    local fork = with_create():fork()
+    fork:action { id = "more", run = function() return "x" end }
+    assert.is_true(fork.windows:act({ name = "create", params = { name = "todo" } })[1].ok)
+  end)
+
+  it("may raise, refuse, and loop no longer than others", function()
+    local chat = plain()
+    chat:action { id = "raises", run = function() error "oops" end }
+    chat:action { id = "refuses", run = function() return nil, "not today" end }
+    chat:action { id = "loops", run = function() while true do end end }
+    assert.matches("oops", chat.windows:act({ name = "raises" })[1].text)
+    assert.equal("refuses: error: not today", chat.windows:act({ name = "refuses" })[1].text)
+    assert.equal("limit", chat.windows:act({ name = "loops" }, { instructions = 10000 })[1].code)
+  end)
+
+  it("is declared with an id and a function", function()
+    local chat = plain()
+    assert.equal("did you mean 'params'?", refusal(chat.action, chat, { id = "x", parms = "", run = print }).hint)
+    assert.equal("argument", refusal(chat.action, chat, { id = "x" }).code)
+    assert.equal("argument", refusal(chat.action, chat, { id = "Close", run = print }).code)
+    assert.equal("syntax", refusal(chat.action, chat, { id = "x", params = "a:strin", run = print }).code)
+  end)
+end)
+
+describe("a workflow with windows", function()
+  it("tells the model of actions, and performs its calls", function()
+    local chat, step, asked = with_create(), 0, {}
+    local answers = { call("c1", "create", '{"name":"todo"}'), call("c2", "todo_1__add", '{"text":"milk"}') }
+    local done = ebb.workflow.run(chat, { { type = "loop", stop_when = { answered = true }, nodes = {
+      { type = "model", model = "gpt-4o" }, { type = "tool" } } } }, { model = function(request)
+      step = step + 1
+      asked[step] = core.json.encode(request)
+      if not answers[step] then return "Done." end
+      local message = { role = "assistant", content = core.json.null, tool_calls = { answers[step] } }
+      return { choices = { { message = message } } }
+    end })
+    assert.is_true(done)
+    assert.matches('"create"', asked[1], 1, true)
+    assert.is_nil(asked[1]:find("todo_1__add", 1, true))
+    assert.matches("todo_1__add", asked[2], 1, true)
+    assert.matches("milk", asked[3], 1, true)
+    assert.equal("Done.", chat[#chat].text)
+  end)
+end)
