@@ -47,6 +47,10 @@ local OTHERS = {
     end
     return '{"entries":{' .. table.concat(list, ",") .. "}}"
   end },
+  each = { "each F --run D/script.lua --out D/each --quiet", function(n)
+    local line = '{"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"}]}\n'
+    return line:rep(n // 4)
+  end },
   vocab = false, limits = false, policies = false, processors = false, macros = false, models = false,
   profiles = false, session = false,      -- sessions of many messages have a test of their own
   completion = false, help = false,
