@@ -16,6 +16,9 @@ function __fish_ebb_print_command
             case run
                 set cmd $cmd run
                 break
+            case each
+                set cmd $cmd each
+                break
             case pipeline
                 set cmd $cmd pipeline
                 break
@@ -97,6 +100,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'trim' -d 'Cut a conversation 
 complete -c ebb -n '__fish_ebb_using_command' -xa 'filter' -d 'Keep, drop or rewrite messages by a Lua file'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'apply' -d 'Run operations from a JSON file: append, insert, replace, truncate and more'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'run' -d 'Run a Lua script, or the nodes that a Lua file returns'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'each' -d 'Run a workflow or a command over many conversations'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'pipeline' -d 'Build a request body from a conversation and an agent'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'count' -d 'Count tokens'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'check' -d 'List what a provider would refuse'
@@ -213,9 +217,19 @@ complete -c ebb -n '__fish_ebb_seen_command apply' -l db -r -d 'The database of 
 complete -c ebb -n '__fish_ebb_seen_command apply' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command run' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
+complete -c ebb -n '__fish_ebb_seen_command run' -l check -d 'Check the nodes, and run none of them'
+complete -c ebb -n '__fish_ebb_seen_command run' -l graph -r -d 'Draw the nodes, and run none of them: dot (default) or svg'
+complete -c ebb -n '__fish_ebb_seen_command run' -l trace -d 'Show on standard error what each node does'
+complete -c ebb -n '__fish_ebb_seen_command run' -l explain -d 'Show on standard error which messages changed'
+complete -c ebb -n '__fish_ebb_seen_command run' -l dry-run -d 'Write no messages, only what changed'
 complete -c ebb -n '__fish_ebb_seen_command run' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command run' -s i -l in-place -d 'Write the result to the input file, unless another program changed it meanwhile'
 complete -c ebb -n '__fish_ebb_seen_command run' -s q -l quiet -d 'Do not report success or progress'
+complete -c ebb -n '__fish_ebb_seen_command run' -l model-command -r -d 'Shell command that answers model nodes: the request on its standard input, a text or a response on its standard output'
+complete -c ebb -n '__fish_ebb_seen_command run' -l base-url -r -d 'Address of the model\'s server; default: EBB_BASE_URL, or the provider\'s own variable'
+complete -c ebb -n '__fish_ebb_seen_command run' -l stream -d 'Show answers on standard error as they come; on a terminal they are shown anyway'
+complete -c ebb -n '__fish_ebb_seen_command run' -l record -r -d 'Write requests and answers of model nodes to a new file'
+complete -c ebb -n '__fish_ebb_seen_command run' -l replay-model -r -d 'Answer model nodes from such a file'
 complete -c ebb -n '__fish_ebb_seen_command run' -l isolate -d 'Run in a child process without network, other processes, C modules, or files except those below and the script\'s own folder, which it may read whole: in your home folder, all of your home'
 complete -c ebb -n '__fish_ebb_seen_command run' -l deadline -r -d 'With --isolate: wall-clock limit in ms, also applied to CPU time (default 60000)'
 complete -c ebb -n '__fish_ebb_seen_command run' -l memory -r -d 'With --isolate: address space limit, 64M or more (default 1024M)'
@@ -234,6 +248,31 @@ complete -c ebb -n '__fish_ebb_seen_command run' -l conversation -r -d 'Of such 
 complete -c ebb -n '__fish_ebb_seen_command run' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
 complete -c ebb -n '__fish_ebb_seen_command run' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command run' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command each' -l run -r -d 'A workflow for each conversation: a Lua file that returns nodes, or JSON'
+complete -c ebb -n '__fish_ebb_seen_command each' -l do -r -d 'A command for each file, such as \'trim --budget 8k\''
+complete -c ebb -n '__fish_ebb_seen_command each' -l out -r -d 'Folder of the results, which is made; required'
+complete -c ebb -n '__fish_ebb_seen_command each' -l journal -r -d 'File that says what is done; a rerun skips that (default: journal.jsonl in --out)'
+complete -c ebb -n '__fish_ebb_seen_command each' -l retry -d 'Run again what failed'
+complete -c ebb -n '__fish_ebb_seen_command each' -l jobs -r -d 'Processes at a time (default: one per processor)'
+complete -c ebb -n '__fish_ebb_seen_command each' -l shard -r -d 'Every n-th conversation from the i-th, for n machines'
+complete -c ebb -n '__fish_ebb_seen_command each' -s q -l quiet -d 'Do not report success or progress'
+complete -c ebb -n '__fish_ebb_seen_command each' -l json -d 'Report as JSON: what became of how many, and the failures'
+complete -c ebb -n '__fish_ebb_seen_command each' -l model-command -r -d 'Shell command that answers model nodes: the request on its standard input, a text or a response on its standard output'
+complete -c ebb -n '__fish_ebb_seen_command each' -l base-url -r -d 'Address of the model\'s server; default: EBB_BASE_URL, or the provider\'s own variable'
+complete -c ebb -n '__fish_ebb_seen_command each' -l stream -d 'Show answers on standard error as they come; on a terminal they are shown anyway'
+complete -c ebb -n '__fish_ebb_seen_command each' -l record -r -d 'Write requests and answers of model nodes to a new file'
+complete -c ebb -n '__fish_ebb_seen_command each' -l replay-model -r -d 'Answer model nodes from such a file'
+complete -c ebb -n '__fish_ebb_seen_command each' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command each' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command each' -l max-message -r -d 'Size limit of a message (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command each' -l max-file -r -d 'Size limit of an array or body (default 256M), or a line that is one (64M)'
+complete -c ebb -n '__fish_ebb_seen_command each' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command each' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command each' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command each' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command each' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command each' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l agent -r -d 'The agent: presets, rules, settings; JSON or Lua'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l model-config -r -d 'The model: its name, abilities, settings; JSON or Lua'

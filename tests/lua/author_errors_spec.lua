@@ -325,7 +325,7 @@ describe("a workflow", function()
     local path = command.path_of "w.json"
     local run = command.ebb("run " .. path)
     assert.equal(command.USAGE, run.status)
-    command.contains("w.json returned nodes, but standard input is empty\nhint: --input chat.json", run.err)
+    command.contains("w.json returned nodes, but standard input is empty\nhint: ebb run " .. path, run.err)
     command.does(("run %s --input %s"):format(path, command.path_of "empty.json"))
   end)
 end)

@@ -60,6 +60,7 @@ local OTHERS = {
   ["runtime/api/abi.c SIZE_MAX_ANY"] = "sizes of structs",
   ["runtime/api/window.c CONTENT_MAX"] = "ebb.windows.view BYTES_MAX",
   ["runtime/bind/error.c NAME_MAX_SIZE"] = "what is compared",
+  ["runtime/host/http.c"] = "the head of an answer, and of a request that we write",
   ["runtime/os/file_attributes.c"] = "what is larger is reported as lost",
   ["runtime/host/repl.c PROMPT_MAX"] = "a prompt",
   ["runtime/tokens/vocab_image.h TOKEN_BYTES_MAX"] = "VOCAB_TOKEN_BYTES_MAX",

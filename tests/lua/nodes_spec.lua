@@ -48,9 +48,9 @@ describe("nodes", function()
     end)
   end
 
-  it("refuse edges, and a list without nodes", function()
+  it("refuse a list without nodes", function()
     local chat = conversation "u1"
-    assert.truthy(tostring(refusal(nodes.run, chat, { nodes = {}, edges = {} })):find "not available yet")
+    assert.matches("needs at least one node", refusal(nodes.run, chat, { nodes = {}, edges = {} }).message, 1, true)
     assert.equal("argument", refusal(nodes.run, chat, {}).code)
   end)
 
@@ -125,9 +125,9 @@ describe("types of a workflow's own", function()
     { "what check refuses", { TYPE }, { type = "tag", word = "x", last = 2 },
       "node 1 (tag): tag: word is shorter than last" },
     { "an unknown type", { TYPE }, { type = "sing" },  "unknown type 'sing'",
-      "one of: context_processor, filter, script, tag, trim" },
+      "convert, filter, loop, model, parallel, pipeline, save, script, tag, tool," },
     { "no type", { TYPE }, { word = "x" }, "has no type",
-      "one of: context_processor, filter, script, tag, trim" },
+      "convert, filter, loop, model, parallel, pipeline, save, script, tag, tool," },
     { "a near type", { TYPE }, { type = "tga" }, "unknown type",
       "did you mean 'tag'?" },
     { "a name that is used", { with { name = "trim" } }, { type = "trim" }, "is there already" },
@@ -240,6 +240,40 @@ describe("examples in scripts/", function()
 
   it("the filter drop_tool_noise", function()
     compare("filters/drop_tool_noise", function(chat) chat:filter "scripts/filters/drop_tool_noise.lua" end)
+  end)
+
+  it("the workflow agent, from its recording", function()
+    local command = dofile "tests/lua/command.lua"
+    command.make_folder()
+    finally(command.remove_folder)
+    local path = "scripts/workflows/agent"
+    assert.equal(helper.read(path .. ".out.json"),
+      (command.does(("run %s.lua %s.in.json --replay-model %s.jsonl"):format(path, path, path))))
+  end)
+
+  it("the workflow chat, which summarizes what does not fit", function()
+    local chat, asked = ebb.conversation { encoding = "cjk" }, {}
+    for i = 1, 40 do
+      chat:append { { role = "user", content = ("question %d: %s"):format(i, ("word "):rep(60)) },
+        { role = "assistant", content = ("answer %d: %s"):format(i, ("word "):rep(60)) } }
+    end
+    chat:append { role = "user", content = "last?" }
+    assert(nodes.run(chat, assert(nodes.load "scripts/workflows/chat.lua"), { model = function(request)
+      asked[#asked + 1] = request
+      return #asked == 1 and "They talked." or "Last."
+    end }))
+    assert.same({ 2, "[Summary of earlier messages]\nThey talked.", "Last." }, { #asked, chat[1].text, chat[#chat].text })
+    assert.truthy(chat:tokens() < 5000)
+    assert.equal("last?", asked[2].messages[#asked[2].messages].content)
+    local size = #chat
+    assert(nodes.run(chat, assert(nodes.load "scripts/workflows/chat.lua"), { model = error }))
+    assert.equal(size, #chat)          -- the model has spoken last
+  end)
+
+  it("the workflow nightly", function()
+    local chat = assert(ebb.load "scripts/policies/agent.json")
+    assert(nodes.run(chat, assert(nodes.load "scripts/workflows/nightly.lua")))
+    assert.truthy(#chat > 0 and chat:tokens() <= 8000)
   end)
 
   it("the workflow tidy", function()

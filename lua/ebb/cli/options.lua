@@ -27,10 +27,13 @@ function options.integer(name)
   end
 end
 
---- Reads a number of tokens such as 8000 or 8k; nil for other words.
+local THOUSANDS = { [""] = 1, k = 1000, m = 1000000 }
+
+--- Reads a number of tokens such as 8000, 8k or 1.5M; nil for other words.
 local function tokens_in(word)
-  local digits, thousands = word:match "^(%d+)([kK]?)$"
-  return digits and math.tointeger(tonumber(digits .. (thousands == "" and "" or "000")))
+  local digits, unit = word:match "^(%d+%.?%d*)([kKmM]?)$"
+  if not digits or unit == "" and digits:find(".", 1, true) then return nil end
+  return math.tointeger(tonumber(digits) * THOUSANDS[unit:lower()])
 end
 
 --- A converter of argparse: a number of tokens such as 8000 or 8k.

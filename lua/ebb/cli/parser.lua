@@ -98,7 +98,7 @@ end
 
 --- Options whose value may be left out, with the values they take; the first one is the default. argparse
 --- would take any next word for the value.
-local BARE = { ["--repair"] = { "drop", "synthesize" } }
+local BARE = { ["--repair"] = { "drop", "synthesize" }, ["--graph"] = { "dot", "svg" } }
 
 --- Joins options with their values where argparse would read them otherwise. A negative
 --- number is a value, because no option begins with a digit.

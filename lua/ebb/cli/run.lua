@@ -1,29 +1,50 @@
---- ebb run: a Lua script, or the nodes that it returns.
+--- ebb run: a Lua script, or the workflow that it returns.
 --
 -- The script is the user's own: it has all of Lua, its arguments in `arg` and
 -- `...`, and standard output to itself. If it returns nodes, they are run on
--- the input, and the conversation that comes out is the result. With --isolate all
+-- the input, which is its first argument or --input, and the conversation that
+-- comes out is the result. With --isolate all
 -- of that happens in a child process that the kernel holds (isolate.lua).
 
+local diff = require "ebb.cli.diff"
+local difference = require "ebb.conversation.difference"
 local failure = require "ebb.cli.failure"
 local hints = require "ebb.cli.hints"
 local isolate = require "ebb.cli.isolate"
 local locate = require "ebb.workflow.locate"
 local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
+local outgoing = require "ebb.cli.outgoing"
+local run_host = require "ebb.cli.run_host"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 
 local run = {}
 
+local function form_of(word)
+  if word == "dot" or word == "svg" then return word end
+  return nil, ("--graph: expected dot or svg, got '%s'"):format(word)
+end
+
 function run.declare(parser)
-  parser:epilog(options.examples { "ebb run script.lua one two", "ebb run flow.lua --input chat.json -o out.json" }
-    .. "\n\nNodes are a list of steps, run in order on --input:\n  return "
+  parser:epilog(options.examples {
+    "ebb run script.lua one two", "ebb run flow.lua chat.json -o out.json", "ebb run flow.lua --check",
+    "ebb run flow.lua --graph svg -o flow.svg", "ebb run agent.lua chat.json --trace --record session.jsonl",
+  }
+    .. "\n\nNodes are a list of steps, run in order on the input ('ebb help workflows' says more):\n  return "
     .. nodes.form:gsub("}, {", "},\n    {"))
   parser:argument("script", "Lua file: a script, or one that returns nodes; or nodes in JSON.")
-  parser:argument("arguments", "For the script; put -- before those that begin with a dash."):args("*")
-    :argname("<argument>")
+  parser:argument("arguments", "For the script; put -- before those that begin with a dash. For nodes: the input.")
+    :args("*"):argname("<argument>")
   options.input_option(parser)
+  parser:flag("--check", "Check the nodes, and run none of them.")
+  parser:option("--graph", "Draw the nodes, and run none of them: dot (default) or svg."):argname("<form>")
+    :convert(form_of)
+  parser:flag("--trace", "Show on standard error what each node does.")
+  outgoing.declare_trial(parser)
   options.edited(parser)
   options.quiet(parser)
+  run_host.declare(parser)
   isolate.declare(parser)
   options.reading(parser)
 end
@@ -58,28 +79,51 @@ local function call(chunk, words)
   failure.raise(failure.SCRIPT, result.message, result.hint)
 end
 
-local function looks_like_conversation(path)
-  local file = io.open(path, "rb")
-  local first = file and file:read(1)
-  if file then file:close() end
-  return first == "[" or first == "{"
-end
-
---- The conversation for nodes. A file among the script's arguments is not read; it is meant
---- where standard input has nothing.
+--- The conversation for nodes: the script's argument, --input, or standard input.
 local function load_input(args)
-  local chat = options.load(args.file, args)
-  if args.file or #chat > 0 then return chat end
-  local path = args.arguments[1]
-  if path and looks_like_conversation(path) then
-    failure.usage(("%s returned nodes, but standard input has no messages for them"):format(args.script),
-      ("--input %s reads that file; behind the script it is an argument of the script"):format(path))
+  local words = args.arguments
+  if words[1] and (args.file or words[2]) then
+    failure.usage(("too many arguments: %s returned nodes, which have one input"):format(args.script),
+      ("ebb run %s %s"):format(args.script, words[1]))
   end
-  if chat.shape == "jsonl" and not chat.saved then   -- nothing was read: an empty list is input
-    failure.usage(("%s returned nodes, but standard input is empty"):format(args.script), "--input chat.json")
+  args.file = args.file or words[1]
+  if not args.output then options.use_in_place(args) end
+  local chat = options.load(args.file, args)
+  if not args.file and #chat == 0 and chat.shape == "jsonl" and not chat.saved then   -- an empty list is input
+    failure.usage(("%s returned nodes, but standard input is empty"):format(args.script),
+      ("ebb run %s chat.json"):format(args.script))
   end
   return chat
 end
+
+--- Checks or draws a workflow, if the command line asks for that; true: it is not run.
+local function only_shown(args, workflow)
+  if args.graph then
+    terminal.result(hints.in_lua(nodes.draw, workflow, args.graph), args.output)
+  else
+    local list = hints.in_lua(nodes.check, workflow)   -- before the command waits for input
+    if args.check then terminal.inform(("%s: %s, no mistakes"):format(args.script, text.count(#list, "node"))) end
+  end
+  return args.graph ~= nil or args.check
+end
+
+local function run_nodes(args, workflow, save)
+  workflow = locate.in_folder(workflow, args.script)
+  if only_shown(args, workflow) then return end
+  local chat = load_input(args)
+  local before = chat:fork()
+  local on_step = args.trace and require "ebb.cli.run_trace" or nil
+  local done, result = hints.in_lua(nodes.run, chat, workflow, { host = run_host.new(args), on_step = on_step })
+  failure.check(done, result)
+  if args.explain or args.dry_run then
+    local lines = diff.lines(difference.compare(before, result), terminal.messages())
+    terminal.show(lines == "" and "nothing changed\n" or lines .. "\n")
+  end
+  if not args.dry_run then save(result, before) end
+end
+
+--- Options that have no meaning for a script.
+local FOR_NODES = { "file", "output", "check", "graph", "trace", "record", "replay_model", "dry_run", "explain" }
 
 ---@param args table
 ---@param save fun(chat: ebb.Conversation, before: ebb.Conversation)
@@ -88,23 +132,17 @@ local function run_script(args, save)
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
   _G.arg = table.move(args.arguments, 1, #args.arguments, 1, { [0] = args.script })
   local result = hints.in_lua(call, chunk, args.arguments)
-  if not nodes.is_workflow(result) then
-    if args.file or args.output then
-      failure.usage(("--input and -o are for nodes, and %s returned none"):format(args.script),
-        "return " .. nodes.form)
+  if nodes.is_workflow(result) then return run_nodes(args, result, save) end
+  for _, name in ipairs(FOR_NODES) do
+    if args[name] then
+      local option = ({ file = "--input", output = "-o" })[name] or "--" .. name:gsub("_", "-")
+      failure.usage(("%s is for nodes, and %s returned none"):format(option, args.script), "return " .. nodes.form)
     end
-    return
   end
-  result = locate.in_folder(result, args.script)
-  hints.in_lua(nodes.check, result)   -- before the command waits for input
-  local chat = load_input(args)
-  local before = chat:fork()
-  failure.check(hints.in_lua(nodes.run, chat, result))
-  save(chat, before)
 end
 
 function run.run(args)
-  options.use_in_place(args)
+  if args.file or args.output then options.use_in_place(args) end
   if args.isolate then return isolate.run(args, run_script) end
   isolate.check_unused(args)
   run_script(args, function(chat, before) options.save(chat, args, before) end)

@@ -114,14 +114,43 @@ loud.lua` use it in a sandbox, `ebb macros --macro loud.lua` lists it with the b
 your-own-processor and the annotations (share/ebb/lua) have all of `call`.]]
 
 TEXTS.workflows = [[
-A workflow is a list of nodes, run in order on --input: a Lua file that returns it, or JSON. All nodes are
-checked before the first one runs.
+A workflow is a list of nodes, run in order on the input: a Lua file that returns it, or JSON. All nodes are
+checked before the first one runs; `ebb run flow.lua --check` does only that, `--graph` draws them, `--trace`
+shows what each did.
 
   return {
     { operation = "truncate", truncate = { keepLast = 20 } },
     { type = "filter", filter = "no_thoughts.lua" },
     { type = "script", file = "step.lua" },
     { type = "trim", budget = 8000, policy = "keep_recent" },
+  }
+
+Types are context_processor (an operation), filter, trim, pipeline, check, convert, save, branch, loop,
+parallel, model, tool, script and workflow (another file). A model that calls tools until it has an answer:
+
+  return {
+    tools = { { name = "add", parameters = "a:number, b:number",
+      run = function(arguments) return arguments.a + arguments.b end } },
+    nodes = {
+      { type = "loop", stop_when = { answered = true }, at_most = 8, nodes = {
+        { type = "trim", budget = 60000 },
+        { type = "model", model = "gpt-4o-mini" },
+        { type = "tool" },
+      } },
+    },
+  }
+
+The key and address come from the environment (OPENAI_API_KEY, OPENAI_BASE_URL and so on), or a command answers
+(--model-command), or a recording (--record, --replay-model). A tool is a function, a command that reads
+the call as JSON, a sandboxed file, or a server: { mcp = "npx -y some-server" }.
+
+With edges, nodes are a graph; a branch has an edge for each answer, and "end" ends the run:
+
+  return {
+    nodes = { { id = "ask", type = "model" }, { id = "work", type = "tool" },
+      { id = "more", type = "branch", when = { calls = true } } },
+    edges = { { "ask", "more" }, { "more", "work", when = true },
+      { "more", "end", when = false }, { "work", "ask" } },
   }
 
 A script is a function of the conversation, as `run` or in a file; an error, or nil and a reason, ends
@@ -141,8 +170,8 @@ the run. A step with options is a type of your own:
     run = function(chat, options) ... end,
   }
 
-Names of files are looked for beside the workflow's file, then in the current folder. `ebb run flow.lua --input
-chat.json -o out.json` runs it.]]
+Names of files are looked for beside the workflow's file, then in the current folder. `ebb run flow.lua chat.json
+-o out.json` runs it.]]
 
 TEXTS.operations = [[
 `ebb apply` runs one operation or a list of them, all or none. Positions count from 0, ranges are

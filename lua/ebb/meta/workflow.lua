@@ -1,9 +1,69 @@
 ---@meta
---- ebb.workflow: lists of nodes, run in order on a conversation. `require "ebb.workflow"` is the same table.
+--- ebb.workflow: nodes that run on a conversation, in order or along edges. `require "ebb.workflow"` is the same table.
 
----@alias ebb.Workflow table[]|table|{ nodes: table[], name: string?, types: (string|ebb.OwnNodeType)[]?, folder: string? }
----    a list of nodes, a node alone, or a table with a list. types: of nodes, beside the built-in ones: tables, or Lua files that return
----    some. folder: names of files are looked for there first, then in the current folder; `load` sets it
+---@alias ebb.Workflow table[]|table|ebb.WorkflowTable   a list of nodes, a node alone, or a table with a list
+---@class ebb.WorkflowTable
+---@field nodes table[]
+---@field edges? (ebb.WorkflowEdge|{ [1]: string, [2]: string, when: boolean|string|nil })[]   of a graph: without them
+---                            nodes run in order
+---@field start? string        id of the first node of a graph; default: the first in the list
+---@field name? string
+---@field types? (string|ebb.OwnNodeType)[]   of nodes, beside the built-in ones: tables, or Lua files that return some
+---@field tools? ebb.ToolDeclaration[]        what models may call
+---@field folder? string       names of files are looked for there first, then in the current folder; `load` sets it
+
+---@class ebb.WorkflowEdge     From a node to the next
+---@field from string          id of a node
+---@field to string            id of a node, or "end"
+---@field when? boolean|string of a branch: its answer
+
+---@class ebb.ToolDeclaration  One of run, command, file and mcp
+---@field name? string         of run and command: letters, digits, _ and -
+---@field description? string
+---@field parameters? string|table   words such as "text:string, n:int?", or a JSON schema
+---@field run? fun(arguments: table, chat: ebb.Conversation): any, string?   a text or value for the model; nil and why not
+---@field command? string      a shell command: reads {name, id, arguments} as JSON, writes the result
+---@field file? string         a sandboxed Lua file that returns a tool, or a list of them, with run
+---@field mcp? string          a shell command that starts a server of the Model Context Protocol
+---@field only? string[]       of mcp: names of the tools that are used; default: all
+---@field prefix? string       of mcp: stands before their names
+---@field timeout? number      seconds for a command, or an answer of a server; default 60
+---@field result_bytes? integer   longer results are cut; default 262144
+---@field trusted? boolean     of file: run it outside of the sandbox
+---@field limits? ebb.Limits   of file
+
+---@class ebb.WorkflowHost     What the program gives to a workflow; `ebb run` gives all of it
+---@field http? fun(request: { url: string, headers: string[], body: string, seconds: number, idle_seconds: number },
+---    hear?: fun(status: integer, head: string, bytes: string)): integer?, string, string   status, head and body; or
+---    nil, why, and "connect", "timeout", "cut", "limit" or "absent"
+---@field sleep? fun(seconds: number)         required with http
+---@field converse? fun(command: string, input: string, seconds: number): string?, string?   runs a shell command
+---@field dialogue? fun(command: string): table?, string?   starts one that goes on: say(text, seconds, wants_line),
+---    close()
+---@field together? fun(count: integer, run: fun(number: integer): string): string[]?, ebb.Error?   runs a function for
+---    several numbers at the same time
+---@field show? fun(text: string)             gets answers as they come; without it they come whole
+---@field say? fun(line: string)              gets lines about requests that are asked again
+---@field model_command? string               answers model nodes that name no command
+---@field base_url? string                    of model nodes that name none
+---@field record? fun(body: string, dialect: ebb.Dialect, response: string)   gets each request with its answer
+---@field replay? fun(body: string, dialect: ebb.Dialect): string?, ebb.Error?   answers in the place of a model
+
+---@class ebb.WorkflowOptions
+---@field model? fun(request: table): (string|table)?, string?   answers the requests of model nodes: a text,
+---    {text = ...}, a provider's response, or nil and why
+---@field host? ebb.WorkflowHost
+---@field on_step? fun(entry: ebb.WorkflowStep)   called after each node
+
+---@class ebb.WorkflowStep     What a node did
+---@field node string          "node 2 (trim)"
+---@field type string
+---@field messages integer[]   before and after
+---@field tokens integer[]     before and after
+---@field milliseconds integer
+---@field notes string[]
+---@field ledger? ebb.Ledger   of a trim
+---@field problem? ebb.Error   it failed
 
 ---@class ebb.OwnNodeType         A type of nodes that a workflow brings along
 ---@field name string             snake_case; not a built-in one
@@ -17,17 +77,23 @@
 ---@class ebb.workflow
 ---@field BYTES_MAX integer      of a file in JSON
 local nodes = {}
---- Runs the nodes in order; each leads to a batch of its own. All are checked before the first one runs, and mistakes
---- in them raise. A node that fails ends the run; what earlier nodes did stays, and can be rolled back.
+--- Runs the nodes, in order or along the edges. All are checked before the first one runs, and mistakes in them raise. A node that fails ends the run; what earlier nodes did stays, and can be rolled back.
 --- `ebb.workflow.run(chat, { { type = "trim", budget = 8000 }, { type = "filter", filter = "no_tools.lua" } })`
 ---@param chat ebb.Conversation
 ---@param workflow ebb.Workflow
+---@param options? ebb.WorkflowOptions
 ---@return true? done
----@return ebb.Error? problem  with the number of the node that failed
-function nodes.run(chat, workflow) end
+---@return ebb.Conversation|ebb.Error result   the conversation, or the one that a node put in its place (convert,
+---    pipeline); the error names the node that failed
+function nodes.run(chat, workflow, options) end
+--- A drawing of a workflow, which is checked and not run.
+---@param workflow ebb.Workflow
+---@param form? "dot"|"svg"    dot, which Graphviz reads, is the default
+---@return string
+function nodes.draw(workflow, form) end
 --- Checks a workflow without running it; raises for the first mistake.
 ---@param workflow ebb.Workflow
----@return { type: string, run: fun(chat: ebb.Conversation): any, ebb.Error? }[]
+---@return { type: string, where: string, label: string, run: function }[]
 function nodes.check(workflow) end
 --- The workflow of a JSON file, or that a Lua file returns; the file runs with all rights of the program.
 ---@param path string

@@ -1,4 +1,4 @@
---- Runs a list of nodes, one after the other, on a conversation.
+--- Workflows: nodes that run on a conversation, in order, or as the edges of a graph lead.
 --
 --     return {
 --       { operation = "truncate", truncate = { keepLast = 20 } },     the seeds' own configuration
@@ -7,44 +7,35 @@
 --       { type = "script", run = function(chat) ... end },
 --     }
 --
--- or one node alone, or a table {nodes = {...}, name = ..., types = {...}, folder = ...}: `types` are the
--- workflow's own (own_types.lua), `folder` is where its file lies. All nodes are checked before the first
--- one runs. A node that fails ends the run; what earlier nodes did are batches
--- of their own, which can be rolled back.
+-- or one node alone, or a table {nodes = {...}, edges = {...}, name = ..., types = {...}, tools = {...}, folder = ...}:
+-- `types` are the workflow's own (own_types.lua), `tools` are what its models may call, `folder` is where its file
+-- lies. All nodes are checked before the first one runs (prepare.lua). A node that fails ends the run; what earlier
+-- nodes did are batches of their own, which can be rolled back.
 
 local core = require "ebb.support.core"
+local drawing = require "ebb.workflow.drawing"
 local json_file = require "ebb.support.json_file"
 local locate = require "ebb.workflow.locate"
 local own_types = require "ebb.workflow.own_types"
+local prepare = require "ebb.workflow.prepare"
 local refuse = require "ebb.support.refuse"
+local runner = require "ebb.workflow.runner"
 local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
+local tools = require "ebb.workflow.tools"
 
-local nodes = {}
+local nodes = { common = prepare.common, form = prepare.form }
 
 ---@class ebb.NodeType
 ---@field summary string
 ---@field example string
 ---@field fields? table<string, ebb.Schema>    its options; nil: `prepare` checks them
----@field prepare fun(options: table, place: ebb.WorkflowPlace): fun(chat: ebb.Conversation): any, ebb.Error?
+---@field prepare fun(options: table, place: ebb.WorkflowPlace, kit: ebb.WorkflowKit): function|table
 
-local TYPES = { "context_processor", "filter", "script", "trim" }
-
---- Fields that every node may have.
-nodes.common = {
-  type = { type = "string", help = "the type of the node" },
-  id = { type = "any", help = "ignored: for the program that wrote the workflow" },
-  name = { type = "any", help = "ignored, too" },
-}
-
---- For hints.
-nodes.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = "mine.lua" } }'
-
----@class ebb.PreparedNode
----@field type string
----@field run fun(chat: ebb.Conversation): any, ebb.Error?   nil and the error when it failed
+local TYPES = { "branch", "check", "context_processor", "convert", "filter", "loop", "model", "parallel", "pipeline",
+  "save", "script", "tool", "trim", "workflow" }
 
 --- The types of nodes by name, with those that a workflow brings along.
 ---@param workflow? table
@@ -59,54 +50,18 @@ function nodes.types(workflow)
   return types
 end
 
---- A node without a type is the seeds' configuration of a context processor.
-local function type_of(node, types, where)
-  if type(node) ~= "table" then return refuse("argument", ("%s is a table, not a %s"):format(where, type(node))) end
-  if node.type == nil and node.operation ~= nil then return "context_processor" end
-  local names = tables.keys(types)
-  local one_of = "one of: " .. table.concat(names, ", ")
-  if node.type == nil then
-    return refuse("argument", where .. " has no type", ("%s, as in %s"):format(one_of, nodes.form))
-  end
-  if not types[node.type] then
-    local near = suggest.nearest(tostring(node.type), names)
-    return refuse("unknown_name", ("%s: unknown type %s"):format(where, schema.describe(node.type)),
-      near and ("did you mean '%s'?"):format(near) or one_of)
-  end
-  return node.type
-end
-
---- Checks a node's own fields; the function that runs it.
-local function prepare(node_type, declared, node, place)
-  local options = {}
-  for key, value in pairs(node) do
-    if not nodes.common[key] then options[key] = value end
-  end
-  if declared.fields then options = schema.options(declared.fields, options, ("a %s node"):format(node_type)) end
-  return declared.prepare(options, place)
-end
-
---- Checks a node; errors name it.
-local function checked(where, node_type, ...)
-  local ok, run = pcall(prepare, node_type, ...)
-  if ok then return { type = node_type, run = run } end
-  if not core.is_error(run) then error(run, 0) end
-  return refuse(run.code, ("%s (%s): %s"):format(where, node_type, run.message), run.hint)
-end
+---- The shape of a workflow ----
 
 local function list_of(workflow)
   if type(workflow) ~= "table" then
     return refuse("argument", "a workflow is a list of nodes, not a " .. type(workflow))
-  end
-  if workflow.edges ~= nil then
-    return refuse("argument", "edges are not available yet", "without edges the nodes run in order")
   end
   if workflow.nodes ~= nil then return workflow.nodes end
   if workflow.operation ~= nil or workflow.type ~= nil then return { workflow } end
   return workflow
 end
 
-local KNOWN = { "name", "nodes", "types", "folder", "edges" }
+local KNOWN = { "name", "nodes", "types", "folder", "edges", "start", "tools" }
 
 --- The error of a field that looks like a slip of the pen, or nil; others are the business of the program that wrote
 --- them.
@@ -121,10 +76,12 @@ local function slip_of(workflow)
   end
 end
 
+local FIELDS = { folder = { type = "string" }, name = { type = "string" } }
+
 local function check_fields(workflow)
   local slip = slip_of(workflow)
   if slip then error(slip, 0) end
-  schema.check({ type = "object", fields = { folder = { type = "string" } } }, { folder = workflow.folder }, "workflow")
+  schema.check({ type = "object", fields = FIELDS }, { folder = workflow.folder, name = workflow.name }, "workflow")
 end
 
 --- Is this what a workflow file returns, rather than a script that has done its work?
@@ -145,19 +102,52 @@ local function check_shape(workflow)
   return list
 end
 
+---- Checking ----
+
+---@class ebb.PreparedWorkflow
+---@field name? string
+---@field sequence ebb.Sequence
+---@field toolset ebb.Toolset
+
+--- Prepares a workflow; raises for the first mistake, with its place where it was read from JSON.
+---@param workflow table
+---@param depth? integer       of workflows in one another
+---@return ebb.PreparedWorkflow
+local function prepared(workflow, depth)
+  local list = check_shape(workflow)
+  local place = locate.place(workflow)
+  local toolset = tools.new(workflow.tools, place)
+  local kit = { types = nodes.types(workflow), place = place, toolset = toolset, depth = depth or 1,
+    load = nodes.load, whole = prepared }
+  return { name = workflow.name, sequence = prepare.nodes(list, workflow, kit), toolset = toolset }
+end
+
+--- The same; a mistake in JSON has its line.
+local function prepared_at(workflow)
+  local ok, result = pcall(prepared, workflow)
+  if ok then return result end
+  local file = type(workflow) == "table" and locate.json_of(workflow)
+  error(file and core.is_error(result) and json_file.placed(file, {}, result) or result, 0)
+end
+
 --- Checks all nodes; the first mistake is refused.
 ---@param workflow table
 ---@return ebb.PreparedNode[]
 function nodes.check(workflow)
-  local list, prepared = check_shape(workflow), {}
-  local types = nodes.types(workflow)
-  for i, node in ipairs(list) do
-    local where = ("node %d"):format(i)
-    local node_type = type_of(node, types, where)
-    prepared[i] = checked(where, node_type, types[node_type], node, locate.place(workflow))
-  end
-  return prepared
+  return prepared_at(workflow).sequence.nodes
 end
+
+--- The workflow as a drawing.
+---@param workflow table
+---@param form? "dot"|"svg"
+---@return string
+function nodes.draw(workflow, form)
+  form = schema.check({ type = "choice", choices = { "dot", "svg" } }, form or "dot", "draw: form")
+  local whole = prepared_at(workflow)
+  return drawing[form](whole.sequence, whole.name)
+end
+
+---- Files ----
 
 nodes.BYTES_MAX = 64 * 1024 * 1024   -- of a file
 
@@ -168,10 +158,10 @@ nodes.BYTES_MAX = 64 * 1024 * 1024   -- of a file
 function nodes.load(path)
   local text, problem = core.read_file(path, nodes.BYTES_MAX)
   if not text then return nil, problem end
-  local value
-  local is_json = locate.is_json(text)
-  if is_json then
-    local ok, file = pcall(json_file.parse, path, text)
+  local value, file
+  if locate.is_json(text) then
+    local ok
+    ok, file = pcall(json_file.parse, path, text)
     if not ok then return nil, file end
     value = file.value
   else
@@ -184,26 +174,35 @@ function nodes.load(path)
     local kind = type(value) == "table" and "has none" or "returned " .. type(value)
     return nil, core.error("shape", ("%s: expected a list of nodes, the file %s"):format(path, kind), nodes.form)
   end
-  local ok, workflow = pcall(locate.in_folder, value, path, is_json)
+  local ok, workflow = pcall(locate.in_folder, value, path, file)
   if not ok then return nil, workflow end
   return workflow
 end
 
---- Runs the nodes in order. Mistakes in the list raise before anything runs.
+---- Running ----
+
+local OPTIONS = {
+  model = { type = "function", help = "answers the requests of model nodes" },
+  host = { type = "table", shared = true, help = "what the program gives: see ebb.WorkflowHost" },
+  on_step = { type = "function", help = "called after each node" },
+}
+
+--- Runs the nodes. Mistakes in the workflow raise before anything runs.
 ---@param chat ebb.Conversation
 ---@param workflow table
+---@param options? { model?: function, host?: ebb.WorkflowHost, on_step?: function }
 ---@return true? done
----@return ebb.Error? problem  with the number of the node that failed
-function nodes.run(chat, workflow)
-  for i, node in ipairs(nodes.check(workflow)) do
-    local ok, result, problem = pcall(node.run, chat)
-    if not ok then result, problem = nil, core.is_error(result) and result or core.error("script", tostring(result)) end
-    if result == nil then
-      local text = ("node %d (%s): %s"):format(i, node.type, problem.message)
-      return nil, core.error(problem.code, text, problem.hint)
-    end
-  end
-  return true
+---@return ebb.Conversation|ebb.Error result   the conversation at the end; or the error, which names the node
+function nodes.run(chat, workflow, options)
+  options = schema.options(OPTIONS, options, "workflow.run", "ebb.workflow.run(chat, nodes, { model = function })")
+  local whole = prepared_at(workflow)
+  local host = setmetatable({ model = options.model }, { __index = options.host or {} })
+  local run = runner.new(chat, { host = host, toolset = whole.toolset, on_step = options.on_step })
+  local ok, done, problem = pcall(run.sequence, run, whole.sequence)
+  whole.toolset:close()
+  if not ok then error(done, 0) end
+  if not done then return nil, problem end
+  return true, run.chat
 end
 
 return nodes

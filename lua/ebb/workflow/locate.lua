@@ -17,6 +17,9 @@ local locate = {}
 ---@type table<table, string>  folders of workflows in JSON
 local folders = setmetatable({}, { __mode = "k" })
 
+---@type table<table, ebb.JsonFile>   what they were read from
+local files = setmetatable({}, { __mode = "k" })
+
 --- Where the files of a workflow lie.
 ---@param workflow? table
 ---@return ebb.WorkflowPlace
@@ -65,17 +68,23 @@ function locate.is_json(text) return text:find "^%s*[%[{]" ~= nil end
 --- The workflow, with the folder in which its file lies. A node alone becomes a list of one.
 ---@param workflow table
 ---@param path string          of the file
----@param contained? boolean  it is JSON: its files lie below that folder or the current one
+---@param file? ebb.JsonFile   it is JSON: its files lie below that folder or the current one
 ---@return table workflow
-function locate.in_folder(workflow, path, contained)
+function locate.in_folder(workflow, path, file)
   local is_node = workflow.nodes == nil and (workflow.type ~= nil or workflow.operation ~= nil)
   if is_node then workflow = { nodes = { workflow } } end
-  if contained and workflow.folder ~= nil then
+  if file and workflow.folder ~= nil then
     refuse("forbidden", path .. ": folder: in JSON the folder is that of the file", "leave it out")
   end
   if workflow.folder == nil then workflow.folder = script_file.folder(path) end
-  if contained then folders[workflow] = workflow.folder end
+  if file then folders[workflow] = workflow.folder end
+  if file and not is_node then files[workflow] = file end   -- the place of a node alone is its file
   return workflow
 end
+
+--- The JSON that a workflow was read from; nil for Lua.
+---@param workflow table
+---@return ebb.JsonFile?
+function locate.json_of(workflow) return files[workflow] end
 
 return locate

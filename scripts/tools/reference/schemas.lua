@@ -61,12 +61,13 @@ local function camel(name) return (name:gsub("_(%l)", string.upper)) end
 ---@return string
 function schemas.nodes()
   local types, parts = workflow.types(), { [[
-A workflow is a list of nodes, or `{nodes = {...}, name = ..., types = {...}}`: a Lua file that returns it, or JSON.
-`ebb run FILE --input CHAT` runs the nodes in order; all are checked before the first one runs. A node that changes
-which messages are visible makes a new batch, to which a rollback leads; appending and marking make none. Files that
-nodes name are looked for beside the workflow's own file, then in the current folder. `types` are
+A workflow is a list of nodes, or `{nodes = {...}, edges = {...}, name = ..., types = {...}, tools = {...}}`: a Lua
+file that returns it, or JSON. `ebb run FILE CHAT` runs the nodes in order, or as the edges lead; all are checked
+before the first one runs. A node that changes which messages are visible makes a new batch, to which a rollback
+leads; appending and marking make none. Files that nodes name are looked for beside the workflow's own file, then in
+the current folder. `types` are
 [types of your own](../guide/your-own-processor.md#a-type-of-node). How to write a workflow:
-[your own node](../guide/your-own-processor.md#a-workflow-node).]], "Every node may have:\n",
+[Workflows](../guide/workflows.md).]], "Every node may have:\n",
     schemas.table(workflow.common) }
   for _, name in ipairs(tables.keys(types)) do
     local declared = types[name]
