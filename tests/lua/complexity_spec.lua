@@ -141,6 +141,12 @@ local CONVERSATIONS = {
     end
     chat:append(list)
   end,
+  act = function(chat)
+    chat:append { role = "assistant", content = core.json.null, tool_calls = {
+      { id = "native", type = "function", ["function"] = { name = "w1__go", arguments = "{}" } } } }
+    chat:act()
+  end,
+  action = function(chat) chat:action { id = "go", run = function() end } end,
   apply = function(chat)
     local list = {}
     for i = 1, 100 do
@@ -296,6 +302,7 @@ local DRAFTS = {
 }
 
 local WINDOWS = {
+  tools = function(chat) chat.windows:tools() end,
   act = function(chat)
     chat.windows:act { { window = "w1", action = "go" }, { window = "nowhere", action = "go" } }
   end,

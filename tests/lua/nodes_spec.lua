@@ -262,7 +262,8 @@ describe("examples in scripts/", function()
       asked[#asked + 1] = request
       return #asked == 1 and "They talked." or "Last."
     end }))
-    assert.same({ 2, "[Summary of earlier messages]\nThey talked.", "Last." }, { #asked, chat[1].text, chat[#chat].text })
+    assert.same({ 2, "[Summary of earlier messages]\nThey talked.", "Last." },
+      { #asked, chat[1].text, chat[#chat].text })
     assert.truthy(chat:tokens() < 5000)
     assert.equal("last?", asked[2].messages[#asked[2].messages].content)
     local size = #chat
