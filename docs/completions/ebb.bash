@@ -26,7 +26,12 @@ _ebb() {
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input -o --output -i --in-place -q --quiet --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --input --check --graph --trace --explain --dry-run -o --output -i --in-place -q --quiet --model-command --base-url --stream --record --replay-model --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                break
+                ;;
+            each)
+                cmd="each"
+                opts="$opts --run --do --out --journal --retry --jobs --shard -q --quiet --json --model-command --base-url --stream --record --replay-model --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             pipeline)
@@ -134,7 +139,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run pipeline count check convert import inspect session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply run each pipeline count check convert import inspect session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -401,7 +406,27 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --graph)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --base-url)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --replay-model)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -422,6 +447,91 @@ _ebb() {
                     return 0
                     ;;
                 --allow-write)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --encoding)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-message)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'each')
+            case "$prev" in
+                --run)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --do)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --journal)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --shard)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --base-url)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --replay-model)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

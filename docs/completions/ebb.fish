@@ -272,6 +272,8 @@ complete -c ebb -n '__fish_ebb_seen_command each' -l lenient -d 'Skip invalid me
 complete -c ebb -n '__fish_ebb_seen_command each' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
 complete -c ebb -n '__fish_ebb_seen_command each' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
 complete -c ebb -n '__fish_ebb_seen_command each' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command each' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command each' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command each' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l agent -r -d 'The agent: presets, rules, settings; JSON or Lua'
