@@ -246,6 +246,7 @@ describe("a provider that fails", function()
       command.environment = nil
       assert.same({ command.IO, "" }, { result.status, result.out })
       command.contains(case[4], result.err)
+      assert.equal(case[1] == "is not JSON", result.err:find("asked again", 1, true) ~= nil, result.err)
       command.contains("ebb run: node 1.nodes[1] (model): ", result.err)
     end)
   end
@@ -358,6 +359,40 @@ END
     command.contains("the MCP server `exit 1`: it has ended (initialize)", err)
     err = command.fails(command.REFUSED, flow(('{ mcp = "%s", only = { "ecko" } }'):format(server "good"), "{}"))
     command.contains("has no tool 'ecko'", err)
+  end)
+end)
+
+describe("a stream", function()
+  local HEAD = "HTTP/1.1 200\r\nContent-Type: text/event-stream\r\n"
+
+  for dialect, spoken in pairs(DIALECTS) do
+    it("of " .. dialect .. " has an end, or it was cut and is asked for again", function()
+      local form = require("ebb.provider").form(dialect)
+      local events_of_answer = spoken.stream[2].events
+      local function read(last)
+        local listener = answers.listen(form, function() end)
+        for i = 1, last do listener.hear(200, HEAD, events_of_answer[i]) end
+        return listener.close()
+      end
+      assert.truthy((read(#events_of_answer)))
+      local answer, problem = read(1)
+      assert.is_nil(answer)
+      assert.same({ "the stream was cut: the answer has no end", true }, { problem.message, problem.again })
+    end)
+  end
+
+  it("may end with the provider's error, or hold no JSON", function()
+    local form = require("ebb.provider").form "anthropic"
+    for event, words in pairs {
+      ['data: {"type":"error","error":{"type":"overloaded_error","message":"busy"}}\n\n'] = "overloaded_error: busy",
+      ["data: {]\n\n"] = "an event of the stream is not JSON",
+    } do
+      local listener = answers.listen(form, function() end)
+      listener.hear(200, HEAD, event)
+      local answer, problem = listener.close()
+      assert.is_nil(answer)
+      command.contains(words, problem.message)
+    end
   end)
 end)
 

@@ -102,6 +102,16 @@ describe("chat:act", function()
     assert.equal(0, #chat:act())
   end)
 
+  it("marks what failed as an error where the form has a place for it", function()
+    local chat = assert(ebb.parse('{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"u"},'
+      .. '{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"go","input":{}},'
+      .. '{"type":"tool_use","id":"t2","name":"gone","input":{}}]}]}'))
+    chat:action { id = "go", run = function() end }
+    chat:act()
+    local blocks = core.json.decode(chat:json()).messages[3].content
+    assert.same({ nil, true }, { blocks[1].is_error, blocks[2].is_error })
+  end)
+
   it("takes one message, by its position too", function()
     local chat = with_create()
     says(chat, call("c1", "create", '{"name":"todo"}'))
