@@ -91,7 +91,7 @@ static void push_losses(lua_State *L, const ConvertReport *report, Buffer *text)
     lua_createtable(L, 0, 5);
     bind_set_text(L, "code", text_of(loss_name(loss->kind)));
     bind_set_text(L, "text", text_plain(text->bytes, text->size));
-    bind_set_text(L, "subject", text_plain(report->subjects.bytes + loss->at, loss->size));
+    bind_set_text(L, "subject", loss_subject(report, i));
     lua_pushboolean(L, loss_is_change(loss->kind));
     lua_setfield(L, -2, "changed");
     if (loss->index != CONVERT_NEVER) bind_set_integer(L, "index", (lua_Integer)loss->index + 1);

@@ -61,6 +61,8 @@ typedef struct ConvertReport {
 
 void   convert_report_init(ConvertReport *report, Memory memory);
 void   convert_report_free(ConvertReport *report);
+/* What a loss concerns, plain; size 0: nothing that has a name. Valid until the next loss is noted. */
+Text   loss_subject(const ConvertReport *report, uint32_t index);
 /* Adds a description of a loss to `out`. STATUS_MEMORY. */
 Status loss_describe(const ConvertReport *report, uint32_t index, Buffer *out);
 
@@ -86,9 +88,6 @@ typedef struct ConvertOptions {
   size_t id_max;             /* characters of a call's id; 0: the dialect's own rule */
   bool alphanumeric_ids;     /* an id has letters and digits only, exactly id_max of them */
 } ConvertOptions;
-
-/* Takes the place of the signature that the newest models of Gemini demand on the first call of a step. */
-#define CONVERT_UNSIGNED_CALL "skip_thought_signature_validator"
 
 /* The id and name of a call as they are written. */
 typedef struct CallNames {
@@ -148,6 +147,7 @@ typedef struct DialectWriter {
   bool any_character;        /* an id may have any; else letters, digits, _ and - */
   bool signs_reasoning;      /* reasoning without a signature is refused */
   bool unique_ids;           /* no id may occur in two calls of a request */
+  const char *unsigned_call; /* with signs_calls: the member, as JSON, of a first call without a signature; NULL: none */
 } DialectWriter;
 
 /* Writes a message of the target's form. */

@@ -126,8 +126,9 @@ static void put_part(NativeEdits *edits, const JsonValue *part) {
     first = false;
   }
   if (part->bytes == edits->unsigned_call) {
-    static const char signature[] = ",\"thoughtSignature\":\"" CONVERT_UNSIGNED_CALL "\"";
-    put(edits, signature, sizeof signature - 1);
+    const char *member = edits->convert->writer->unsigned_call;
+    put(edits, ",", 1);
+    put(edits, member, strlen(member));
     edits->changed = true;
   }
   put(edits, "}", 1);
@@ -201,7 +202,8 @@ static bool needs_edits(const Convert *convert, Text raw) {
 /* Where the first call of the message begins, if it has no signature and the model wants one; else NULL. */
 static const char *find_unsigned(const Convert *convert) {
   const Pieces *pieces = &convert->pieces;
-  for (uint32_t i = 0; convert->options->signs_calls && i < pieces->count; i++) {
+  bool signs = convert->options->signs_calls && convert->writer->unsigned_call != NULL;
+  for (uint32_t i = 0; signs && i < pieces->count; i++) {
     const Piece *piece = &pieces->list[i];
     if (piece->kind == PIECE_CALL) return piece->signature.size == 0 ? piece->json.bytes : NULL;
   }

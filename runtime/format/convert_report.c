@@ -39,15 +39,22 @@ void convert_report_free(ConvertReport *report) {
   buffer_free(&report->subjects);
 }
 
+Text loss_subject(const ConvertReport *report, uint32_t index) {
+  assert(index < report->count);
+  const Loss *loss = &report->list[index];
+  return loss->size == 0 ? text_plain("", 0) : text_plain(report->subjects.bytes + loss->at, loss->size);
+}
+
 Status loss_describe(const ConvertReport *report, uint32_t index, Buffer *out) {
   assert(index < report->count);
   const Loss *loss = &report->list[index];
   const char *says = LOSSES[loss->kind].says, *subject = strchr(says, '%');
   if (subject == NULL) return buffer_add_string(out, says);
+  Text named = loss_subject(report, index);
   size_t before = out->size;
   Status status = buffer_add(out, says, (size_t)(subject - says));
   if (status == STATUS_OK) status = buffer_add(out, "'", 1);
-  if (status == STATUS_OK) status = buffer_add(out, report->subjects.bytes + loss->at, loss->size);
+  if (status == STATUS_OK) status = buffer_add(out, named.bytes, named.size);
   if (status == STATUS_OK) status = buffer_add(out, "'", 1);
   if (status == STATUS_OK) status = buffer_add_string(out, subject + 1);
   if (status != STATUS_OK) out->size = before;
