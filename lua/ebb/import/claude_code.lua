@@ -8,7 +8,6 @@
 -- The path of steps from the newest leaf is what the model would get now: a compaction boundary is a root.
 
 local anthropic = require "ebb.import.anthropic"
-local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local tree = require "ebb.import.tree"
 
@@ -25,8 +24,7 @@ end
 ---- Lines ----
 
 ---@class ebb.import.ClaudeLine: ebb.import.Node   a record with a uuid
----@field record table
----@field raw string
+---@field record table          whose contents are raw JSON
 ---@field line integer
 ---@field side boolean          a sidechain's, or a team mate's
 ---@field role? string          of a message; nil: the model does not get it
@@ -58,10 +56,13 @@ local function classify(line, report)
   line.role = role
 end
 
+--- Members that are large, and not looked into.
+local RAW = { raw = { content = true, toolUseResult = true } }
+
 --- The lines with uuids, in order: of one uuid the last line, in the place of the first.
 local function read_lines(source)
   local list, by_id = {}, {}
-  for number, record, raw in source:records() do
+  for number, record in source:records(RAW) do
     local id = fields.text(record, "uuid")
     if not id then
       source.report:add("other line", fields.text(record, "type") or "without a type", number)
@@ -69,7 +70,7 @@ local function read_lines(source)
       local line = by_id[id]
       if line then source.report:add("repeated line", "a later line has its uuid", line.line) end
       if not line then line = { order = #list + 1 } end
-      line.id, line.record, line.raw, line.line = id, record, raw, number
+      line.id, line.record, line.line = id, record, number
       line.parent = fields.text(record, "parentUuid")
       line.side = record.isSidechain == true or fields.text(record, "teamName") ~= nil
       list[line.order], by_id[id] = line, line
@@ -159,11 +160,18 @@ end
 
 ---- Steps ----
 
---- Whether a line is a user's with results of tools.
+--- The content of a line's message, as JSON; nil without one.
+local function content_of(line)
+  local content = line.record.message.content
+  return content and content[1]
+end
+
+--- True for a user's line with results of tools.
 local function has_results(line)
-  if line.role ~= "user" then return false end
-  for _, block in ipairs(fields.list(line.record.message, "content") or {}) do
-    if fields.text(block, "type") == "tool_result" then return true end
+  local content = line.role == "user" and content_of(line)
+  if not content or content:sub(1, 1) ~= "[" then return false end
+  for _, block in ipairs(fields.elements(content, RAW)) do
+    if fields.text(block.value, "type") == "tool_result" then return true end
   end
   return false
 end
@@ -300,46 +308,46 @@ end
 ---@field messages string[]
 ---@field lines integer[]
 
---- The content of a line's message, as JSON.
-local function content_of(line)
-  local message = core.json.decode(line.raw, { raw = { message = true } }).message
-  local content = core.json.decode(message[1], { raw = { content = true } }).content
-  return content and content[1]
-end
-
 local function add(out, json, line)
   out.messages[#out.messages + 1], out.lines[#out.lines + 1] = json, line.line
 end
 
---- The lines of one role, and the blocks of each.
-local function blocks_of(step, role, report)
-  local list, lines = {}, {}
+--- The lines of one role that say something; counts the others.
+local function lines_of(step, role, report)
+  local lines = {}
   for _, line in ipairs(step.lines) do
     local content = line.role == role and content_of(line)
-    local blocks = content and anthropic.blocks(content)
-    if blocks and blocks[1] then
+    if content and content:find '^["[]' and content ~= '""' and not content:find '^%[%s*%]' then
       lines[#lines + 1] = line
-      table.move(blocks, 1, #blocks, #list + 1, list)
     elseif line.role == role then
       report:add("empty message", "without text or blocks", line.line)
     end
   end
-  return list, lines
+  return lines
+end
+
+--- One message of several lines: each block once.
+local function merged_message(lines, role, report)
+  local blocks = {}
+  for _, line in ipairs(lines) do
+    local list = anthropic.blocks(content_of(line))
+    table.move(list, 1, #list, #blocks + 1, blocks)
+  end
+  local merged = anthropic.merged(blocks)
+  if #merged < #blocks then
+    report:add("streamed partial", "another one has more", lines[1].line, #blocks - #merged)
+  end
+  return anthropic.message(role, role == "user" and anthropic.results_first(merged) or merged)
 end
 
 --- Adds a reply, and then the results of its calls. What is one line goes out as it stands.
 local function add_step(out, step, report)
   for _, role in ipairs { "assistant", "user" } do
-    local blocks, lines = blocks_of(step, role, report)
+    local lines = lines_of(step, role, report)
     if #lines == 1 then
       add(out, ('{"role":"%s","content":%s}'):format(role, content_of(lines[1])), lines[1])
     elseif lines[1] then
-      local merged = anthropic.merged(blocks)
-      if #merged < #blocks then
-        report:add("streamed partial", "another one has more", lines[1].line, #blocks - #merged)
-      end
-      if role == "user" then merged = anthropic.results_first(merged) end
-      add(out, anthropic.message(role, merged), lines[1])
+      add(out, merged_message(lines, role, report), lines[1])
     end
   end
 end

@@ -57,14 +57,16 @@ local function mend_escapes(text)
 end
 
 --- Decodes JSON; invalid text in it is mended.
+---@param text string
+---@param options? { raw: table<string, boolean> }
 ---@return any value
 ---@return ebb.Error|string text_or_problem   the bytes that were decoded; with nil the problem
 ---@return boolean? mended
-local function decode(text)
-  local value, problem = core.json.decode(text)
+local function decode(text, options)
+  local value, problem = core.json.decode(text, options)
   if problem and problem.code == "encoding" then
     text = mend_escapes(core.utf8(text))
-    value, problem = core.json.decode(text)
+    value, problem = core.json.decode(text, options)
     if not problem then return value, text, true end
   end
   if problem then return nil, problem end
@@ -96,12 +98,14 @@ local function placed(problem, number)
 end
 
 --- Iterates over the objects of JSONL: number of the line, the decoded record, its bytes.
+---@param from ebb.import.Source
+---@param options? { raw: table<string, boolean> }   names of members that stay raw JSON, at any depth
 ---@return fun(): integer?, table?, string?
-function source.records(from)
+function source.records(from, options)
   local next_line, report = from.next_line or lines(from.text), from.report
   return function()
     for number, raw, is_cut in next_line do
-      local value, text, mended = decode(raw)
+      local value, text, mended = decode(raw, options)
       if value == nil then
         if is_cut then report:add("incomplete last line", "the file was being written", number)
         elseif from.skip_bad then report:add("bad line", text.message:gsub("^%d+:%d+: ", ""), number)
