@@ -6,7 +6,9 @@
 local ebb = require "ebb"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
+local import = require "ebb.import"
 local memory = require "ebb.trim.memory"
+local samples = dofile "tests/lua/import_samples.lua"
 require "ebb.windows"      -- loaded on first use, as these are
 require "ebb.request"
 require "ebb.conversation.descriptions"
@@ -89,6 +91,50 @@ for _, dialect in ipairs { "openai", "responses", "anthropic", "gemini" } do
   end)
 end
 call("write", function(world) return world.chat:write("anthropic", { shape = "body" }) end)
+
+--- A body of every dialect, with a call and its result, a picture and reasoning.
+local BODIES = {
+  openai = [[{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text",
+"text":"q"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}],"id":"x"},{"role":"assistant",
+"content":null,"reasoning_content":"h","tool_calls":[{"id":"a.b c","type":"function","function":{"name":"f",
+"arguments":"{}"}}]},{"role":"tool","tool_call_id":"a.b c","content":"r"}]}]],
+  responses = [[{"model":"m","instructions":"s","input":[{"role":"user","content":[{"type":"input_text","text":"q"},
+{"type":"input_image","image_url":"data:image/png;base64,aGk="}]},{"type":"reasoning","id":"rs_1","summary":[
+{"type":"summary_text","text":"h"}],"encrypted_content":"e"},{"type":"function_call","id":"fc_1","call_id":"c",
+"name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"r"}]}]],
+  anthropic = [[{"model":"claude-opus-5-5","max_tokens":5,"system":"s","messages":[{"role":"user","content":[
+{"type":"text","text":"q"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]},
+{"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"g"},{"type":"tool_use","id":"c",
+"name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"r"}]}]}]],
+  gemini = [[{"model":"m","systemInstruction":{"parts":[{"text":"s"}]},"contents":[{"role":"user","parts":[
+{"text":"q"},{"inlineData":{"mimeType":"image/png","data":"aGk="}}]},{"role":"model","parts":[{"functionCall":{
+"name":"f","args":{}},"thoughtSignature":"g"}]},{"role":"user","parts":[{"functionResponse":{"name":"f",
+"response":{"output":"r"}}}]}]}]],
+}
+
+local DIALECTS = { "openai", "responses", "anthropic", "gemini" }
+
+for _, dialect in ipairs(DIALECTS) do
+  local body = BODIES[dialect]
+  call("parse a body of " .. dialect, function() return ebb.parse(body, { clock = clock }) end)
+  local function world() return { chat = assert(ebb.parse(body, { clock = clock })) } end
+  for _, target in ipairs(DIALECTS) do
+    call(("write %s as %s"):format(dialect, target), function(each)
+      return each.chat:write(target, { shape = "body", model = target == "gemini" and "gemini-3-pro" or nil })
+    end, world, 3)
+  end
+  call("check " .. dialect, function(each) return each.chat:check() end, world)
+  call("repair " .. dialect, function(each)
+    return each.chat:repaired { calls = "synthesize" }
+  end, function()
+    local each = world()
+    each.chat:truncate { remove_last = 1 }
+    return each
+  end)
+end
+for _, importer in ipairs(import.list()) do
+  call("import " .. importer.name, function() return import.read(samples[importer.name]) end, nil, 20)
+end
 call("load", function() return ebb.load(path, { clock = clock }) end)
 call("parse", function() return ebb.parse(TEXT, { clock = clock }) end)
 call("parse, counted", function() return ebb.parse(TEXT, { clock = clock, counter = count }) end)
