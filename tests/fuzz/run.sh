@@ -22,6 +22,10 @@ if [ -d "$shared/data/conversations" ]; then
     LUA_PATH="build/lua/?.lua;build/lua/?/init.lua" LUA_CPATH="build/lua/?.so" xargs -0 lua5.4 tests/fuzz/cut_seeds.lua "$cut"
 fi
 
+imports=$build/imports.seeds
+mkdir -p "$imports"
+LUA_PATH="build/lua/?.lua;build/lua/?/init.lua" LUA_CPATH="build/lua/?.so" lua5.4 tests/fuzz/import_seeds.lua "$imports"
+
 # The seeds and options of a fuzzer.
 settings() {
   case $1 in
@@ -32,6 +36,7 @@ settings() {
     fuzz_saved) echo -max_len=6000 -detect_leaks=0 tests/fuzz/seeds/saved ;;
     fuzz_operations) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/operations tests/golden ;;
     fuzz_agents) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/agents tests/golden ;;
+    fuzz_imports) echo -max_len=2500 -detect_leaks=0 "$imports" ;;
     fuzz_windows) echo -max_len=1000 -detect_leaks=0 tests/fuzz/seeds/windows ;;
     *)
       echo -max_len=4096 tests/fuzz/seeds/documents "$cut"
@@ -48,9 +53,9 @@ inputs() {
     fuzz_image) echo 200000 ;;
     fuzz_document | fuzz_saved | fuzz_vocab) echo 80000 ;;
     fuzz_edits | fuzz_regex) echo 55000 ;;
-    fuzz_check) echo 40000 ;;
+    fuzz_check | fuzz_convert) echo 40000 ;;
     fuzz_operations) echo 30000 ;;
-    fuzz_pretoken | fuzz_sandbox) echo 15000 ;;
+    fuzz_pretoken | fuzz_sandbox | fuzz_imports) echo 15000 ;;
     *) echo 6000 ;;
   esac
 }
@@ -71,7 +76,7 @@ fuzz() {
   fi >"$build/$name.end"
 }
 export -f fuzz settings inputs
-export build share shared cut
+export build share shared cut imports
 
 names=()
 for source in tests/fuzz/fuzz_*.c; do

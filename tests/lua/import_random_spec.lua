@@ -4,10 +4,10 @@
 -- is how many files are made of each form.
 
 local helper = dofile "tests/lua/helper.lua"
+local check = dofile "tests/lua/import_check.lua"
 local samples = dofile "tests/lua/import_samples.lua"
 local core = require "ebb.support.core"
 local import = require "ebb.import"
-local ebb = helper.ebb
 
 local MUTATIONS = math.tointeger(tonumber(os.getenv "MUTATIONS")) or 300
 
@@ -127,34 +127,6 @@ local function changed(text)
     else text = pick(TEXTS)(text) end
   end
   return text
-end
-
----- What must hold ----
-
-local function check_conversation(result)
-  assert(result.dialect and result.branches >= 0)
-  for _, entry in ipairs(result.report) do
-    assert(type(entry.kind) == "string" and type(entry.message) == "string" and entry.count >= 1)
-  end
-  for _, each in ipairs(result.conversations or { result }) do
-    if each.messages then
-      local body = assert(core.json.decode(import.body(each)))
-      assert(type(body) == "table")
-      local chat, problem = ebb.parse(import.body(each))
-      assert(chat or core.is_error(problem))
-    end
-  end
-end
-
-local function check(text, options)
-  local ok, result, problem = pcall(import.read, text, options)
-  if not ok then
-    assert(core.is_error(result), result)
-    return
-  end
-  if result then return check_conversation(result) end
-  assert(core.is_error(problem) and problem.message:find("^f:"), tostring(problem))
-  assert(#problem.message < 1000, "an error echoes too much")
 end
 
 describe("a file that was changed at random", function()
