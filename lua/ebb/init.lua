@@ -394,7 +394,7 @@ function Windows.tools(list, options)
   local values = schema.options({ dialect = { type = "choice", choices = require "ebb.models.dialects" } }, options,
     "windows:tools", 'chat.windows:tools { dialect = "anthropic" }')
   local dialect = values.dialect or require("ebb.models.target").of_list(chat).dialect
-  return require("ebb.request").tools(require("ebb.windows.act").tools(chat), dialect)
+  return require("ebb.request").write_tools(require("ebb.windows.act").tools(chat), dialect)
 end
 
 function Windows.on(list, listener)

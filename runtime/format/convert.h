@@ -147,7 +147,7 @@ typedef struct DialectWriter {
   bool any_character;        /* an id may have any; else letters, digits, _ and - */
   bool signs_reasoning;      /* reasoning without a signature is refused */
   bool unique_ids;           /* no id may occur in two calls of a request */
-  const char *unsigned_call; /* with signs_calls: the member, as JSON, of a first call without a signature; NULL: none */
+  const char *unsigned_call; /* with signs_calls: the JSON member of a first call without a signature; NULL: none */
 } DialectWriter;
 
 /* Writes a message of the target's form. */

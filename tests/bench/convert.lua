@@ -96,7 +96,7 @@ local function words(asks) return asks and QUESTION or ANSWER end
 local FILES = {
   { "claude_code", jsonl(nil, function(i, asks)
     local kind = asks and "user" or "assistant"
-    return ([[{"type":"%s","uuid":"u%d","parentUuid":%s,"sessionId":"s","timestamp":"2026-11-01","cwd":"/home",]]
+    return ([[{"type":"%s","uuid":"u%d","parentUuid":%s,"sessionId":"s","timestamp":"2026-11-01","cwd":".",]]
       .. [["message":{"role":"%s","id":"m%d","model":"claude-x","content":[{"type":"text","text":"%s"}]}}]]):format(
       kind, i, i > 1 and ('"u%d"'):format(i - 1) or "null", kind, i, words(asks))
   end) },

@@ -108,7 +108,8 @@ static void convert(const Loaded *loaded, Dialect target, uint32_t random, Buffe
       .is_foreign = document_dialect(&loaded->document, conversation_store(loaded->conversation),
                                      conversation_list(loaded->conversation)) != target,
       .keep_extra = random & 1, .developer = random >> 1 & 1, .late_system = random >> 2 & 1,
-      .reasoning_text = random >> 3 & 1, .members = &REASONING, .member_count = random >> 3 & 1, .signs_calls = random >> 4 & 1, .lines = random >> 5 & 1,
+      .reasoning_text = random >> 3 & 1, .members = &REASONING, .member_count = random >> 3 & 1,
+      .signs_calls = random >> 4 & 1, .lines = random >> 5 & 1,
   };
   if ((random >> 6 & 1) != 0) options.unbound_from = random >> 8 & 3;
   if ((random >> 7 & 1) != 0) options.id_max = 9, options.alphanumeric_ids = true;

@@ -11,7 +11,7 @@ local VALUES = {
   user = "Ann", char = "Bo", persona = "a \u{E9}lan", description = "kind", personality = "calm", scenario = "a ship",
   mes_examples = "<hi>", group = "Bo, Cy", model = "gpt-4o", model_id = "openai:gpt-4o", model_name = "GPT-4o",
   profile_id = "p1", profile_name = "Mine", provider = "openai", agent_version = "1.2",
-  input = function() return "typed" end,
+  input = function() return "typed" end, tools = "- clock", tool_usage = "clock()", tool_context = "slow",
 }
 
 local HISTORY = { last = "the last", user = "asked", assistant = "answered" }
@@ -37,6 +37,7 @@ local CASES = {
   { "{{model}}", "gpt-4o" }, { "{{modelId}}", "openai:gpt-4o" }, { "{{modelName}}", "GPT-4o" },
   { "{{profileId}}", "p1" }, { "{{profileName}}", "Mine" }, { "{{provider}}", "openai" },
   { "{{agentVersion}}", "1.2" }, { "{{input}}", "typed" },
+  { "{{tools}}", "- clock" }, { "{{tool_usage}}", "clock()" }, { "{{tool_context}}", "slow" },
   { "{{lastMessage}}", "the last" }, { "{{lastUserMessage}}", "asked" }, { "{{lastCharMessage}}", "answered" },
 
   { "{{setvar::a::b}}{{getvar::a}}", "b" }, { "{{getvar::n}}", "4" }, { "{{getvar::missing}}", "" },

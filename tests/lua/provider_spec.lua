@@ -246,7 +246,7 @@ describe("a provider that fails", function()
       command.environment = nil
       assert.same({ command.IO, "" }, { result.status, result.out })
       command.contains(case[4], result.err)
-      assert.equal(case[1] == "is not JSON", result.err:find("asked again", 1, true) ~= nil, result.err)
+      assert.equal(case[1] == "is not JSON", result.err:find("; asked again in", 1, true) ~= nil, result.err)
       command.contains("ebb run: node 1.nodes[1] (model): ", result.err)
     end)
   end

@@ -445,4 +445,19 @@ describe("a pipeline", function()
       assert.truthy(body[MEMBER[dialect]][1])
     end
   end)
+
+  it("takes no model that is not a text", function()
+    for _, model in ipairs { "true", "5", "[]", "null" } do
+      for _, body in ipairs { '{"model":%s,"messages":[{"role":"user","content":"q"}]}',
+        '{"model":%s,"input":[{"role":"user","content":"q"}]}',
+        '{"model":%s,"contents":[{"role":"user","parts":[{"text":"q"}]}]}' } do
+        local chat = assert(ebb.parse(body:format(model)))
+        for _, dialect in ipairs { "openai", "responses", "anthropic", "gemini" } do
+          if dialect ~= chat:dialect() then
+            assert.is_nil(chat:write(dialect, { shape = "body" }):find('"model":' .. model, 1, true))
+          end
+        end
+      end
+    end
+  end)
 end)

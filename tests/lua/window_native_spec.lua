@@ -103,7 +103,8 @@ describe("chat:act", function()
   end)
 
   it("marks what failed as an error where the form has a place for it", function()
-    local chat = assert(ebb.parse('{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"u"},'
+    local chat = assert(ebb.parse('{"model":"claude-sonnet-4-5","max_tokens":9,'
+      .. '"messages":[{"role":"user","content":"u"},'
       .. '{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"go","input":{}},'
       .. '{"type":"tool_use","id":"t2","name":"gone","input":{}}]}]}'))
     chat:action { id = "go", run = function() end }

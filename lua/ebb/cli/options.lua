@@ -27,7 +27,7 @@ function options.integer(name)
   end
 end
 
-local THOUSANDS = { [""] = 1, k = 1000, m = 1000000 }
+local THOUSANDS = { [""] = 1, k = 1e3, m = 1e6 }   -- floats: integers would wrap
 
 --- Reads a number of tokens such as 8000, 8k or 1.5M; nil for other words.
 local function tokens_in(word)

@@ -86,19 +86,16 @@ local function pipeline_of(args)
       loaded[#loaded + 1] = processor
     end
   end
-  failure.typed(ebb.pipeline, { processors = loaded })   -- raises for bad processors
-  local pipeline = ebb.pipeline {
+  local set, trusted = set_of(args), loading.trusted or nil
+  failure.typed(ebb.pipeline, { processors = loaded, set = set, limits = loading.limits, trusted = trusted })
+  return ebb.pipeline {
     agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
     model = args.model, to = args.to, keep_extra = args.keep_extra, encoding = args.encoding, processors = loaded,
     macros = options.macro_registry(args, loading),
-    asset_root = args.asset_root, limits = loading.limits, trusted = loading.trusted or nil,
+    asset_root = args.asset_root, limits = loading.limits, trusted = trusted, set = set,
     on_error = args.on_error, now = args.now, zone = zone(), seed = args.seed,
     role_map = options.of_conversation(args).role_map, max_message = args.max_message, max_file = args.max_file,
   }
-  for _, word in ipairs(set_of(args)) do
-    failure.typed(pipeline.set, pipeline, word)
-  end
-  return pipeline
 end
 
 --- Writes warnings and errors of the log, a line each. The error that ended the run comes from the caller.

@@ -270,7 +270,7 @@ local function prepare(self, chat, options)
   local original
   original, run.form = requests.with_messages(chat, source, function(text) return core.parse(text, parse_options) end)
   run.request = request.open(original, request_model.members(self), parse_options)
-  run.tools = function() return requests.tools(run.request:around(), run.form) end
+  run.tools = function() return requests.read_tools(run.request:around(), run.form) end
   run.only_core_follows = only_core_follows(run)
   run.forecast = function(from, messages)
     return engine.forecast(run, fields, from, messages, function(list) return (finish(run, list)) end)

@@ -35,7 +35,7 @@ anthropic.reads = {
 function anthropic.read(members, losses)
   local metadata = settings.is_object(members.metadata) and settings.members(members.metadata) or {}
   local values = {
-    model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses),
     system = members.system and object { { "role", '"system"' }, { "content", members.system } },
     max_tokens = members.max_tokens, temperature = members.temperature, top_p = members.top_p, top_k = members.top_k,
     stop = settings.stops(members.stop_sequences), stream = scalar(members.stream), user = scalar(metadata.user_id),

@@ -101,7 +101,7 @@ function gemini.read(body, losses)
   local config = read_generation(members, losses)
   local schema = config.responseJsonSchema or json_schema(config.responseSchema)
   return {
-    model = scalar(members.model), tools = read_tools(members.tools, losses),
+    model = settings.name(members.model), tools = read_tools(members.tools, losses),
     system = system_message(members.systemInstruction), choice = read_choice(members.toolConfig),
     max_tokens = config.maxOutputTokens, temperature = config.temperature, top_p = config.topP, top_k = config.topK,
     stop = settings.stops(config.stopSequences), schema = schema and { json = schema },

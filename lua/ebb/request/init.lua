@@ -192,7 +192,7 @@ end
 ---@param text string                the body, without its messages
 ---@param dialect ebb.Dialect        the first to be tried
 ---@return ebb.RequestTool[]
-function request.tools(text, dialect)
+function request.read_tools(text, dialect)
   local members = settings.members(text)
   for _, name in ipairs { dialect, table.unpack(OPTIONS.to.choices) } do
     local tools = FORMS[name] and FORMS[name].read(members, {}).tools
@@ -237,7 +237,7 @@ function request.list_name(dialect) return FORMS[dialect].messages end
 ---@param tools ebb.RequestTool[]
 ---@param dialect ebb.Dialect
 ---@return string
-function request.tools(tools, dialect)
+function request.write_tools(tools, dialect)
   if #tools == 0 then return "[]" end
   for _, member in ipairs(FORMS[dialect].write({ tools = tools })) do
     if member[1] == "tools" then return member[2] end

@@ -44,7 +44,7 @@ openai.reads = {
 ---@return ebb.RequestSettings
 function openai.read(members, losses)
   local values = {
-    model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses),
     choice = read_choice(members.tool_choice), parallel = scalar(members.parallel_tool_calls),
     max_tokens = members.max_completion_tokens or members.max_tokens, temperature = members.temperature,
     top_p = members.top_p, stop = settings.stops(members.stop), stream = scalar(members.stream),

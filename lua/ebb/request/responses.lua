@@ -42,7 +42,7 @@ responses.reads = {
 function responses.read(members, losses)
   local reasoning = settings.is_object(members.reasoning) and settings.members(members.reasoning) or {}
   local values = {
-    model = scalar(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses),
     system = members.instructions and object { { "role", '"system"' }, { "content", members.instructions } },
     choice = read_choice(members.tool_choice), parallel = scalar(members.parallel_tool_calls),
     max_tokens = members.max_output_tokens, temperature = members.temperature, top_p = members.top_p,

@@ -74,6 +74,14 @@ function settings.scalar(text)
   return value
 end
 
+--- The string of a JSON text; nil for other values.
+---@param text? string
+---@return string?
+function settings.name(text)
+  local value = settings.scalar(text)
+  return type(value) == "string" and value or nil
+end
+
 --- True for the JSON text of an object.
 function settings.is_object(text)
   return text and text:find "^%s*{" ~= nil or false
