@@ -42,9 +42,12 @@ case $1 in
   start) start "$2" ;;
   kill)
     server=$(head -n 1 "$2/data/postmaster.pid")
-    children=$(ps -o pid= --ppid "$server")
-    kill -KILL "$server" $children 2>/dev/null || true
-    while kill -0 "$server" 2>/dev/null; do sleep 0.01; done ;;
+    kill -STOP "$server"                     # it starts no process whose memory would outlive it
+    all="$server $(ps -o pid= --ppid "$server")"
+    kill -KILL $all 2>/dev/null || true
+    for process in $all; do
+      while kill -0 "$process" 2>/dev/null; do sleep 0.01; done
+    done ;;
   remove)
     cd "$2"
     as_user "$bin/pg_ctl" -D "$2/data" -w -m immediate stop >/dev/null 2>&1 || true

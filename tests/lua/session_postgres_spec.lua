@@ -154,8 +154,8 @@ describe("in PostgreSQL", function()
   describe("many workers", function()
     --- Runs scripts/hosts/workers; `chaos`: a command in the midst of it.
     local function work(place, chaos)
-      local words = ("EBB=build/ebb CHAOS='%s' scripts/hosts/workers/run.sh '%s' %d 8"):format(chaos, place, APPENDS)
-      local pipe = assert(io.popen(words))
+      local words = "EBB=build/ebb CHAOS='%s' scripts/hosts/workers/run.sh '%s' %d 8 2>&1"
+      local pipe = assert(io.popen(words:format(chaos, place, APPENDS)))
       local output = pipe:read "a"
       local ok = pipe:close()
       assert(ok, output)
