@@ -226,7 +226,8 @@ end
 local function give_up(plan, message)
   local smallest = cut_to_guarded(plan)
   if smallest and final_tokens(plan, smallest) <= plan.budget then return smallest end
-  if plan.config.when_full == "drop_history" then
+  local leaves_messages = plan.parts.fixed[1] or not plan.context:only_core_follows()
+  if plan.config.when_full == "drop_history" and leaves_messages then
     plan.context:log("warn", "all history was dropped: the guarded part of it did not fit")
     smallest = none(plan)
     final_tokens(plan, smallest)
