@@ -109,3 +109,17 @@ bool dialect_member(Dialect dialect, MemberLevel level, Text type, Text key) {
   }
   return true;
 }
+
+/* Members of Anthropic's that OpenAI-compatible servers have, too: vLLM, llama.cpp and OpenRouter sample by top_k,
+   DeepSeek, Kimi and Z.AI switch thinking, OpenRouter places cache marks, LiteLLM names models to fall back on. */
+#define TAKEN_OVER " top_k thinking cache_control fallbacks "
+
+unsigned dialects_with_member(unsigned possible, Text key) {
+  unsigned dialects = 0;
+  assert(possible <= DIALECTS_ALL);
+  if (lists(TAKEN_OVER, key)) return 0;
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if ((possible >> i & 1) && dialect_member((Dialect)i, MEMBER_OF_BODY, text_of(""), key)) dialects |= 1u << i;
+  }
+  return dialects == possible ? 0 : dialects;
+}

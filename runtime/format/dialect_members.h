@@ -19,4 +19,8 @@ typedef enum MemberLevel {
    Types that are not known may have any member: providers keep adding new ones. */
 bool dialect_member(Dialect dialect, MemberLevel level, Text type, Text key);
 
+/* Those of the `possible` dialects (bits) that a member of a body tells, since the others lack it; 0: it tells
+   nothing. Members that compatible servers took over from another dialect tell nothing. */
+unsigned dialects_with_member(unsigned possible, Text key);
+
 #endif

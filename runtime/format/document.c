@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/minmax.h"
 #include "format/detect.h"
-#include "format/dialect.h"
+#include "format/dialect_members.h"
 #include "format/salvage.h"
 #include "json/json_fields.h"
 
@@ -258,39 +258,8 @@ static Status load_member(DocumentLoader *loader, Text key) {
   if (text_is(key, "model") && value.kind == JSON_STRING) loader->document->model = json_text(&value);
   RequestMember member;
   if (request_member_of(key, &member)) loader->document->members[member] = value;
+  loader->document->likely |= dialects_with_member(loader->document->dialects, key);
   return STATUS_OK;
-}
-
-/* The dialect in whose form the first tool of a body is; 0 if other dialects write it alike. */
-static unsigned with_tools(const JsonValue *tools) {
-  Json json;
-  JsonValue tool, member;
-  if (tools->bytes == NULL || tools->kind != JSON_ARRAY) return 0;
-  json_open_value(&json, tools);
-  json.tolerant = true;
-  bool found = json_enter(&json) && json_next_element(&json) && json_value(&json, &tool) && tool.kind == JSON_OBJECT;
-  if (!found) return 0;
-  Text object = text_plain(tool.bytes, tool.size);
-  if (json_find(object, "input_schema", JSON_OBJECT, &member)) return 1u << DIALECT_ANTHROPIC;
-  return json_find(object, "function", JSON_OBJECT, &member) ? 1u << DIALECT_OPENAI : 0;
-}
-
-/* The dialects that the members beside the messages tell: those of a system text, and those of the tools. */
-static unsigned with_members(const Document *document) {
-  unsigned dialects = with_tools(&document->members[REQUEST_TOOLS]);
-  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
-    const char *system = dialect_form((Dialect)i)->system;
-    RequestMember member;
-    bool has = system != NULL && request_member_of(text_of(system), &member) && document->members[member].bytes != NULL;
-    if (has) dialects |= 1u << i;
-  }
-  return dialects;
-}
-
-Dialect document_dialect(const Document *document, const Store *store, const Sequence *list) {
-  bool is_body = document->shape == DOCUMENT_BODY && document->dialects != 0;
-  unsigned possible = is_body ? document->dialects : DIALECTS_ALL;
-  return dialect_detect_within(store, list, possible, is_body ? with_members(document) & possible : 0);
 }
 
 Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost) {

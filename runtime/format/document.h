@@ -46,6 +46,7 @@ typedef struct Document {
   bool loaded;               /* read from a file; false for document_new */
   DocumentSingle single;     /* of a body: `before` ends in a bracket and `after` starts with one that the file lacks */
   unsigned dialects;         /* of a body: those whose bodies have the messages in this member, as bits */
+  unsigned likely;           /* those of them that its other members tell (format/dialect_members.h) */
   Text before, after, gap;   /* plain */
   MessageId first;           /* the messages read have the ids first, first + 1, ... */
   uint32_t count;
