@@ -58,7 +58,7 @@ static void read_profile(lua_State *L, ConvertOptions *options) {
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
                                       "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from",
-                                      "probe", NULL};
+                                      "probe", "origins", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,
@@ -109,8 +109,21 @@ static Status discard(void *user, const char *bytes, size_t size) {
   return STATUS_OK;
 }
 
+/* Pushes {first, last, first, last, ..}: positions in the list from 1, by message of the output; 0: not in the list. */
+static void push_origins(lua_State *L, const ConvertReport *report) {
+  lua_createtable(L, (int)(report->origin_count > INT32_MAX / 2 ? INT32_MAX : 2 * report->origin_count), 0);
+  for (uint32_t i = 0; i < report->origin_count; i++) {
+    const ConvertOrigin *origin = &report->origins[i];
+    lua_pushinteger(L, origin->first == CONVERT_NEVER ? 0 : (lua_Integer)origin->first + 1);
+    lua_rawseti(L, -2, 2 * (lua_Integer)i + 1);
+    lua_pushinteger(L, origin->last == CONVERT_NEVER ? 0 : (lua_Integer)origin->last + 1);
+    lua_rawseti(L, -2, 2 * (lua_Integer)i + 2);
+  }
+}
+
 /* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses,
-   true if some message is not written byte for byte. options.probe: writes nothing. */
+   true if some message is not written byte for byte, and with options.origins, for openai, the origins of the
+   messages. options.probe: writes nothing. */
 static int l_convert(lua_State *L) {
   lua_settop(L, 3);
   View view = bind_view(L, 1);
@@ -122,6 +135,7 @@ static int l_convert(lua_State *L) {
   convert_report_init(report, bind_memory(L));
   Buffer *messages = bind_buffer(L), *apart = bind_buffer(L), *text = bind_buffer(L);
   bool changed = true;
+  report->with_origins = flag(L, "origins") && options.target == DIALECT_OPENAI;
   ConvertSinks sinks = {.system = sink_to_buffer(apart), .messages = sink_to_buffer(messages)};
   if (flag(L, "probe")) sinks.system = sinks.messages = (Sink){.write = discard};
   Status status = convert_list(view.conversation, view.list, texts.has ? &texts.windows : NULL, system, &options,
@@ -132,7 +146,9 @@ static int l_convert(lua_State *L) {
   push_json(L, apart);
   push_losses(L, report, text);
   lua_pushboolean(L, changed);
-  return 4;
+  if (!report->with_origins) return 4;
+  push_origins(L, report);
+  return 5;
 }
 
 void bind_open_convert(lua_State *L) {

@@ -52,11 +52,19 @@ typedef struct Loss {
   uint32_t at, size;         /* its subject, in ConvertReport.subjects */
 } Loss;
 
+/* The messages of the list of which a message of the output is made, by Convert.index; CONVERT_NEVER: none. */
+typedef struct ConvertOrigin {
+  uint32_t first, last;
+} ConvertOrigin;
+
 typedef struct ConvertReport {
   Memory memory;
   Loss *list;                /* in the order of the messages */
   uint32_t count, room;
   Buffer subjects;           /* plain text: ids, types, names of members */
+  bool with_origins;         /* set by the caller, for targets whose messages are complete when they begin: openai */
+  ConvertOrigin *origins;    /* of each message of the output */
+  uint32_t origin_count, origin_room;
 } ConvertReport;
 
 void   convert_report_init(ConvertReport *report, Memory memory);
@@ -107,6 +115,7 @@ typedef struct Convert {
   bool changed;              /* some message was not written as it is */
   /* The message that is open in `out`; ROLE_NONE: none. For the dialect's file. */
   Role open;
+  bool closing;              /* the open message is being ended: what is written has the held pieces */
   bool has_others;           /* the open message has more than results */
   Piece *held;               /* pieces that are written when the open message ends */
   uint32_t held_count, held_room;

@@ -10,15 +10,34 @@
 
 /* ---- the open message ---- */
 
+static void note_origin(Convert *convert) {
+  ConvertReport *report = convert->report;
+  ConvertOrigin origin = {convert->index, convert->index};
+  if (convert->closing && convert->held_count > 0) {
+    origin = (ConvertOrigin){convert->held[0].index, convert->held[convert->held_count - 1].index};
+  }
+  ConvertOrigin *grown = memory_grow(&report->memory, report->origins, &report->origin_room, report->origin_count,
+                                     sizeof *grown);
+  if (grown == NULL) {
+    convert_fail(convert, STATUS_MEMORY);
+    return;
+  }
+  report->origins = grown;
+  grown[report->origin_count++] = origin;
+}
+
 void convert_begin(Convert *convert) {
   if (convert->options->lines && convert->written > 0) json_out_line(convert->out);
+  if (convert->report->with_origins) note_origin(convert);
   convert->written++;
 }
 
 /* What ends may be of an earlier message. */
 void convert_close(Convert *convert) {
   uint32_t index = convert->index;
+  convert->closing = true;
   if (convert->status == STATUS_OK) convert->writer->close(convert);
+  convert->closing = false;
   convert->index = index;
 }
 

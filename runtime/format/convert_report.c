@@ -36,6 +36,7 @@ void convert_report_init(ConvertReport *report, Memory memory) {
 
 void convert_report_free(ConvertReport *report) {
   memory_free(&report->memory, report->list, report->room * sizeof *report->list);
+  memory_free(&report->memory, report->origins, report->origin_room * sizeof *report->origins);
   buffer_free(&report->subjects);
 }
 

@@ -19,7 +19,8 @@ describe("the dialect of plain texts", function()
     it("is anthropic with " .. members, function() assert.equal("anthropic", dialect_of(members)) end)
   end
 
-  for _, members in ipairs { "", '"stop":["x"]', '"max_completion_tokens":9', '"top_k":9', '"thinking":{"type":"enabled"}',
+  for _, members in ipairs { "", '"stop":["x"]', '"max_completion_tokens":9', '"top_k":9',
+    '"thinking":{"type":"enabled"}',
     '"max_tokens":9', '"stop":["x"],"stop_sequences":["x"]', '"own":1', '"tools":[{"type":"function"}]',
     '"tools":[{"type":"function","function":{"name":"f"}}],"stop_sequences":["x"]',
     '"tools":[{"type":"custom","custom":{"name":"f"}}],"stop_sequences":["x"]',

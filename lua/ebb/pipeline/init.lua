@@ -233,12 +233,25 @@ local function ask_of(self, run, in_task)
   end
 end
 
+--- Has the messages of a conversation that was read in another form written from its own bytes, where they are as
+--- they were and the target is its own dialect.
+---@return ebb.Loss[] lost       by that reading
+local function read_back(run, messages, chat, options)
+  if not run.link then return {} end
+  if run.target.dialect ~= run.source then return run.link.losses end
+  local body, lost = requests.read_back(run.link, run.source, messages)
+  options.list, options.model = run.request:parse(body), chat:model()
+  return lost
+end
+
 --- The request as it is sent: in its target's form, checked, and mended where a provider would refuse it.
 local function finish(run, messages)
   run.request:check(messages)
   local chat, goal = run.request:chat(messages), run.target
-  local text, losses = requests.change(chat, run.form, goal.dialect,
-    { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true })
+  local options = { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true }
+  local lost = read_back(run, messages, chat, options)
+  local text, losses = requests.change(chat, run.form, goal.dialect, options)
+  table.move(lost, 1, #lost, #losses + 1, losses)
   if text then chat = run.request:parse(text) end
   local by = { dialect = goal.dialect, profile = goal.profile }
   if #chat:check(by) == 0 then return chat, nil, losses end
@@ -248,6 +261,7 @@ end
 
 local function only_core_follows(run)
   return function()
+    if run.link then return false end   -- signatures come back, which weigh something
     for place = run.place + 1, #run.steps do
       if not run.steps[place].built_in then return false end
     end
@@ -267,9 +281,14 @@ local function prepare(self, chat, options)
   local source, parse_options = chat:dialect(), request_model.parse_options(self, chat)
   run.keep_extra = self.options.keep_extra
   run.target = target.of { to = self.options.to, model = fields.capabilities.model, input = source }
-  local original
-  original, run.form = requests.with_messages(chat, source, function(text) return core.parse(text, parse_options) end)
-  run.request = request.open(original, request_model.members(self), parse_options)
+  run.source = source
+  run.link = requests.read_as(chat, source, function(text)
+    local copy, problem = core.parse(text, parse_options)
+    if not copy then error(problem, 0) end
+    return copy
+  end)
+  run.form = run.link and "openai" or source
+  run.request = request.open(run.link and run.link.copy or chat, request_model.members(self), parse_options, chat)
   run.tools = function() return requests.read_tools(run.request:around(), run.form) end
   run.only_core_follows = only_core_follows(run)
   run.forecast = function(from, messages)

@@ -225,12 +225,13 @@ end
 ---@param original ebb.Conversation
 ---@param fields table          members of the body that are set, such as model
 ---@param parse_options table
+---@param source ebb.Conversation   the conversation itself, where `original` is a copy in another form
 ---@return ebb.Request
-function request.open(original, fields, parse_options)
+function request.open(original, fields, parse_options, source)
   local texts, missing
   if core.window.count(original) > 0 then
     local _
-    texts, _, missing = require("ebb.windows.render").texts(original)
+    texts, _, missing = require("ebb.windows.render").texts(source)
   end
   return setmetatable({
     original = original, envelope = envelope.build(original, fields), parse_options = parse_options, texts = texts,

@@ -8,6 +8,7 @@
 local body = require "ebb.request.body"
 local core = require "ebb.support.core"
 local profiles = require "ebb.models.profiles"
+local read_as = require "ebb.request.read_as"
 local schema = require "ebb.support.schema"
 local settings = require "ebb.request.settings"
 local tables = require "ebb.support.tables"
@@ -102,6 +103,7 @@ local function convert(chat, dialect, options, system, lines, probe)
   local texts = core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
   return core.convert(chat, texts, {
     to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
+    origins = options.edit ~= nil,
     unbound_from = options.unbound_from, developer = traits.takes_developer(model),
     late_system = tables.contains(own, "system_role"), bound = tables.contains(own, "bound_thinking"),
     signs_calls = tables.contains(own, "signed_calls"),
@@ -120,8 +122,9 @@ local function write_foreign(chat, dialect, source, options)
   local text = chat.shape == "body" and body.around(chat) or "{}"
   local values = read_body(source, text, losses)
   values.model = options.model or values.model
-  local messages, system, lost = convert(chat, dialect, options, values.system, false)
+  local messages, system, lost, _, origins = convert(options.list or chat, dialect, options, values.system, false)
   local form = FORMS[dialect]
+  if options.edit then messages = options.edit(messages, origins) end
   drop_sampling(values, losses)
   lose_settings(form, values, losses)
   table.move(lost, 1, #lost, #losses + 1, losses)
@@ -176,16 +179,27 @@ function request.write(chat, to, options)
   return text, losses
 end
 
---- The conversation with `messages` as a body has them: itself, or a copy of openai's form of one whose messages
---- have no {role, content}. Marks and windows stay behind in the original.
+--- A copy in openai's form of a conversation whose messages have no {role, content}; nil for others.
 ---@param chat ebb.Conversation
 ---@param source ebb.Dialect
----@param parse fun(text: string): ebb.Conversation
----@return ebb.Conversation chat
----@return ebb.Dialect form
-function request.with_messages(chat, source, parse)
-  if FORMS[source].messages == "messages" then return chat, source end
-  return parse((request.write(chat, "openai", { shape = "body", keep_extra = true }))), "openai"
+---@param parse fun(text: string): ebb.Conversation   raises
+---@return ebb.ReadAs?
+function request.read_as(chat, source, parse)
+  if FORMS[source].messages == "messages" then return nil end
+  return read_as.openai(chat, function(edit)
+    return write_foreign(chat, "openai", source, { keep_extra = true, edit = edit })
+  end, parse)
+end
+
+--- The messages of a request about such a copy, in the source's form as far as they are as they were.
+---@param link ebb.ReadAs
+---@param source ebb.Dialect
+---@param messages ebb.WorkingMessage[]
+---@return string body           its messages alone
+---@return ebb.Loss[] losses
+function request.read_back(link, source, messages)
+  local texts, losses = read_as.back(link, messages)
+  return ('{"%s":[%s]}'):format(FORMS[source].messages, table.concat(texts, ",")), losses
 end
 
 --- The tools that a body offers. Short bodies fit several dialects: the first one that knows the tools counts.
@@ -205,7 +219,8 @@ end
 ---@param chat ebb.Conversation      of a body
 ---@param source ebb.Dialect         of the members around its messages
 ---@param to ebb.Dialect
----@param options { profile: string, keep_extra?: boolean, reasoning?: boolean }   reasoning: its text stays
+---@param options { profile: string, keep_extra?: boolean, reasoning?: boolean, list?: ebb.Conversation,
+---    model?: string }   reasoning: its text stays; list: has the messages in place of `chat`
 ---@return string? text
 ---@return ebb.Loss[] losses
 function request.change(chat, source, to, options)
