@@ -69,12 +69,21 @@ local function rewritten(handle, before)
   return copy
 end
 
---- Maps the trimmed list back to working messages; seqs up to #history are positions.
-local function kept_of(chat, parts, ledger)
-  local place_of, remaining, last = {}, {}, 0
-  for _, entry in ipairs(ledger) do
+--- The positions of replaced messages, by the seqs of what replaced them.
+---@param report ebb.TrimReport
+---@return table<integer, integer>
+local function replaced_places(report)
+  local place_of = {}
+  if report.replaced == 0 then return place_of end
+  for _, entry in ipairs(report.ledger) do
     if entry.replacement then place_of[entry.replacement] = place_of[entry.seq] or entry.seq end
   end
+  return place_of
+end
+
+--- Maps the trimmed list back to working messages; seqs up to #history are positions.
+local function kept_of(chat, parts, report)
+  local place_of, remaining, last = replaced_places(report), {}, 0
   for i, handle in ipairs(chat) do
     local place = handle.seq <= #parts.history and handle.seq or place_of[handle.seq]
     local before = place and parts.history[place]
@@ -185,7 +194,7 @@ local function cut(plan, growth)
     limits = loading.limits, trusted = loading.trusted,
   }, plan.texts)
   if not report then return nil, problem end
-  local remaining = kept_of(chat, plan.parts, report.ledger)
+  local remaining = kept_of(chat, plan.parts, report)
   local tokens = report.after + plan.fixed
   local cut_message, cost = cut_short(plan, report, report.budget - report.after)
   if cut_message then
@@ -226,8 +235,7 @@ end
 local function give_up(plan, message)
   local smallest = cut_to_guarded(plan)
   if smallest and final_tokens(plan, smallest) <= plan.budget then return smallest end
-  local leaves_messages = plan.parts.fixed[1] or not plan.context:only_core_follows()
-  if plan.config.when_full == "drop_history" and leaves_messages then
+  if plan.config.when_full == "drop_history" then
     plan.context:log("warn", "all history was dropped: the guarded part of it did not fit")
     smallest = none(plan)
     final_tokens(plan, smallest)
@@ -299,13 +307,29 @@ function limiter.budget(capabilities, config)
   return math.max(0, tokens - (math.tointeger(config.reserve) or 0))
 end
 
+--- Gives the facts of a trim its ledger as a list, decoded when it is first read; at once where a later step may get
+--- the facts as a copy, in a sandbox.
+local function add_ledger(facts, report, is_read_here)
+  if not report then return facts end
+  local function read() return core.json.decode(report.ledger:json()) end
+  if not is_read_here then
+    facts.ledger = read()
+    return facts
+  end
+  return setmetatable(facts, { __index = function(self, name)
+    if name ~= "ledger" then return nil end
+    self.ledger = read()
+    return self.ledger
+  end })
+end
+
 local function tell(context, plan, before, result)
   local dropped, report = #context.messages - #result.messages, result.report
   local changed = report and report.replaced + report.inserted + (result.short and 1 or 0) or 0
-  context.shared_data.token_limiter = {
+  context.shared_data.token_limiter = add_ledger({
     budget = plan.budget, before = before, after = result.tokens, final = result.final, fixed = plan.fixed,
-    dropped = dropped, ledger = result.report and core.json.decode(result.report.ledger:json()),
-  }
+    dropped = dropped,
+  }, report, context:only_core_follows())
   context.run.trimmed = { history = plan.parts.history, ledger = report and report.ledger or {}, before = before,
     dropped = dropped }
   context:log("info", ("%d -> %d tokens, budget %d: %d messages dropped, %d changed"):format(before, result.final,
