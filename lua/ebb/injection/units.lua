@@ -19,15 +19,26 @@ local function may_call(message)
     or message.tool_call_id ~= nil or message.role == "function"
 end
 
+--- Notes that the message at `i` answers a call: the nearest one that is unanswered.
+local function note_result(id, i, waiting, until_)
+  local positions = waiting[id]
+  local first = positions and positions[#positions]
+  if first then until_[first], positions[#positions] = i, nil end
+end
+
 --- Notes the calls of the message at `i`, and its results: which call each answers.
 local function note(message, i, waiting, until_)
+  local answer = message.tool_call_id
+  if type(answer) == "string" and type(message.content) == "string" and not message.tool_calls
+    and not message.function_call and message.role ~= "function" then     -- a result, as most of them are
+    return note_result(answer, i, waiting, until_)
+  end
   for _, id in ipairs(results_of(message)) do
-    local first = waiting[id] and table.remove(waiting[id])   -- the nearest call that is unanswered
-    if first then until_[first] = i end
+    note_result(id, i, waiting, until_)
   end
   for _, id in ipairs(parts.calls(message)) do
-    waiting[id] = waiting[id] or {}
-    table.insert(waiting[id], i)
+    local positions = waiting[id] or {}
+    waiting[id], positions[#positions + 1] = positions, i
   end
 end
 

@@ -66,7 +66,7 @@ end
 function Request:history()
   local copies = with_windows(self, core.working.copies(self.original))
   for _, copy in ipairs(copies) do
-    read_references(copy)
+    if copy.own or copy._attachments or type(copy.content) == "table" then read_references(copy) end
   end
   return copies
 end

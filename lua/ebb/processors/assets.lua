@@ -202,7 +202,8 @@ end
 ---@return boolean
 function assets.has(message)
   if type(message.attachments) == "table" and message.attachments[1] ~= nil then return true end
-  for _, part in ipairs(type(message.content) == "table" and message.content or {}) do
+  if type(message.content) ~= "table" then return false end
+  for _, part in ipairs(message.content) do
     if part.type == "asset" and type(part.attachment) == "table" then return true end
   end
   return false

@@ -17,11 +17,12 @@ local REASONING = { "reasoning_content", "reasoning", "reasoning_details" }
 local REASONING_PARTS = { reasoning = true, thinking = true, redacted_thinking = true }
 
 local function is_blank(message)
+  local content = message.content
+  if type(content) == "string" and content:find "%S" then return false end
   for _, field in ipairs(SPEAKS) do
     if message[field] ~= nil and message[field] ~= null then return false end
   end
-  local content = message.content
-  if type(content) == "string" then return not content:find "%S" end
+  if type(content) == "string" then return true end
   if type(content) ~= "table" then return true end
   for _, part in ipairs(content) do
     if part.type ~= "text" or type(part.text) ~= "string" or part.text:find "%S" then return false end
