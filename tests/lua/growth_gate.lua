@@ -7,7 +7,8 @@ local cpu_time = dofile "tests/lua/cpu_time.lua"
 
 local gate = {}
 
-local RATIO, ATTEMPTS = 5, 4
+local RATIO, ATTEMPTS, STEPS = 5, 4, 3
+local HOPELESS = 8       -- n^1.5: larger inputs would only take longer
 local SLACK = 0.010      -- seconds: growing tables, colder caches
 local GARBAGE_MAX = 16384   -- KB that a run may leave behind for the next one
 
@@ -48,21 +49,22 @@ end
 
 local function exceeds(few, many) return many > RATIO * few + SLACK end
 
---- Compares `seconds(n)` with `seconds(4 * n)`, and what exceeds there `seconds(4 * n)` with
---- `seconds(16 * n)`: a slow path exceeds there all the more, a machine with others to serve does not.
+--- Compares `seconds(n)` with `seconds(4 * n)`; what exceeds there is compared at four times as many, and that once
+--- more: a slow path exceeds everywhere. Caches that are full, and the load of other processes, do not.
 ---@param name string       the act and the shape, for the error
 ---@param n integer
 ---@param seconds fun(n: integer): number
 function gate.check(name, n, seconds)
-  local few, many = seconds(n), seconds(4 * n)
-  if not exceeds(few, many) then return end
-  few, many = least(seconds, n, few), least(seconds, 4 * n, many)
-  if not exceeds(few, many) then return end
-  local most = seconds(16 * n)
-  if exceeds(many, most) then most = least(seconds, 16 * n, most) end
-  if not exceeds(many, most) then return end
-  error(("%s: %.3f s for %d, %.3f s for %d, %.3f s for %d: %.1f and %.1f times as long"):format(name, few, n, many,
-    4 * n, most, 16 * n, many / few, most / many), 0)
+  local words, few = {}, seconds(n)
+  for step = 1, STEPS do
+    local many = seconds(4 * n)
+    if exceeds(few, many) then few, many = least(seconds, n, few), least(seconds, 4 * n, many) end
+    if not exceeds(few, many) then return end
+    words[step] = ("%.3f s for %d, %.3f s for %d: %.1f times as long"):format(few, n, many, 4 * n, many / few)
+    if step > 1 and many > HOPELESS * few then break end
+    n, few = 4 * n, many
+  end
+  error(name .. ": " .. table.concat(words, "; "), 0)
 end
 
 --- Names that are in one table only, as "name, name"; "" if both have the same.
