@@ -271,7 +271,7 @@ describe("chat:filter and chat:trim", function()
     local chat = conversation "u1 a2 u3 a4"
     chat:filter(file)
     assert.equal("u3 a4", texts(chat))
-    chat:filter { file, options = { least = 4 }, limits = { deadline = 1000 } }
+    chat:filter { file, options = { least = 4 }, limits = { deadline = 60000 } }
     assert.equal("a4", texts(chat))
     chat:rollback(0)
     chat:filter { { roles = { "user" } } }

@@ -218,7 +218,7 @@ describe("a model with tools", function()
     assert.same({ nil, "node 2 (tool): add: the tool 'add' cannot be called now" }, { done, problem.message })
   end)
 
-  it("gets tools from a sandboxed file, which has no files and little time", function()
+  it("gets tools from a sandboxed file, which has no files and little fuel", function()
     finally(helper.clean)
     local file = helper.lua_file [[return {
       { name = "up", parameters = "text:string", run = function(arguments) return arguments.text:upper() end },
@@ -226,10 +226,10 @@ describe("a model with tools", function()
       { name = "loops", run = function() while true do end end } }]]
     local ask = model { call("1", "up", '{"text":"abc"}'), call("2", "peek", "{}"), call("3", "loops", "{}"), "done" }
     local chat = plain()
-    assert(nodes.run(chat, { tools = { { file = file, limits = { deadline = 50 } } }, nodes = { LOOP } }, { model = ask }))
+    assert(nodes.run(chat, { tools = { { file = file, limits = { fuel = 200000 } } }, nodes = { LOOP } }, { model = ask }))
     assert.equal("ABC", chat[3].text)
     assert.equal("nil", chat[5].text)
-    assert.matches("error: .*stopped", chat[7].text)
+    assert.matches("error: .*stopped: it used up its fuel", chat[7].text)
   end)
 
   it("answers in the conversation's own form, whatever the model speaks", function()
