@@ -9,7 +9,8 @@
 ** Locks, in this order: the row of ebb_schema, then sessions from origins to branches.
 **
 **     an append            its session
-**     a commit of a branch, which may rewrite rows of its origins: ebb_schema shared, its session
+**     a commit of a branch, which may rewrite rows of its origins: ebb_schema shared, its session, and its origins
+**                          from the last to the first one
 **     a removal, and a commit that replaces all rows, which give branches rows of their own: ebb_schema alone,
 **                          its session, its branches
 **
@@ -84,6 +85,7 @@ typedef struct PostgresStorage {
   StorageCommit commit;      /* the one that runs */
   bool commits;
   uint64_t stored_before;    /* seqs of its session so far */
+  bool forgets;              /* rows that were not sent yet belong to origins */
   PostgresSegments segments; /* of its session, if that is a branch */
   Buffer rows[POSTGRES_COLUMNS];      /* its rows that were not sent yet, as arrays in binary */
   uint32_t row_count;
@@ -131,18 +133,30 @@ Text postgres_bytes(const PostgresStorage *p, const PGresult *result, int row, i
 
 /* ---- postgres_sessions.c ---- */
 
-#define POSTGRES_FIELDS "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared"
+/* The checksum of a session's row, which the server writes with it and a read compares. */
+#define POSTGRES_SESSION_SUM                                                                                       \
+  "md5(int8send(id) || int8send(version) || int8send(messages) || int8send(tokens) || int8send(stored) || "        \
+  "int8send(batches) || int8send(created) || int8send(changed) || int8send(origin) || int8send(shared) || "        \
+  "int8send(row_count) || int8send(row_sum) || name)"
+#define POSTGRES_FIELDS                                                                                            \
+  "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared, row_count, row_sum, "   \
+  "(sum = " POSTGRES_SESSION_SUM ")::int4::int8"
+/* The tally of a query's rows, as count and total. */
+#define POSTGRES_TALLY_OF(row) "count(" row ".sum) AS count, coalesce(sum(" row ".sum & 1073741823), 0)::int8 AS total"
+_Static_assert(STORAGE_TALLY_BITS == 1073741823, "the bits of POSTGRES_TALLY_OF");
 #define POSTGRES_LOCK "SELECT version FROM ebb_schema FOR UPDATE"
 #define POSTGRES_LOCK_SESSION "SELECT " POSTGRES_FIELDS " FROM ebb_session WHERE id = $1 FOR UPDATE"
 
-SessionInfo postgres_info(const PostgresStorage *p, const PGresult *result, int row);
+/* SHAPE: the row differs from its checksum. */
+Status postgres_info(const PostgresStorage *p, const PGresult *result, int row, SessionInfo *info,
+                     StorageError *error);
 /* The session and its origins; its rows give the segments. Its value is the session. */
 extern const char POSTGRES_CHAIN[];
 /* ABSENT; SHAPE if an origin is missing. */
 Status postgres_segments(const PostgresStorage *p, const PostgresQuery *chain, SessionInfo *info,
                          PostgresSegments *segments, StorageError *error);
 /* The statements that give a session's branches rows of their own; their value is the session. */
-#define POSTGRES_UNSHARE_STEPS 3
+#define POSTGRES_UNSHARE_STEPS 2
 extern const char *const POSTGRES_UNSHARE[POSTGRES_UNSHARE_STEPS];
 
 Status postgres_list(Storage *storage, SessionSink sink, StorageError *error);

@@ -66,15 +66,34 @@ static Status read_all(Reading *reading, const PostgresSegments *segments) {
   return status;
 }
 
-/* Begins a snapshot and reads where the session's rows lie. */
-static Status begin_reading(PostgresStorage *p, uint64_t session, SessionInfo *info, PostgresSegments *segments,
-                            StorageError *error) {
+/* Compares the tallies of the session and its origins with their rows. */
+static Status compare_tallies(PostgresStorage *p, const PostgresQuery *chain, StorageError *error) {
+  Status status = STATUS_OK;
+  for (int i = 0; i < postgres_rows_of(p, chain) && status == STATUS_OK; i++) {
+    SessionInfo info;
+    int64_t id = postgres_number(p, chain->result, i, 0);
+    PostgresQuery query = postgres_query("SELECT " POSTGRES_TALLY_OF("r") " FROM ebb_row r WHERE session = $1", 1, &id);
+    status = postgres_info(p, chain->result, i, &info, error);
+    if (status == STATUS_OK) status = postgres_run(p, &query, 1, error);
+    if (status != STATUS_OK) return status;
+    RowTally actual = {(uint64_t)postgres_number(p, query.result, 0, 0),
+                       (uint64_t)postgres_number(p, query.result, 0, 1)};
+    status = storage_compare_tally(p->name, &info, actual, error);
+    postgres_clear(p, &query, 1);
+  }
+  return status;
+}
+
+/* Begins a snapshot and reads where the session's rows lie; `whole`: and whether all are there. */
+static Status begin_reading(PostgresStorage *p, uint64_t session, bool whole, SessionInfo *info,
+                            PostgresSegments *segments, StorageError *error) {
   int64_t id = (int64_t)session;
   PostgresQuery queries[] = {{.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
                              postgres_query(POSTGRES_CHAIN, 1, &id)};
   Status status = postgres_ready(p, error);
   if (status == STATUS_OK) status = postgres_run(p, queries, 2, error);
   if (status == STATUS_OK) status = postgres_segments(p, &queries[1], info, segments, error);
+  if (status == STATUS_OK && whole) status = compare_tallies(p, &queries[1], error);
   postgres_clear(p, queries, 2);
   return status;
 }
@@ -83,7 +102,7 @@ Status postgres_read(Storage *storage, uint64_t session, StateRowSink sink, Sess
   PostgresStorage *p = postgres_of(storage);
   Reading reading = {.p = p, .sink = sink, .error = error};
   PostgresSegments segments;
-  Status status = begin_reading(p, session, info, &segments, error);
+  Status status = begin_reading(p, session, true, info, &segments, error);
   if (status == STATUS_OK) status = read_all(&reading, &segments);
   return postgres_end(p, status, error);
 }
@@ -94,7 +113,7 @@ Status postgres_read_some(Storage *storage, uint64_t session, StateRowKind kind,
   Reading reading = {.p = p, .sink = sink, .error = error};
   SessionInfo info;
   PostgresSegments segments;
-  Status status = begin_reading(p, session, &info, &segments, error);
+  Status status = begin_reading(p, session, false, &info, &segments, error);
   if (status == STATUS_OK) status = read_kind(&reading, &segments, kind, first, last);
   return postgres_end(p, status, error);
 }
@@ -111,7 +130,8 @@ static Status erase(PostgresStorage *p, int64_t session, StorageError *error) {
   for (int i = 0; i < POSTGRES_UNSHARE_STEPS; i++) queries[i] = postgres_query(POSTGRES_UNSHARE[i], 1, &session);
   queries[POSTGRES_UNSHARE_STEPS] = postgres_query("DELETE FROM ebb_row WHERE session = $1", 1, &session);
   queries[POSTGRES_UNSHARE_STEPS + 1] =
-    postgres_query("UPDATE ebb_session SET origin = 0, shared = 0 WHERE id = $1", 1, &session);
+    postgres_query("UPDATE ebb_session SET origin = 0, shared = 0, row_count = 0, row_sum = 0 WHERE id = $1", 1,
+                   &session);
   return postgres_do(p, queries, POSTGRES_UNSHARE_STEPS + 2, error);
 }
 
@@ -123,6 +143,15 @@ static Status compare(PostgresStorage *p, const SessionInfo *info, StorageError 
                       p->commit.expected);
 }
 
+/* The version that the operation led to. SHAPE: its row is damaged. */
+static Status take_operation(const PostgresStorage *p, const PGresult *result, StorageError *error) {
+  uint64_t version = (uint64_t)postgres_number(p, result, 0, 0);
+  int64_t sum = storage_operation_checksum(p->commit.session, version, p->commit.operation);
+  error->actual = version;
+  if (sum == postgres_number(p, result, 0, 1)) return STATUS_OK;
+  return storage_fail(error, STATUS_SHAPE, "%s: the row of an operation is damaged", p->name);
+}
+
 /* Locks the session, and looks at its version and at the operation. */
 static Status lock_session(PostgresStorage *p, bool *done, SessionInfo *info, StorageError *error) {
   int64_t id = (int64_t)p->commit.session;
@@ -130,16 +159,16 @@ static Status lock_session(PostgresStorage *p, bool *done, SessionInfo *info, St
     {.sql = "BEGIN ISOLATION LEVEL READ COMMITTED"},
     p->commit.replaces ? (PostgresQuery){.sql = POSTGRES_LOCK} : postgres_query(LOCK_IF_BRANCH, 1, &id),
     postgres_query(POSTGRES_LOCK_SESSION, 1, &id),
-    postgres_query("SELECT version FROM ebb_operation WHERE session = $1 AND id = $2", 1, &id)};
+    postgres_query("SELECT version, sum FROM ebb_operation WHERE session = $1 AND id = $2", 1, &id)};
   postgres_add_bytes(&queries[3].values, p->commit.operation);
   Status status = postgres_run(p, queries, 4, error);
   if (status != STATUS_OK) return status;
   *done = postgres_rows_of(p, &queries[3]) > 0;
-  if (*done) error->actual = (uint64_t)postgres_number(p, queries[3].result, 0, 0);
+  if (*done) status = take_operation(p, queries[3].result, error);
   bool exists = postgres_rows_of(p, &queries[2]) > 0;
-  if (exists) *info = postgres_info(p, queries[2].result, 0);
+  if (exists && status == STATUS_OK) status = postgres_info(p, queries[2].result, 0, info, error);
   postgres_clear(p, queries, 4);
-  return exists ? STATUS_OK : storage_fail(error, STATUS_ABSENT, "%s: no such session", p->name);
+  return exists ? status : storage_fail(error, STATUS_ABSENT, "%s: no such session", p->name);
 }
 
 static Status find_origins(PostgresStorage *p, StorageError *error) {
@@ -157,6 +186,7 @@ static Status reset_rows(PostgresStorage *p) {
   static const char head[20];
   Status status = STATUS_OK;
   p->row_count = 0;
+  p->forgets = false;
   for (int i = 0; i < POSTGRES_COLUMNS && status == STATUS_OK; i++) {
     buffer_reset(&p->rows[i]);
     status = buffer_add(&p->rows[i], head, sizeof head);
@@ -190,9 +220,19 @@ Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool
 #define CHUNK_BYTES (1 << 20)
 
 static const char PUT[] =
-  "INSERT INTO ebb_row(session, kind, number, sum, body) SELECT s, k, n, c, b "
-  "FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::bytea[]) AS r(s, k, n, c, b) "
-  "ON CONFLICT (session, kind, number) DO UPDATE SET sum = excluded.sum, body = excluded.body";
+  "WITH r AS MATERIALIZED (SELECT * FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::bytea[]) "
+  "AS r(session, kind, number, sum, body)), "
+  "old AS (SELECT w.session, " POSTGRES_TALLY_OF("w") " FROM r JOIN ebb_row w USING (session, kind, number) "
+  "GROUP BY w.session), "
+  "new AS (SELECT session, " POSTGRES_TALLY_OF("r") " FROM r GROUP BY session), "
+  "put AS (INSERT INTO ebb_row(session, kind, number, sum, body) SELECT * FROM r "
+  "ON CONFLICT (session, kind, number) DO UPDATE SET sum = excluded.sum, body = excluded.body) "
+  "UPDATE ebb_session s SET row_count = s.row_count + new.count - coalesce(old.count, 0), "
+  "row_sum = s.row_sum + new.total - coalesce(old.total, 0) "
+  "FROM new LEFT JOIN old USING (session) WHERE s.id = new.session";
+
+/* Whose rows a branch rewrites: the next statement sees what others wrote to them. */
+static const char LOCK_ORIGINS[] = "SELECT id FROM ebb_session WHERE id = ANY ($1::int8[]) ORDER BY id DESC FOR UPDATE";
 
 static void write_32(char *at, uint32_t number) {
   for (int i = 0; i < 4; i++) at[i] = (char)(number >> (24 - 8 * i));
@@ -236,9 +276,22 @@ static uint64_t owner_of(const PostgresStorage *p, const StateRow *row) {
   return owner;
 }
 
+/* The statements that put the rows; at most two. */
+static int put_queries(PostgresStorage *p, PostgresQuery *queries) {
+  int count = 0;
+  PostgresQuery put = put_query(p);      /* writes the heads of the arrays */
+  if (p->forgets) {
+    queries[count] = (PostgresQuery){.sql = LOCK_ORIGINS};
+    postgres_add_array(&queries[count++].values, true, &p->rows[0]);
+  }
+  queries[count++] = put;
+  return count;
+}
+
 static Status send_rows(PostgresStorage *p, StorageError *error) {
-  PostgresQuery query = put_query(p);
-  Status status = postgres_do(p, &query, 1, error);
+  PostgresQuery queries[2];
+  int count = put_queries(p, queries);
+  Status status = postgres_do(p, queries, count, error);
   return status == STATUS_OK ? reset_rows(p) : status;
 }
 
@@ -252,6 +305,7 @@ Status postgres_put(Storage *storage, const StateRow *row, StorageError *error) 
   }
   bool full = p->row_count == CHUNK_ROWS || (p->row_count > 0 && p->rows[4].size + row->bytes.size > CHUNK_BYTES);
   if (full) status = send_rows(p, error);
+  p->forgets |= numbers[0] != p->commit.session;
   for (int i = 0; i < 4 && status == STATUS_OK; i++) status = add_number(&p->rows[i], numbers[i]);
   if (status == STATUS_OK) status = add_element(&p->rows[4], row->bytes.bytes, row->bytes.size);
   p->row_count++;
@@ -268,9 +322,11 @@ static PostgresQuery advance_query(const StorageCommit *c) {
 }
 
 static PostgresQuery note_query(const StorageCommit *c) {
-  int64_t values[] = {(int64_t)c->session, (int64_t)c->expected + 1};
-  PostgresQuery query = postgres_query("INSERT INTO ebb_operation(session, version, id) VALUES ($1, $2, $3)", 2,
-                                       values);
+  uint64_t version = c->expected + 1;
+  int64_t values[] = {(int64_t)c->session, (int64_t)version,
+                      storage_operation_checksum(c->session, version, c->operation)};
+  PostgresQuery query = postgres_query("INSERT INTO ebb_operation(session, version, sum, id) VALUES ($1, $2, $3, $4)",
+                                       3, values);
   postgres_add_bytes(&query.values, c->operation);
   return query;
 }
@@ -278,15 +334,15 @@ static PostgresQuery note_query(const StorageCommit *c) {
 Status postgres_commit(Storage *storage, StorageError *error) {
   PostgresStorage *p = postgres_of(storage);
   const StorageCommit *c = &p->commit;
-  PostgresQuery queries[5];
+  PostgresQuery queries[6];
   int count = 0;
-  int64_t old[] = {(int64_t)c->session, (int64_t)c->expected + 1 - STORAGE_OPERATIONS_KEPT};
+  int64_t old[] = {(int64_t)c->session, (int64_t)storage_first_operation(c)};
   assert(p->commits);
-  if (p->row_count > 0) queries[count++] = put_query(p);
+  if (p->row_count > 0) count = put_queries(p, queries);
   queries[count++] = advance_query(c);
   if (c->operation.size > 0) queries[count++] = note_query(c);
   if (c->operation.size > 0 && old[1] > 0) {
-    queries[count++] = postgres_query("DELETE FROM ebb_operation WHERE session = $1 AND version <= $2", 2, old);
+    queries[count++] = postgres_query("DELETE FROM ebb_operation WHERE session = $1 AND version < $2", 2, old);
   }
   queries[count++] = (PostgresQuery){.sql = "COMMIT"};
   Status status = postgres_do(p, queries, count, error);

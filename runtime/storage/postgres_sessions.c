@@ -5,6 +5,8 @@
 
 #ifdef EBB_POSTGRES
 
+#include <inttypes.h>
+
 #define TEXT_OF(x) #x
 #define NUMBER_OF(x) TEXT_OF(x)
 
@@ -15,8 +17,9 @@ static uint64_t column(const PostgresStorage *p, const PGresult *result, int row
 }
 
 /* In the order of POSTGRES_FIELDS. */
-SessionInfo postgres_info(const PostgresStorage *p, const PGresult *result, int row) {
-  return (SessionInfo){.id = column(p, result, row, 0),
+Status postgres_info(const PostgresStorage *p, const PGresult *result, int row, SessionInfo *info,
+                     StorageError *error) {
+  *info = (SessionInfo){.id = column(p, result, row, 0),
                        .name = postgres_bytes(p, result, row, 1),
                        .version = column(p, result, row, 2),
                        .messages = column(p, result, row, 3),
@@ -26,15 +29,18 @@ SessionInfo postgres_info(const PostgresStorage *p, const PGresult *result, int 
                        .created = postgres_number(p, result, row, 7),
                        .changed = postgres_number(p, result, row, 8),
                        .origin = column(p, result, row, 9),
-                       .shared = column(p, result, row, 10)};
+                       .shared = column(p, result, row, 10),
+                       .tally = {column(p, result, row, 11), column(p, result, row, 12)}};
+  if (column(p, result, row, 13) == 1) return STATUS_OK;
+  return storage_fail(error, STATUS_SHAPE, "%s: the row of session %" PRIu64 " is damaged", p->name, info->id);
 }
 
 /* The first row of a query's result; *info's name is not valid then. */
 static Status first_info(PostgresStorage *p, const PostgresQuery *query, SessionInfo *info, StorageError *error) {
   if (postgres_rows_of(p, query) == 0) return storage_fail(error, STATUS_ABSENT, "%s: no such session", p->name);
-  *info = postgres_info(p, query->result, 0);
+  Status status = postgres_info(p, query->result, 0, info, error);
   info->name = text_plain("", 0);
-  return STATUS_OK;
+  return status;
 }
 
 /* Runs a query that gives a session. */
@@ -52,8 +58,9 @@ Status postgres_list(Storage *storage, SessionSink sink, StorageError *error) {
   if (status == STATUS_OK) status = postgres_run(p, &query, 1, error);
   int count = status == STATUS_OK ? postgres_rows_of(p, &query) : 0;
   for (int i = 0; i < count && status == STATUS_OK; i++) {
-    SessionInfo info = postgres_info(p, query.result, i);
-    status = sink.add(sink.user, &info);
+    SessionInfo info;
+    status = postgres_info(p, query.result, i, &info, error);
+    if (status == STATUS_OK) status = sink.add(sink.user, &info);
   }
   postgres_clear(p, &query, 1);
   return status;
@@ -104,7 +111,9 @@ Status postgres_segments(const PostgresStorage *p, const PostgresQuery *chain, S
   }
   segments->count = 0;
   for (int i = 0; i < count; i++) {
-    SessionInfo session = postgres_info(p, chain->result, i);
+    SessionInfo session;
+    Status status = postgres_info(p, chain->result, i, &session, error);
+    if (status != STATUS_OK) return status;
     bool shares = session.origin != 0;
     if (i == 0) *info = session;
     segments->list[segments->count++] = (PostgresSegment){session.id, shares ? session.shared + 1 : 0, last};
@@ -125,10 +134,14 @@ _Static_assert(STATE_ROW_MESSAGE == 1 && STATE_ROW_ANSWERS == 4, "the kinds that
 
 const char *const POSTGRES_UNSHARE[POSTGRES_UNSHARE_STEPS] = {
   "SELECT id FROM ebb_session WHERE origin = $1 ORDER BY id FOR UPDATE",
-  "INSERT INTO ebb_row SELECT b.id, r.kind, r.number, r.sum, r.body FROM ebb_session b JOIN ebb_row r "
-  "ON r.session = $1 AND r.kind BETWEEN 1 AND 4 AND r.number <= b.shared WHERE b.origin = $1 ON CONFLICT DO NOTHING",
+  "WITH copied AS (INSERT INTO ebb_row SELECT b.id, r.kind, r.number, r.sum, r.body FROM ebb_session b JOIN ebb_row r "
+  "ON r.session = $1 AND r.kind BETWEEN 1 AND 4 AND r.number <= b.shared WHERE b.origin = $1 ON CONFLICT DO NOTHING "
+  "RETURNING session, sum) "
   "UPDATE ebb_session b SET origin = o.origin, shared = CASE WHEN o.origin = 0 THEN 0 "
-  "ELSE least(o.shared, b.shared) END FROM ebb_session o WHERE o.id = $1 AND b.origin = $1",
+  "ELSE least(o.shared, b.shared) END, row_count = b.row_count + t.count, row_sum = b.row_sum + t.total "
+  "FROM ebb_session o, (SELECT b.id, " POSTGRES_TALLY_OF("c")
+  " FROM ebb_session b LEFT JOIN copied c ON c.session = b.id WHERE b.origin = $1 GROUP BY b.id) t "
+  "WHERE t.id = b.id AND o.id = $1 AND b.origin = $1",
 };
 
 /* Inserts the branch and its copies of the rows that are not shared; within a transaction that has locked its
@@ -146,7 +159,11 @@ static Status insert_branch(PostgresStorage *p, uint64_t session, Text name, int
   PostgresQuery copy = postgres_query("INSERT INTO ebb_row SELECT $2, kind, number, sum, body FROM ebb_row "
                                       "WHERE session = $1 AND kind NOT BETWEEN 1 AND 4",
                                       2, (int64_t[]){(int64_t)session, (int64_t)info->id});
-  return postgres_do(p, &copy, 1, error);
+  PostgresQuery tally = postgres_query("UPDATE ebb_session SET (row_count, row_sum) = (SELECT " POSTGRES_TALLY_OF("r")
+                                       " FROM ebb_row r WHERE r.session = $1) WHERE id = $1",
+                                       1, (int64_t[]){(int64_t)info->id});
+  PostgresQuery steps[] = {copy, tally};
+  return postgres_do(p, steps, 2, error);
 }
 
 Status postgres_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,

@@ -12,13 +12,16 @@
 
 #define LOG_PAGES_MAX 1024         /* 4 MiB: what is checkpointed after a commit */
 #define CHECKPOINT_WAIT_MS 250
+#define TEXT_OF(x) NAME_OF(x)
+#define NAME_OF(x) #x
 
 static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_BEGIN] = "BEGIN IMMEDIATE",
   [SQL_BEGIN_READ] = "BEGIN",
   [SQL_COMMIT] = "COMMIT",
   [SQL_ROLLBACK] = "ROLLBACK",
-#define SESSION_FIELDS "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared, sum"
+#define SESSION_FIELDS "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared, " \
+                       "row_count, row_sum, sum"
   /* Not by the index of names: rows have checksums, an index has none. */
   [SQL_LIST] = "SELECT " SESSION_FIELDS " FROM session NOT INDEXED ORDER BY name",
   [SQL_FIND] = "SELECT " SESSION_FIELDS " FROM session NOT INDEXED WHERE name = ?1",
@@ -34,15 +37,18 @@ static const char *const SQL[SQL_STATEMENTS] = {
                     "WHERE id BETWEEN ?1 AND ?2",
   [SQL_ERASE_ROWS] = "DELETE FROM row WHERE id BETWEEN ?1 AND ?2",
   [SQL_ERASE_OPERATIONS] = "DELETE FROM operation WHERE session = ?1",
-  [SQL_UNSHARE] = "UPDATE session SET origin = ?2, shared = ?3 WHERE id = ?1",
+  [SQL_UNSHARE] = "UPDATE session SET origin = ?2, shared = ?3, row_count = ?4, row_sum = ?5 WHERE id = ?1",
   [SQL_SEAL] = "UPDATE session SET sum = ?2 WHERE id = ?1",
+  [SQL_TALLY] = "SELECT count(*), ifnull(sum(sum & " TEXT_OF(STORAGE_TALLY_BITS) "), 0) FROM row "
+                "WHERE id BETWEEN ?1 AND ?2",
+  [SQL_ADD_TALLY] = "UPDATE session SET row_count = row_count + ?2, row_sum = row_sum + ?3 WHERE id = ?1",
   [SQL_READ] = "SELECT id, sum, body FROM row WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-  [SQL_OPERATION] = "SELECT version FROM operation WHERE session = ?1 AND id = ?2",
+  [SQL_OPERATION] = "SELECT version, sum FROM operation WHERE session = ?1 AND id = ?2",
   [SQL_ADVANCE] = "UPDATE session SET version = version + 1, messages = ?3, tokens = ?4, stored = ?5, batches = ?6, "
-                  "changed = ?7 WHERE id = ?1 AND version = ?2",
+                  "changed = ?7, row_count = row_count + ?8, row_sum = row_sum + ?9 WHERE id = ?1 AND version = ?2",
   [SQL_PUT] = "INSERT OR REPLACE INTO row(id, sum, body) VALUES (?1, ?2, ?3)",
-  [SQL_NOTE] = "INSERT INTO operation(session, id, version) VALUES (?1, ?2, ?3)",
-  [SQL_FORGET_NOTES] = "DELETE FROM operation WHERE session = ?1 AND version <= ?2",
+  [SQL_NOTE] = "INSERT INTO operation(session, id, version, sum) VALUES (?1, ?2, ?3, ?4)",
+  [SQL_FORGET_NOTES] = "DELETE FROM operation WHERE session = ?1 AND version < ?2",
   [SQL_SCHEMA] = "PRAGMA user_version",
   [SQL_APPLICATION] = "PRAGMA application_id",
   [SQL_TABLES] = "SELECT count(*) FROM sqlite_schema",

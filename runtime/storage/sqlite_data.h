@@ -6,6 +6,9 @@
 **                 together and a session's last messages are one range
 **     operation   ids of the last commits of each session
 **
+** Every row of the three has a checksum. A session's row has the tally of its rows, too: a row whose id changed has a
+** right checksum, but is missed.
+**
 ** Rules that keep the file whole (SQLite before 3.51.3 may corrupt a database whose log two connections checkpoint
 ** and restart at the same moment, https://sqlite.org/wal.html#the_wal_reset_bug): no connection checkpoints by
 ** itself; sqlite_checkpoint alone does, under a lock of its own, as TRUNCATE, and rather interrupts itself than fall
@@ -33,7 +36,7 @@
 typedef enum SqliteStatement {
   SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK,
   SQL_LIST, SQL_FIND, SQL_SESSION, SQL_CREATE, SQL_RENAME, SQL_REMOVE, SQL_BRANCH, SQL_CHILDREN,
-  SQL_COPY_ROWS, SQL_ERASE_ROWS, SQL_ERASE_OPERATIONS, SQL_UNSHARE, SQL_SEAL,
+  SQL_COPY_ROWS, SQL_ERASE_ROWS, SQL_ERASE_OPERATIONS, SQL_UNSHARE, SQL_SEAL, SQL_TALLY, SQL_ADD_TALLY,
   SQL_READ, SQL_OPERATION, SQL_ADVANCE, SQL_PUT, SQL_NOTE, SQL_FORGET_NOTES, SQL_SCHEMA, SQL_APPLICATION, SQL_TABLES,
   SQL_STATEMENTS
 } SqliteStatement;
@@ -54,6 +57,7 @@ typedef struct SqliteStorage {
   StorageCommit commit;      /* the one that runs */
   bool commits;
   uint64_t stored_before;    /* seqs of its session so far */
+  RowTally added;            /* by its rows, modulo 2^64 */
   bool forgets;              /* it rewrites a message */
 } SqliteStorage;
 
@@ -98,6 +102,10 @@ Status sqlite_branch(Storage *storage, uint64_t session, Text name, int64_t now,
                      StorageError *error);
 /* Writes the checksum of a session's row, after each change of it. Within a transaction. */
 Status sqlite_seal(SqliteStorage *s, uint64_t session, StorageError *error);
+/* Adds up the rows of a range of ids. */
+Status sqlite_tally(SqliteStorage *s, uint64_t first, uint64_t last, RowTally *tally, StorageError *error);
+/* Adds to a session's tally, modulo 2^64. Within a transaction. */
+Status sqlite_add_tally(SqliteStorage *s, uint64_t session, RowTally added, StorageError *error);
 /* Gives the branches of a session copies of the rows that they share with it. Within a transaction. */
 Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error);
 

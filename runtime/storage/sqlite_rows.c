@@ -8,10 +8,10 @@
 
 /* ---- where rows lie ---- */
 
-
 /* Messages with the seqs first .. last are rows of this session. */
 typedef struct Segment {
   uint64_t session, first, last;
+  RowTally right, actual;    /* of the session's rows, and of those that were read */
 } Segment;
 
 typedef struct Segments {
@@ -29,7 +29,8 @@ static Status find_segments(SqliteStorage *s, const SessionInfo *session, Segmen
     if (segments->count == STORAGE_ORIGINS_MAX) {
       return storage_fail(error, STATUS_SHAPE, "%s: a branch of too many branches", s->path);
     }
-    segments->list[segments->count++] = (Segment){info.id, shares ? info.shared + 1 : 0, last};
+    segments->list[segments->count++] = 
+      (Segment){info.id, shares ? info.shared + 1 : 0, last, info.tally, {0}};
     if (!shares) return STATUS_OK;
     if (info.shared < last) last = info.shared;
     Status status = sqlite_session(s, info.origin, &info, error);
@@ -49,38 +50,73 @@ static Status damaged(const SqliteStorage *s, const StateRow *row, StorageError 
                       row->number);
 }
 
-static Status read_range(SqliteStorage *s, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
+static Status read_range(SqliteStorage *s, Segment *part, StateRowKind kind, uint64_t first, uint64_t last,
                          StateRowSink sink, StorageError *error) {
   Status status;
   sqlite3_stmt *statement = sqlite_prepare(s, SQL_READ, &status, error);
   if (statement == NULL) return status;
-  s->lib->bind_int64(statement, 1, (int64_t)sqlite_row_id(session, kind, first));
-  s->lib->bind_int64(statement, 2, (int64_t)sqlite_row_id(session, kind, last));
+  uint64_t low = sqlite_row_id(part->session, kind, first), high = sqlite_row_id(part->session, kind, last);
+  s->lib->bind_int64(statement, 1, (int64_t)low);
+  s->lib->bind_int64(statement, 2, (int64_t)high);
   while (status == STATUS_OK && sqlite_next(s, statement, &status, error)) {
     uint64_t id = (uint64_t)s->lib->column_int64(statement, 0);
     const void *bytes = s->lib->column_blob(statement, 2);
     StateRow row = {.kind = kind, .number = id & ((UINT64_C(1) << ROW_KIND_SHIFT) - 1),
                     .bytes = text_plain(bytes == NULL ? "" : bytes, (size_t)s->lib->column_bytes(statement, 2))};
-    if (storage_checksum(&row) != s->lib->column_int64(statement, 1)) status = damaged(s, &row, error);
+    int64_t sum = storage_checksum(&row);
+    part->actual.count++;
+    part->actual.sum += (uint64_t)sum & STORAGE_TALLY_BITS;
+    bool strays = id < low || id > high;      /* a damaged key among the others */
+    if (strays || sum != s->lib->column_int64(statement, 1)) status = damaged(s, &row, error);
     else status = sink.put(sink.user, &row);
   }
   s->lib->reset(statement);
   return status;
 }
 
-static Status read_kind(SqliteStorage *s, const Segments *segments, StateRowKind kind, uint64_t first, uint64_t last,
+static Status read_kind(SqliteStorage *s, Segments *segments, StateRowKind kind, uint64_t first, uint64_t last,
                         StateRowSink sink, StorageError *error) {
   Status status = STATUS_OK;
-  if (!is_shared(kind)) return read_range(s, segments->list[0].session, kind, first, last, sink, error);
+  if (!is_shared(kind)) return read_range(s, &segments->list[0], kind, first, last, sink, error);
   for (int i = segments->count - 1; i >= 0 && status == STATUS_OK; i--) {
-    Segment part = segments->list[i];
-    uint64_t from = part.first > first ? part.first : first, to = part.last < last ? part.last : last;
-    if (from <= to) status = read_range(s, part.session, kind, from, to, sink, error);
+    Segment *part = &segments->list[i];
+    uint64_t from = part->first > first ? part->first : first, to = part->last < last ? part->last : last;
+    if (from <= to) status = read_range(s, part, kind, from, to, sink, error);
   }
   return status;
 }
 
 #define NUMBER_MAX ((UINT64_C(1) << ROW_KIND_SHIFT) - 1)
+
+/* Adds the rows first .. last of an origin, which were not read. */
+static Status add_unread(SqliteStorage *s, Segment *part, StateRowKind kind, uint64_t first, uint64_t last,
+                         StorageError *error) {
+  RowTally tally;
+  if (first > last) return STATUS_OK;
+  Status status = sqlite_tally(s, sqlite_row_id(part->session, kind, first), sqlite_row_id(part->session, kind, last),
+                               &tally, error);
+  part->actual.count += tally.count;
+  part->actual.sum += tally.sum;
+  return status;
+}
+
+/* Compares the tallies of a session and its origins, after all was read. What was read is what counts: by a damaged
+   key, one search may miss a row that another one meets. */
+static Status compare_tallies(SqliteStorage *s, Segments *segments, StorageError *error) {
+  Status status = STATUS_OK;
+  for (int i = 0; i < segments->count && status == STATUS_OK; i++) {
+    Segment *part = &segments->list[i];
+    for (StateRowKind kind = 0; i > 0 && kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
+      bool shares = is_shared(kind);
+      if (shares && part->first > 0) status = add_unread(s, part, kind, 0, part->first - 1, error);
+      uint64_t first = shares ? part->last + 1 : 0;
+      if (status == STATUS_OK) status = add_unread(s, part, kind, first, NUMBER_MAX, error);
+    }
+    SessionInfo info = {.id = part->session, .tally = part->right};
+    if (status == STATUS_OK) status = storage_compare_tally(s->path, &info, part->actual, error);
+  }
+  return status;
+}
 
 Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
@@ -92,6 +128,7 @@ Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, Sessio
   for (StateRowKind kind = 0; kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
     status = read_kind(s, &segments, kind, 0, NUMBER_MAX, sink, error);
   }
+  if (status == STATUS_OK) status = compare_tallies(s, &segments, error);
   return sqlite_end(s, status, error);
 }
 
@@ -118,7 +155,14 @@ static Status find_operation(SqliteStorage *s, const StorageCommit *commit, bool
   s->lib->bind_int64(statement, 1, (int64_t)commit->session);
   s->lib->bind_blob64(statement, 2, commit->operation.bytes, commit->operation.size, SQLITE_STATIC);
   *done = sqlite_next(s, statement, &status, error);
-  if (*done) error->actual = (uint64_t)s->lib->column_int64(statement, 0);
+  if (*done) {
+    uint64_t version = (uint64_t)s->lib->column_int64(statement, 0);
+    int64_t sum = storage_operation_checksum(commit->session, version, commit->operation);
+    error->actual = version;
+    if (sum != s->lib->column_int64(statement, 1)) {
+      status = storage_fail(error, STATUS_SHAPE, "%s: the row of an operation is damaged", s->path);
+    }
+  }
   s->lib->reset(statement);
   s->lib->clear_bindings(statement);
   return status;
@@ -130,31 +174,38 @@ static Status note_operation(SqliteStorage *s, const StorageCommit *commit, Stor
   if (statement == NULL || commit->operation.size == 0) return status;
   s->lib->bind_int64(statement, 1, (int64_t)commit->session);
   s->lib->bind_blob64(statement, 2, commit->operation.bytes, commit->operation.size, SQLITE_STATIC);
-  s->lib->bind_int64(statement, 3, (int64_t)commit->expected + 1);
+  uint64_t version = commit->expected + 1;
+  s->lib->bind_int64(statement, 3, (int64_t)version);
+  s->lib->bind_int64(statement, 4, storage_operation_checksum(commit->session, version, commit->operation));
   while (sqlite_next(s, statement, &status, error)) {}
   s->lib->reset(statement);
   s->lib->clear_bindings(statement);
-  int64_t old[] = {(int64_t)commit->session, (int64_t)commit->expected + 1 - STORAGE_OPERATIONS_KEPT};
+  int64_t old[] = {(int64_t)commit->session, (int64_t)storage_first_operation(commit)};
   return status == STATUS_OK && old[1] > 0 ? sqlite_run(s, SQL_FORGET_NOTES, 2, old, error) : status;
 }
 
-/* Advances the version if it is the expected one. */
-static Status advance(SqliteStorage *s, const StorageCommit *commit, StorageError *error) {
+/* Compares the version with the expected one: the transaction writes, so that it stays until its end. */
+static Status compare(SqliteStorage *s, const StorageCommit *commit, StorageError *error) {
   SessionInfo info;
   Status known = sqlite_session(s, commit->session, &info, error);
   if (known != STATUS_OK) return known;
   s->stored_before = info.stored;
   s->forgets = false;
-  int64_t values[] = {(int64_t)commit->session, (int64_t)commit->expected, (int64_t)commit->messages,
-                      (int64_t)commit->tokens,  (int64_t)commit->stored,   (int64_t)commit->batches,
-                      commit->now};
-  if (info.version == commit->expected) {
-    Status status = sqlite_run(s, SQL_ADVANCE, 7, values, error);
-    return status == STATUS_OK ? sqlite_seal(s, commit->session, error) : status;
-  }
+  s->added = (RowTally){0};
+  if (info.version == commit->expected) return STATUS_OK;
   error->actual = info.version;
   return storage_fail(error, STATUS_CONFLICT, "the session is at version %" PRIu64 ", not at %" PRIu64, info.version,
                       commit->expected);
+}
+
+/* Writes the new version, figures and tally. */
+static Status advance(SqliteStorage *s, StorageError *error) {
+  const StorageCommit *commit = &s->commit;
+  int64_t values[] = {(int64_t)commit->session, (int64_t)commit->expected, (int64_t)commit->messages,
+                      (int64_t)commit->tokens,  (int64_t)commit->stored,   (int64_t)commit->batches,
+                      commit->now,              (int64_t)s->added.count,   (int64_t)s->added.sum};
+  Status status = sqlite_run(s, SQL_ADVANCE, 9, values, error);
+  return status == STATUS_OK ? sqlite_seal(s, commit->session, error) : status;
 }
 
 /* Removes what the session has, and gives its branches what they share with it. */
@@ -162,8 +213,8 @@ static Status erase(SqliteStorage *s, uint64_t session, StorageError *error) {
   Status status = sqlite_unshare(s, session, error);
   int64_t rows[] = {(int64_t)sqlite_row_id(session, 0, 0), (int64_t)(sqlite_row_id(session + 1, 0, 0) - 1)};
   if (status == STATUS_OK) status = sqlite_run(s, SQL_ERASE_ROWS, 2, rows, error);
-  int64_t alone[] = {(int64_t)session, 0, 0};
-  if (status == STATUS_OK) status = sqlite_run(s, SQL_UNSHARE, 3, alone, error);
+  int64_t alone[] = {(int64_t)session, 0, 0, 0, 0};
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_UNSHARE, 5, alone, error);
   return status == STATUS_OK ? sqlite_seal(s, session, error) : status;
 }
 
@@ -175,7 +226,7 @@ Status sqlite_begin_commit(Storage *storage, const StorageCommit *commit, bool *
   s->commit = *commit;
   s->commits = true;
   status = find_operation(s, commit, done, error);
-  if (status == STATUS_OK && !*done) status = advance(s, commit, error);
+  if (status == STATUS_OK && !*done) status = compare(s, commit, error);
   if (status == STATUS_OK && !*done) status = note_operation(s, commit, error);
   if (status == STATUS_OK && !*done && commit->replaces) status = erase(s, commit->session, error);
   if (status != STATUS_OK || *done) sqlite_abandon(storage);
@@ -199,16 +250,31 @@ static Status owner_of(SqliteStorage *s, const StateRow *row, uint64_t *owner, S
   return status;
 }
 
+/* Adds what the row changes in the tally of the session that has it. */
+static Status add_row(SqliteStorage *s, uint64_t owner, uint64_t id, int64_t sum, StorageError *error) {
+  RowTally before;
+  Status status = sqlite_tally(s, id, id, &before, error);
+  RowTally added = {1 - before.count, ((uint64_t)sum & STORAGE_TALLY_BITS) - before.sum};
+  if (status != STATUS_OK) return status;
+  if (owner != s->commit.session) return sqlite_add_tally(s, owner, added, error);
+  s->added.count += added.count;
+  s->added.sum += added.sum;
+  return STATUS_OK;
+}
+
 Status sqlite_put(Storage *storage, const StateRow *row, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
   uint64_t owner;
   assert(s->commits && row->number <= NUMBER_MAX);
   Status status = owner_of(s, row, &owner, error);
   if (status != STATUS_OK) return status;
-  sqlite3_stmt *statement = sqlite_prepare(s, SQL_PUT, &status, error);
+  uint64_t id = sqlite_row_id(owner, row->kind, row->number);
+  int64_t sum = storage_checksum(row);
+  status = add_row(s, owner, id, sum, error);
+  sqlite3_stmt *statement = status == STATUS_OK ? sqlite_prepare(s, SQL_PUT, &status, error) : NULL;
   if (statement == NULL) return status;
-  s->lib->bind_int64(statement, 1, (int64_t)sqlite_row_id(owner, row->kind, row->number));
-  s->lib->bind_int64(statement, 2, storage_checksum(row));
+  s->lib->bind_int64(statement, 1, (int64_t)id);
+  s->lib->bind_int64(statement, 2, sum);
   s->lib->bind_blob64(statement, 3, row->bytes.size == 0 ? "" : row->bytes.bytes, row->bytes.size, SQLITE_STATIC);
   while (sqlite_next(s, statement, &status, error)) {}
   s->lib->reset(statement);
@@ -220,7 +286,7 @@ Status sqlite_commit(Storage *storage, StorageError *error) {
   StorageError ignored;
   assert(s->commits);
   bool forgets = s->commit.replaces || s->forgets;
-  Status status = sqlite_end(s, STATUS_OK, error);
+  Status status = sqlite_end(s, advance(s, error), error);
   s->commits = false;
   if (status == STATUS_OK) sqlite_checkpoint(s, forgets, &ignored);      /* the commit stands without it, too */
   return status;

@@ -27,16 +27,18 @@ static SessionInfo info_of(const SqliteStorage *s, sqlite3_stmt *statement) {
                        .created = s->lib->column_int64(statement, 7),
                        .changed = s->lib->column_int64(statement, 8),
                        .origin = column(s, statement, 9),
-                       .shared = column(s, statement, 10)};
+                       .shared = column(s, statement, 10),
+                       .tally = {column(s, statement, 11), column(s, statement, 12)}};
 }
 
-enum { SUM_COLUMN = 11 };
+enum { SUM_COLUMN = 13 };
 
 /* The checksum of all fields before it. */
 static int64_t sum_of(const SqliteStorage *s, sqlite3_stmt *statement) {
   SessionInfo info = info_of(s, statement);
   uint64_t fields[] = {info.id,      info.version, info.messages, info.tokens, info.stored,
-                       info.batches, (uint64_t)info.created, (uint64_t)info.changed, info.origin, info.shared};
+                       info.batches, (uint64_t)info.created, (uint64_t)info.changed, info.origin, info.shared,
+                       info.tally.count, info.tally.sum};
   Xxh64 hash;
   xxh64_start(&hash);
   xxh64_add(&hash, fields, sizeof fields);
@@ -60,6 +62,26 @@ Status sqlite_seal(SqliteStorage *s, uint64_t session, StorageError *error) {
   int64_t values[] = {(int64_t)session, found ? sum_of(s, statement) : 0};
   s->lib->reset(statement);
   return found ? sqlite_run(s, SQL_SEAL, 2, values, error) : status;
+}
+
+Status sqlite_tally(SqliteStorage *s, uint64_t first, uint64_t last, RowTally *tally, StorageError *error) {
+  Status status;
+  *tally = (RowTally){0};
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_TALLY, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_int64(statement, 1, (int64_t)first);
+  s->lib->bind_int64(statement, 2, (int64_t)last);
+  if (sqlite_next(s, statement, &status, error)) {
+    *tally = (RowTally){column(s, statement, 0), column(s, statement, 1)};
+  }
+  s->lib->reset(statement);
+  return status;
+}
+
+Status sqlite_add_tally(SqliteStorage *s, uint64_t session, RowTally added, StorageError *error) {
+  int64_t values[] = {(int64_t)session, (int64_t)added.count, (int64_t)added.sum};
+  Status status = sqlite_run(s, SQL_ADD_TALLY, 3, values, error);
+  return status == STATUS_OK ? sqlite_seal(s, session, error) : status;
 }
 
 Status sqlite_list(Storage *storage, SessionSink sink, StorageError *error) {
@@ -156,16 +178,39 @@ Status sqlite_rename(Storage *storage, uint64_t session, Text name, StorageError
 
 /* ---- branches ---- */
 
+/* Copies rows that the target has not, and adds them to *copied. */
 static Status copy_rows(SqliteStorage *s, uint64_t from, uint64_t to, StateRowKind kind, uint64_t last,
-                        StorageError *error) {
+                        RowTally *copied, StorageError *error) {
+  RowTally before, after;
+  uint64_t first = sqlite_row_id(to, kind, 0), end = sqlite_row_id(to, kind, last);
   int64_t shift = (int64_t)(to - from) * (INT64_C(1) << ROW_SESSION_SHIFT);
   int64_t values[] = {(int64_t)sqlite_row_id(from, kind, 0), (int64_t)sqlite_row_id(from, kind, last), shift};
-  return sqlite_run(s, SQL_COPY_ROWS, 3, values, error);
+  Status status = sqlite_tally(s, first, end, &before, error);
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_COPY_ROWS, 3, values, error);
+  if (status == STATUS_OK) status = sqlite_tally(s, first, end, &after, error);
+  if (status != STATUS_OK) return status;
+  copied->count += after.count - before.count;
+  copied->sum += after.sum - before.sum;
+  return STATUS_OK;
+}
+
+/* Gives a branch the rows that it shares with a session, and that session's origin. */
+static Status adopt_rows(SqliteStorage *s, const SessionInfo *session, uint64_t child, uint64_t shared,
+                         StorageError *error) {
+  SessionInfo info;
+  Status status = sqlite_session(s, child, &info, error);
+  for (StateRowKind kind = STATE_ROW_MESSAGE; kind <= STATE_ROW_ANSWERS && status == STATUS_OK; kind++) {
+    status = copy_rows(s, session->id, child, kind, shared, &info.tally, error);
+  }
+  uint64_t rest = session->origin == 0 ? 0 : session->shared < shared ? session->shared : shared;
+  int64_t values[] = {(int64_t)child, (int64_t)session->origin, (int64_t)rest, (int64_t)info.tally.count,
+                      (int64_t)info.tally.sum};
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_UNSHARE, 5, values, error);
+  return status == STATUS_OK ? sqlite_seal(s, child, error) : status;
 }
 
 Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error) {
   SessionInfo info;
-  int64_t values[3];
   Status status = sqlite_session(s, session, &info, error);
   while (status == STATUS_OK) {      /* each branch leaves the list of branches */
     sqlite3_stmt *statement = sqlite_prepare(s, SQL_CHILDREN, &status, error);
@@ -175,14 +220,7 @@ Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error) {
     uint64_t child = any ? column(s, statement, 0) : 0, shared = any ? column(s, statement, 1) : 0;
     s->lib->reset(statement);
     if (!any) break;
-    for (StateRowKind kind = STATE_ROW_MESSAGE; kind <= STATE_ROW_ANSWERS && status == STATUS_OK; kind++) {
-      status = copy_rows(s, session, child, kind, shared, error);
-    }
-    values[0] = (int64_t)child;
-    values[1] = (int64_t)info.origin;
-    values[2] = (int64_t)(info.origin == 0 ? 0 : info.shared < shared ? info.shared : shared);
-    if (status == STATUS_OK) status = sqlite_run(s, SQL_UNSHARE, 3, values, error);
-    if (status == STATUS_OK) status = sqlite_seal(s, child, error);
+    if (status == STATUS_OK) status = adopt_rows(s, &info, child, shared, error);
   }
   return status;
 }
@@ -209,12 +247,13 @@ Status sqlite_branch(Storage *storage, uint64_t session, Text name, int64_t now,
   if (status == STATUS_OK) status = run_named(s, SQL_BRANCH, name, 2, (int64_t[]){now, (int64_t)session}, error);
   uint64_t branch = (uint64_t)s->lib->last_insert_rowid(s->db);
   if (status == STATUS_OK) status = check_room(s, branch, error);
-  if (status == STATUS_OK) status = sqlite_seal(s, branch, error);
+  RowTally copied = {0};
   static const StateRowKind own[] = {STATE_ROW_PART, STATE_ROW_BATCH, STATE_ROW_WINDOW};
   uint64_t last = (UINT64_C(1) << ROW_KIND_SHIFT) - 1;
   for (size_t i = 0; i < sizeof own / sizeof *own && status == STATUS_OK; i++) {
-    status = copy_rows(s, session, branch, own[i], last, error);
+    status = copy_rows(s, session, branch, own[i], last, &copied, error);
   }
+  if (status == STATUS_OK) status = sqlite_add_tally(s, branch, copied, error);
   if (status == STATUS_OK) status = sqlite_session(s, branch, info, error);
   return sqlite_end(s, status, error);
 }

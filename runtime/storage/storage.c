@@ -4,6 +4,7 @@
 #include "storage/storage.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,31 @@ int64_t storage_checksum(const StateRow *row) {
   xxh64_add(&hash, place, sizeof place);
   xxh64_add(&hash, row->bytes.bytes, row->bytes.size);
   return (int64_t)xxh64_end(&hash);
+}
+
+int64_t storage_operation_checksum(uint64_t session, uint64_t version, Text id) {
+  uint64_t place[2] = {session, version};
+  Xxh64 hash;
+  xxh64_start(&hash);
+  xxh64_add(&hash, place, sizeof place);
+  xxh64_add(&hash, id.bytes, id.size);
+  return (int64_t)xxh64_end(&hash);
+}
+
+Status storage_compare_tally(const char *place, const SessionInfo *info, RowTally actual, StorageError *error) {
+  RowTally right = info->tally;
+  if (actual.count == right.count && actual.sum == right.sum) return STATUS_OK;
+  if (actual.count == right.count) {
+    return storage_fail(error, STATUS_SHAPE, "%s: session %" PRIu64 " has another row than it wrote", place, info->id);
+  }
+  return storage_fail(error, STATUS_SHAPE, "%s: session %" PRIu64 " has %" PRIu64 " rows, but wrote %" PRIu64, place,
+                      info->id, actual.count, right.count);
+}
+
+uint64_t storage_first_operation(const StorageCommit *commit) {
+  uint64_t version = commit->expected + 1;
+  if (version <= STORAGE_OPERATIONS_KEPT || version % STORAGE_OPERATIONS_STEP != 0) return 0;
+  return version - STORAGE_OPERATIONS_KEPT + 1;
 }
 
 static bool is_url(const char *place) {

@@ -43,7 +43,8 @@ typedef struct StorageConfig {
 #define STORAGE_NAME_MAX 255           /* bytes of a session's name */
 #define STORAGE_SESSIONS_MAX ((UINT64_C(1) << 25) - 1)      /* ever begun in one database */
 #define STORAGE_ORIGINS_MAX 64         /* a branch of a branch of ...; a deeper one is refused */
-#define STORAGE_OPERATIONS_KEPT 1000   /* operation ids of a session; an older retry is a conflict */
+#define STORAGE_OPERATIONS_KEPT 1000   /* operation ids of a session at least; an older retry is a conflict */
+#define STORAGE_OPERATIONS_STEP 100    /* older ones go every so many commits */
 
 /* Opens a database: a path, or postgres://... for PostgreSQL. */
 Status storage_open(const char *place, const StorageConfig *config, Storage **storage, StorageError *error);
@@ -54,6 +55,14 @@ void   storage_describe(const Storage *storage, char what[64], char warning[200]
 
 /* ---- sessions ---- */
 
+/* What a session's own rows add up to, in any order: without one of them, or with one more, it is another tally. */
+typedef struct RowTally {
+  uint64_t count;
+  uint64_t sum;              /* of the low bits of the rows' checksums */
+} RowTally;
+
+#define STORAGE_TALLY_BITS 0x3fffffff      /* 2^33 rows add up to less than 2^63 */
+
 typedef struct SessionInfo {
   uint64_t id;
   Text name;                 /* borrowed during a callback, else until the next call */
@@ -63,6 +72,7 @@ typedef struct SessionInfo {
   int64_t created, changed;  /* ms since 1970 */
   uint64_t origin;           /* the session it branched from; 0: none */
   uint64_t shared;           /* seqs up to this one are the origin's */
+  RowTally tally;
 } SessionInfo;
 
 typedef struct SessionSink {
@@ -84,7 +94,7 @@ Status storage_branch(Storage *storage, uint64_t session, Text name, int64_t now
 /* ---- rows ---- */
 
 /* Gives all rows of a session in order, from one snapshot, and what was true of it then. SHAPE: a row differs from
-   its checksum; *error names it. */
+   its checksum, or the rows of the session or of an origin from their tally; *error names it. */
 Status storage_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
 /* The same, of one kind and the numbers first .. last. */
 Status storage_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
@@ -114,7 +124,7 @@ Status storage_wait(Storage *storage, uint64_t session, uint64_t version, int64_
 
 /* ---- upkeep ---- */
 
-/* Checks the database's structure, every row's checksum, and that each session's rows are complete. Each fault is
+/* Checks the database's structure, every row's checksum, and that each session has all of its rows. Each fault is
    given to `tell`. */
 Status storage_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error);
 /* Writes what is in the log into the main file; gives free pages back to the system if `vacuums`. */
@@ -162,5 +172,11 @@ Status storage_fail(StorageError *error, Status status, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
 /* The checksum of a row: of its kind, number and bytes. */
 int64_t storage_checksum(const StateRow *row);
+/* The checksum of an operation: of its session, version and id. */
+int64_t storage_operation_checksum(uint64_t session, uint64_t version, Text id);
+/* Compares what rows add up to with what their session's row says. SHAPE. */
+Status storage_compare_tally(const char *place, const SessionInfo *info, RowTally actual, StorageError *error);
+/* The oldest version whose operation stays after a commit; 0: none goes now. */
+uint64_t storage_first_operation(const StorageCommit *commit);
 
 #endif

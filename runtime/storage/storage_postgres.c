@@ -15,13 +15,14 @@ static const char *const CREATE_SCHEMA[] = {
   "CREATE TABLE ebb_session(id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name bytea NOT NULL UNIQUE, "
   "version int8 NOT NULL DEFAULT 0, messages int8 NOT NULL DEFAULT 0, tokens int8 NOT NULL DEFAULT 0, "
   "stored int8 NOT NULL DEFAULT 0, batches int8 NOT NULL DEFAULT 0, created int8 NOT NULL, changed int8 NOT NULL, "
-  "origin int8 NOT NULL DEFAULT 0, shared int8 NOT NULL DEFAULT 0) WITH (fillfactor = 50)",
+  "origin int8 NOT NULL DEFAULT 0, shared int8 NOT NULL DEFAULT 0, "
+  "row_count int8 NOT NULL DEFAULT 0, row_sum int8 NOT NULL DEFAULT 0, "
+  "sum text NOT NULL GENERATED ALWAYS AS (" POSTGRES_SESSION_SUM ") STORED) WITH (fillfactor = 50)",
   "CREATE INDEX ebb_session_origin ON ebb_session(origin) WHERE origin > 0",
   "CREATE TABLE ebb_row(session int8 NOT NULL, kind int2 NOT NULL, number int8 NOT NULL, sum int8 NOT NULL, "
   "body bytea NOT NULL, PRIMARY KEY(session, kind, number))",
   "CREATE TABLE ebb_operation(session int8 NOT NULL, id bytea NOT NULL, version int8 NOT NULL, "
-  "PRIMARY KEY(session, id))",
-  "CREATE INDEX ebb_operation_version ON ebb_operation(session, version)",
+  "sum int8 NOT NULL, PRIMARY KEY(session, id))",
   "CREATE TABLE ebb_schema(version int8 NOT NULL)",
   "INSERT INTO ebb_schema(version) VALUES (" NUMBER_OF(POSTGRES_SCHEMA) ")",
 };

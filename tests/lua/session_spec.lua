@@ -320,6 +320,36 @@ describe("a store", function()
     assert.equal(1, #store:check())
   end)
 
+  --- A number as SQLite writes it before a row's bytes.
+  local function varint(number)
+    local bytes = string.char(number & 0x7f)
+    while number > 0x7f do
+      number = number >> 7
+      bytes = string.char(0x80 | number & 0x7f) .. bytes
+    end
+    return bytes
+  end
+
+  in_file("misses a row whose key is damaged", function()
+    local session = open "a"
+    session:append(user "one")
+    session.windows:open { id = "w", description = "d", content = "c" }
+    session:branch("b"):close()
+    session:close()
+    local bytes = bytes_of(place)
+    local right, wrong = varint(1 << 38 | 6 << 35), varint(5 << 38 | 6 << 35)      -- the window's row
+    local at = assert(bytes:find(right, 1, true))
+    local file = assert(io.open(place, "wb"))
+    file:write(bytes:sub(1, at - 1), wrong, bytes:sub(at + #right))
+    file:close()
+    local again, problem = ebb.session(place, "a")
+    assert.is_nil(again)
+    assert.equal("damaged", problem.code)
+    assert.truthy(problem.message:find("%d rows, but wrote %d"), problem.message)
+    local store <close> = assert(ebb.sessions(place))
+    assert.is_true(#store:check() > 0)
+  end)
+
   in_file("is not made where it is only read", function()
     local store, problem = ebb.sessions(place, { create = false })
     assert.is_nil(store)
