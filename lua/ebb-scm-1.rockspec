@@ -109,6 +109,7 @@ build = {
       ["ebb.models.check"] = "lua/ebb/models/check.lua",
       ["ebb.models.checked_images"] = "lua/ebb/models/checked_images.lua",
       ["ebb.models.dialects"] = "lua/ebb/models/dialects.lua",
+      ["ebb.models.families"] = "lua/ebb/models/families.lua",
       ["ebb.models.init"] = "lua/ebb/models/init.lua",
       ["ebb.models.javascript"] = "lua/ebb/models/javascript.lua",
       ["ebb.models.price_list"] = "lua/ebb/models/price_list.lua",

@@ -20,10 +20,11 @@
 /* ---- options ---- */
 
 static Estimator read_estimator(lua_State *L, const char *name) {
-  static const char *const names[] = {"bytes4", "cjk", "utf16_2_5", NULL};
+  static const char *const names[] = {"bytes4", "cjk", "utf16_2_5", "claude", "claude_4_7", NULL};
   Estimator estimator = ESTIMATE_CJK;
   if (!estimator_parse(name, &estimator)) {
-    const char *hint = bind_push_suggestion(L, name, names, "estimators are bytes4, cjk and utf16_2_5");
+    const char *hint =
+      bind_push_suggestion(L, name, names, "estimators are bytes4, cjk, claude, claude_4_7 and utf16_2_5");
     bind_raise_argument(L, "unknown_name", hint, "unknown encoding '%s'", name);
   }
   return estimator;

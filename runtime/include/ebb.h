@@ -292,10 +292,10 @@ EBB_API ebb_status ebb_runtime_add_vocab(ebb_runtime *runtime, const char *name,
 
 /* ---- counting texts; models ---- */
 
-/* Tokens of a plain text, by an encoding ("o200k_base", or an estimator: "bytes4", "cjk", "utf16_2_5"),
-   or by a model's. *trust (may be NULL): "exact", or "estimated", also where a model's vocabulary is
-   absent; static. EBB_ENCODING: not UTF-8; EBB_UNKNOWN_NAME; EBB_LIMIT: a vocabulary's expression takes
-   too long. Not in slices: 1 MB takes some 10 ms. */
+/* Tokens of a plain text, by an encoding ("o200k_base", or an estimator: "bytes4", "cjk", "claude",
+   "claude_4_7", "utf16_2_5"), or by a model's. *trust (may be NULL): "exact", or "estimated", also where
+   a model's vocabulary is absent; static. EBB_ENCODING: not UTF-8; EBB_UNKNOWN_NAME; EBB_LIMIT: a
+   vocabulary's expression takes too long. Not in slices: 1 MB takes some 10 ms. */
 EBB_API ebb_status ebb_count_text(ebb_runtime *runtime, const char *counter, const char *text, size_t size,
                                   uint64_t *tokens, const char **trust);
 /* The ids of a text, by a vocabulary: the first `room` of them go to ids (NULL with room 0), *count is

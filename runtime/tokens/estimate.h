@@ -6,6 +6,8 @@
 **
 **   bytes4      UTF-8 bytes / 4: the rule of thumb of OpenAI's documentation
 **   cjk         weighted by script and kind of character; the default
+**   claude      the same with other weights: Claude up to version 4.6
+**   claude_4_7  and from Opus 4.7 on, whose tokenizer is another
 **   utf16_2_5   UTF-16 units / 2.5: the rule of the ContextUI project
 */
 #ifndef EBB_TOKENS_ESTIMATE_H
@@ -16,9 +18,11 @@
 
 #include "base/text.h"
 
-typedef enum Estimator { ESTIMATE_BYTES4, ESTIMATE_CJK, ESTIMATE_UTF16_2_5 } Estimator;
+typedef enum Estimator {
+  ESTIMATE_BYTES4, ESTIMATE_CJK, ESTIMATE_UTF16_2_5, ESTIMATE_CLAUDE, ESTIMATE_CLAUDE_4_7,
+} Estimator;
 
-/* "bytes4", "cjk", "utf16_2_5"; static. */
+/* "bytes4", "cjk", "utf16_2_5", "claude", "claude_4_7"; static. */
 const char *estimator_name(Estimator estimator);
 bool        estimator_parse(const char *name, Estimator *estimator);   /* false for another name */
 

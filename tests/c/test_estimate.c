@@ -21,22 +21,24 @@ static void known_texts(void **state) {
   (void)state;
   static const struct {
     const char *text;
-    uint64_t bytes4, cjk, utf16;
+    uint64_t bytes4, cjk, utf16, claude, claude_4_7;
   } cases[] = {
-    {"", 0, 0, 0},
-    {"a", 1, 1, 1},                       /* 7 / 40 */
-    {"hello", 2, 1, 2},                   /* 35 / 40; 5 / 2.5 */
-    {"hello world", 3, 3, 5},             /* 10 * 7 + 11 = 81 / 40; 11 / 2.5 = 4.4 */
-    {"{\"n\": 12}", 3, 5, 4},             /* 5 * 26 + 7 + 11 + 2 * 21 = 190 / 40; 9 / 2.5 = 3.6 */
-    {"\xc3\xa9t\xc3\xa9", 2, 2, 2},       /* 2 * 17 + 7 = 41 / 40; 3 / 2.5 = 1.2 */
-    {"\xe4\xbd\xa0\xe5\xa5\xbd", 2, 2, 1},/* 68 / 40; 2 / 2.5 */
-    {"\xf0\x9f\x98\x80", 1, 2, 1},        /* 70 / 40; 2 units / 2.5 */
+    {"", 0, 0, 0, 0, 0},
+    {"a", 1, 1, 1, 1, 1},                       /* 7 / 40 */
+    {"hello", 2, 1, 2, 1, 2},                   /* 35 / 40; 5 / 2.5 */
+    {"hello world", 3, 3, 5, 3, 3},             /* 10 * 7 + 11 = 81 / 40; 11 / 2.5 = 4.4 */
+    {"{\"n\": 12}", 3, 5, 4, 6, 7},             /* 5 * 26 + 7 + 11 + 2 * 21 = 190 / 40; 9 / 2.5 = 3.6 */
+    {"\xc3\xa9t\xc3\xa9", 2, 2, 2, 2, 2},       /* 2 * 17 + 7 = 41 / 40; 3 / 2.5 = 1.2 */
+    {"\xe4\xbd\xa0\xe5\xa5\xbd", 2, 2, 1, 2, 2},/* 68 / 40; 2 / 2.5 */
+    {"\xf0\x9f\x98\x80", 1, 2, 1, 2, 2},        /* 70 / 40; 2 units / 2.5 */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     Text text = text_of(cases[i].text);
     assert_int_equal(estimate(ESTIMATE_BYTES4, text), cases[i].bytes4);
     assert_int_equal(estimate(ESTIMATE_CJK, text), cases[i].cjk);
     assert_int_equal(estimate(ESTIMATE_UTF16_2_5, text), cases[i].utf16);
+    assert_int_equal(estimate(ESTIMATE_CLAUDE, text), cases[i].claude);
+    assert_int_equal(estimate(ESTIMATE_CLAUDE_4_7, text), cases[i].claude_4_7);
   }
 }
 
@@ -45,7 +47,7 @@ static void escapes_count_as_what_they_stand_for(void **state) {
   Text escaped = {.bytes = "a\\nb \\u4f60\\ud83d\\ude00\\\"", .size = 25, .escaped = true};
   Text plain = text_of("a\nb \xe4\xbd\xa0\xf0\x9f\x98\x80\"");
   escaped.size = strlen(escaped.bytes);
-  for (Estimator estimator = ESTIMATE_BYTES4; estimator <= ESTIMATE_UTF16_2_5; estimator++) {
+  for (Estimator estimator = ESTIMATE_BYTES4; estimator <= ESTIMATE_CLAUDE_4_7; estimator++) {
     assert_int_equal(estimate(estimator, escaped), estimate(estimator, plain));
   }
 }

@@ -34,7 +34,7 @@ describe("the command", function()
 
   it("lists models, and says how each is counted", function()
     local out = does "models"
-    contains("claude-sonnet-4-5  cjk", out)
+    contains("claude-sonnet-4-5  claude ", out)
     contains("gpt-4o-mini", out)
     local one = does "models claude-sonnet-4-5"
     contains("window     200000", one)
@@ -102,6 +102,20 @@ describe("the command", function()
     assert.equal("", select(2, does(("count %s --encoding cjk"):format(path))))
     assert.equal("", select(2, does(("trim %s --encoding cjk --budget 90 -o /dev/null"):format(path))))
     contains("there is no encoding 'martian_base' here", fails(command.USAGE, "count --encoding martian_base " .. path))
+  end)
+
+  it("says once what counts for a model that is not listed", function()
+    local function said(name, more)
+      local path = command.file("named.json", ('{"model":"%s","messages":[]}'):format(name))
+      return select(2, does(("count %s %s %s"):format(path, path, more or "")))
+    end
+    assert.equal("ebb: model 'x9' is unknown: cjk counts; --model names one that counts alike\n", said "x9")
+    assert.equal("ebb: model 'claude-sonnet-5' is not listed: it is taken for claude-opus-4-7\n",
+      said "claude-sonnet-5")
+    assert.equal("", said "anthropic/claude-opus-4.7")
+    assert.equal("", said("x9", "--encoding cjk"))
+    assert.equal("", said("x9", "--json"))
+    contains("unknown model 'x9'", fails(command.USAGE, "count --model x9 " .. command.path_of "small.json"))
   end)
 
   it("adds up by message and by role, with the parts around messages", function()

@@ -34,6 +34,22 @@ describe("ebb vocab", function()
     assert.equal("4\n", (command.does("run " .. path_of "use.lua")))
   end)
 
+  it("counts Gemini's models by Gemma 3 where that is installed, and says how to get it", function()
+    local body = file("gemini.json",
+      '{"model":"google/gemini-3.1-pro-preview","messages":[{"role":"user","content":"abcabc"}]}')
+    local before, said = command.does("count " .. body)
+    contains("estimated", before)
+    contains("gemma3 is not installed: tokens are estimated (cjk); ebb vocab fetch gemma3 brings it", said)
+    contains("'google/gemini-3.1-pro-preview' is not listed: it is taken for gemini-2.5-pro", said)
+
+    import "--name gemma3"
+
+    local after, told = command.does("count " .. body)
+    contains("derived", after)
+    assert.is_nil(told:find("not installed", 1, true))
+    contains("gemma3", (command.does("count --json " .. body)))
+  end)
+
   it("refuses the names of estimators, which would never be asked", function()
     local err = fails(command.USAGE, ("vocab import %s --pattern gpt2 --name cjk"):format(path_of "small.tiktoken"))
     contains("'cjk' is the name of an estimator", err)

@@ -248,7 +248,7 @@ describe("refusals", function()
 
   it("unknown models, with a hint", function()
     assert.equal("did you mean 'gpt-4o'?", refusal(ebb.conversation, { model = "gpt4o" }).hint)
-    assert.equal("unknown_name", refusal(ebb.load, "x.json", { model = "gpt-4-32k" }).code)
+    assert.equal("unknown_name", refusal(ebb.load, "x.json", { model = "gpt-40-32k" }).code)
     assert.equal("argument", refusal(ebb.conversation, { model = 4 }).code)
   end)
 
@@ -267,7 +267,7 @@ describe("models", function()
     assert.equal(ebb.models["gpt-4o"], models.find "gpt-4o-2024-08-06")
     assert.equal(ebb.models["gpt-4o-mini"], models.find "gpt-4o-mini-2024-07-18")
     assert.equal(ebb.models["claude-sonnet-4-5"], models.find "claude-sonnet-4-5-20250929")
-    assert.equal("unknown_name", refusal(models.find, "gpt-4o-realtime").code)
+    assert.equal("unknown_name", refusal(models.find, "gpt-4all-realtime").code)
   end)
 
   it("each say what is needed", function()

@@ -68,7 +68,7 @@ describe("a price list", function()
       prices = { input = 1.25, cached_input = 0.125, output = 10 } }, by_name["gpt-9"].model)
     assert.is_true(by_name["gpt-9"].tiers)
     -- an output that fills the window is no reserve
-    assert.same({ encoding = "cjk", window = 200000, dialect = "anthropic", image = "area",
+    assert.same({ encoding = "claude_4_7", window = 200000, dialect = "anthropic", image = "area",
       prices = { input = 3, cached_input = 0.3, cache_write = 3.75, output = 15 } }, by_name["claude-test-9"].model)
     assert.same({ encoding = "cjk", window = 8192, dialect = "openai" }, by_name["local-free"].model)
     assert.equal("offered by other providers", by_name["router/gpt-9"].left_out)
@@ -83,7 +83,7 @@ describe("a price list", function()
   it("of genai-prices becomes models, by the prices of the day", function()
     local by_name, list = entries(GENAI)
     assert.equal("genai-prices", list.form)
-    assert.same({ encoding = "cjk", window = 200000, dialect = "anthropic", image = "area",
+    assert.same({ encoding = "claude_4_7", window = 200000, dialect = "anthropic", image = "area",
       prices = { input = 2, cached_input = 0.2, cache_write = 2.5, output = 10 } }, by_name["claude-test-9"].model)
     assert.same({ input = 3, output = 15 }, entries(GENAI, "2026-03-12")["claude-test-9"].model.prices)
     assert.same({ input = 1, output = 5 }, entries(GENAI, "2027-06-01")["claude-test-9"].model.prices)

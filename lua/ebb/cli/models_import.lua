@@ -94,7 +94,7 @@ end
 local function merge(list, all, args)
   local report = { added = {}, changed = {}, unchanged = {}, left_out = {}, refused = {}, base_prices = {} }
   local is_known, seen = {}, {}
-  for _, entry in ipairs(list.entries) do is_known[entry.name] = models.is_known(entry.name) end
+  for _, entry in ipairs(list.entries) do is_known[entry.name] = models.is_listed(entry.name) end
   model_file.load()
   for _, entry in ipairs(list.entries) do
     local reason = seen[entry.name] and "named twice: the first one counts" or reason_to_leave(entry, args)

@@ -360,15 +360,18 @@ end
 
 local was_told = false
 
---- Tells once that an estimator replaces the vocabulary of the model, unless --encoding
---- names it. Reports as JSON have it as a field.
+--- Tells once what counts for a model that is not listed, and that an estimator replaces the model's
+--- vocabulary, unless --encoding names what counts. Reports as JSON have it as a field.
 ---@param chat ebb.Conversation
 ---@param args table
 function options.tell_stand_in(chat, args)
-  local missing = not args.encoding and models.missing(chat)
-  if not missing or was_told or args.json then return end
-  was_told = true
-  terminal.say(("ebb: %s is not installed: tokens are estimated (%s)"):format(missing, chat:encoding()))
+  if was_told or args.json or args.encoding then return end
+  local missing, note = models.missing(chat), models.note(chat)
+  was_told = note ~= nil or missing ~= nil
+  if note then terminal.say("ebb: " .. note) end
+  if not missing then return end
+  local fetch = require("ebb.cli.vocab_fetch").SOURCES[missing] and ("; ebb vocab fetch %s brings it"):format(missing)
+  terminal.say(("ebb: %s is not installed: tokens are estimated (%s)%s"):format(missing, chat:encoding(), fetch or ""))
 end
 
 --- Writes the conversation in the shape in which it came, or in a dialect, and tells a person.

@@ -48,7 +48,7 @@
 ---@field messages? ebb.MessageTable[]   what it begins with (ebb.conversation only)
 ---@field model? string
 ---@field encoding? string     an installed vocabulary ("o200k_base", "cl100k_base"), or an estimator: "bytes4",
----                           "cjk" (default), "utf16_2_5"
+---                           "cjk" (default), "claude" (to 4.6), "claude_4_7", "utf16_2_5"
 ---@field counter? fun(message: ebb.Message): integer
 ---@field limit? integer
 ---@field on_limit? fun(chat: ebb.Conversation, tokens: integer, limit: integer)

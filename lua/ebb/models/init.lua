@@ -3,8 +3,9 @@
 -- `known` is the table that users see as `ebb.models`. They may add to it and
 -- change what is there; what they assign is checked, and fields that they leave
 -- out stay as they were. A dated version ("gpt-4o-2024-08-06") is found under the
--- name that it begins with. Windows and outputs are the providers' published
--- figures, in tokens; `output` is what a trim leaves free for the reply.
+-- name that it begins with, and so is one with a provider before it; what is not
+-- listed may belong to a family (families.lua). Windows and outputs are the providers'
+-- published figures, in tokens; `output` is what a trim leaves free for the reply.
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
@@ -15,7 +16,7 @@ local vocabularies = require "ebb.models.vocabularies"
 
 local models = {}
 
-local ESTIMATORS = { bytes4 = true, cjk = true, utf16_2_5 = true }   -- as in runtime/bind/counter.c
+local ESTIMATORS = { bytes4 = true, cjk = true, claude = true, claude_4_7 = true, utf16_2_5 = true }   -- as in the core
 
 --- Their names, sorted.
 ---@type string[]
@@ -27,12 +28,12 @@ local function openai(encoding, window, output, image)
   return { encoding = encoding, window = window, output = output, dialect = "openai", image = image }
 end
 
-local function anthropic(window, output)
-  return { encoding = STAND_IN, window = window, output = output, dialect = "anthropic", image = "area" }
+local function anthropic(encoding, window, output)
+  return { encoding = encoding, window = window, output = output, dialect = "anthropic", image = "area" }
 end
 
 local function gemini(window, output)
-  return { encoding = STAND_IN, window = window, output = output, dialect = "gemini", image = "tiles_258" }
+  return { encoding = "gemma3", window = window, output = output, dialect = "gemini", image = "tiles_258" }
 end
 
 --- Images by patches of 32 x 32 pixels: OpenAI's guide "Images and vision" has the
@@ -57,16 +58,21 @@ local list = {
   ["o1"] = openai("o200k_base", 200000, 100000, "tiles_512_o"),
   ["o3"] = openai("o200k_base", 200000, 100000, "tiles_512_o"),
   ["o4-mini"] = openai("o200k_base", 200000, 100000, patches(1.72)),
-  ["claude-opus-4-5"] = anthropic(200000, 64000),
-  ["claude-sonnet-4-5"] = anthropic(200000, 64000),
-  ["claude-haiku-4-5"] = anthropic(200000, 64000),
+  ["claude-opus-4-5"] = anthropic("claude", 200000, 64000),
+  ["claude-sonnet-4-5"] = anthropic("claude", 200000, 64000),
+  ["claude-haiku-4-5"] = anthropic("claude", 200000, 64000),
+  ["claude-sonnet-4-6"] = anthropic("claude", 200000, 64000),   -- a million tokens where that is asked for
+  ["claude-opus-4-6"] = anthropic("claude", 200000, 128000),
+  ["claude-opus-4-7"] = anthropic("claude_4_7", 1000000, 128000),
   ["gemini-2.5-pro"] = gemini(1048576, 65536),
   ["gemini-2.5-flash"] = gemini(1048576, 65536),
+  ["gemini-3-pro"] = gemini(1048576, 65536),
 }
 
---- Is `rest` what may follow a model's name: a date, a build, "latest"?
+--- Is `rest` what may follow a model's name: a date, a build, "latest", "preview"?
 local function is_version(rest)
-  return rest:find "^%-%d[%d%-]*$" ~= nil or rest == "-latest" or rest == "-preview"
+  rest = rest:gsub("^%-preview", ""):gsub("^%-exp", "")
+  return rest == "" or rest == "-latest" or rest:find "^%-%d[%d%-]*$" ~= nil
 end
 
 --- Loaded for chats that have a model.
@@ -74,8 +80,8 @@ local function check(name, fields)
   return require("ebb.models.check").model(name, fields)
 end
 
---- The name under which a model is listed; nil if it is unknown.
-local function name_of(name)
+--- The listed name that a name is, or the longest of which it is a version.
+local function listed_name(name)
   if list[name] then return name end
   local best
   for candidate in pairs(list) do
@@ -85,9 +91,29 @@ local function name_of(name)
   return best
 end
 
+--- The name under which a model is listed; nil if it is not.
+local function name_of(name)
+  return listed_name(name) or listed_name(require("ebb.models.families").plain(name))
+end
+
+--- The family of a model that is not listed.
+local function family_of(name)
+  local families = require "ebb.models.families"
+  return families.find(families.plain(name))
+end
+
+--- A model by its family, and the listed model whose fields it has.
+local function find_by_family(name)
+  local family = family_of(name)
+  local like = family and family.like
+  if like then return list[like] and check(like, list[like]) or nil, like end
+  return family and check(name, tables.copy(family.model))
+end
+
 local function find(name)
   local listed = name_of(name)
-  return listed and check(listed, list[listed])   -- a field may have been set since
+  if listed then return check(listed, list[listed]) end   -- a field may have been set since
+  return (find_by_family(name))
 end
 
 --- What a model is after an assignment; nil: none.
@@ -122,10 +148,25 @@ function models.add(entries)
   list = all
 end
 
+--- True for the name of a listed model, or of a version of one.
+---@param name string
+---@return boolean
+function models.is_listed(name)
+  return listed_name(name) ~= nil
+end
+
 ---@param name string
 ---@return boolean
 function models.is_known(name)
-  return name_of(name) ~= nil
+  return find(name) ~= nil
+end
+
+--- The vocabulary or the estimator that counts for a model, by its name; nil for an unknown one.
+---@param name string
+---@return string?
+function models.encoding_of(name)
+  local model = find(name)
+  return model and model.encoding
 end
 
 models.known = setmetatable({}, {
@@ -269,6 +310,21 @@ function models.missing(chat)
   local model = models.of_chat(chat)
   local encoding = chat:encoding()
   if model and encoding == STAND_IN and not ESTIMATORS[model.encoding] then return model.encoding end
+end
+
+--- What counts for a conversation whose model is not listed, for a person; nil for a listed model, or for none.
+---@param chat ebb.Conversation
+---@return string? note
+function models.note(chat)
+  local name = models.name(chat)
+  if not name or name_of(name) then return nil end
+  local model, like = find_by_family(name)
+  if model then
+    return ("model '%s' is not listed: %s"):format(name, like and "it is taken for " .. like
+      or ("%s counts, in a window of %d"):format(model.encoding, model.window))
+  end
+  return ("model '%s' is unknown: %s counts; --model names one that counts alike"):format(name,
+    chat:encoding() or "the caller's rule")
 end
 
 --- Makes a model the one in use. The fields always exist: setting them again needs no memory.

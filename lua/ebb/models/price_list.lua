@@ -9,6 +9,7 @@
 local core = require "ebb.support.core"
 local javascript = require "ebb.models.javascript"
 local json_places = require "ebb.support.json_places"
+local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local text_place = require "ebb.support.text_place"
@@ -45,21 +46,6 @@ end
 
 ---- What a model's name and provider tell ----
 
---- OpenAI's vocabularies by the beginning of a model's name; others are estimated.
-local ENCODINGS = {
-  { "^gpt%-3%.5", "cl100k_base" }, { "^gpt%-4$", "cl100k_base" }, { "^gpt%-4%-", "cl100k_base" },
-  { "^gpt%-", "o200k_base" }, { "^chatgpt%-", "o200k_base" }, { "^o[134]$", "o200k_base" },
-  { "^o[134]%-", "o200k_base" }, { "^codex%-", "o200k_base" },
-}
-
-local function encoding_of(name)
-  name = name:match "[^/]*$"
-  for _, row in ipairs(ENCODINGS) do
-    if name:find(row[1]) then return row[2] end
-  end
-  return "cjk"
-end
-
 --- Providers whose requests have a form of their own.
 local DIALECTS = { anthropic = "anthropic", google = "gemini", gemini = "gemini" }
 local IMAGES = { anthropic = "area", gemini = "tiles_258" }
@@ -68,8 +54,8 @@ local IMAGES = { anthropic = "area", gemini = "tiles_258" }
 local function model_of(name, provider, window, output, prices)
   local dialect = DIALECTS[provider] or "openai"
   if output and window and output >= window then output = nil end   -- its output may fill the window
-  return { encoding = encoding_of(name), window = window, output = output, dialect = dialect, image = IMAGES[dialect],
-    prices = prices }
+  return { encoding = models.encoding_of(name) or "cjk", window = window, output = output, dialect = dialect,
+    image = IMAGES[dialect], prices = prices }
 end
 
 ---- LiteLLM ----

@@ -52,7 +52,7 @@ end
 ---@param model string
 ---@return ebb.Dialect?
 function target.dialect_of_model(model)
-  return models.is_known(model) and models.find(model).dialect or family_of(model)
+  return models.is_listed(model) and models.find(model).dialect or family_of(model)
 end
 
 --- The dialect that a model means for an input of this form.
