@@ -198,6 +198,7 @@ build = {
       ["ebb.request.gemini"] = "lua/ebb/request/gemini.lua",
       ["ebb.request.init"] = "lua/ebb/request/init.lua",
       ["ebb.request.openai"] = "lua/ebb/request/openai.lua",
+      ["ebb.request.read_as"] = "lua/ebb/request/read_as.lua",
       ["ebb.request.responses"] = "lua/ebb/request/responses.lua",
       ["ebb.request.settings"] = "lua/ebb/request/settings.lua",
       ["ebb.rules.init"] = "lua/ebb/rules/init.lua",

@@ -36,7 +36,7 @@ _ebb() {
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --display --explain --ledger --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --agent --model-config --user-profile --lorebook --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --display --explain --ledger --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             count)
@@ -589,6 +589,10 @@ _ebb() {
                     return 0
                     ;;
                 --user-profile)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --lorebook)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

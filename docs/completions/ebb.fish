@@ -279,6 +279,7 @@ complete -c ebb -n '__fish_ebb_seen_command each' -s h -l help -d 'Show this hel
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l agent -r -d 'The agent: presets, rules, settings; JSON or Lua'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l model-config -r -d 'The model: its name, abilities, settings; JSON or Lua'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l user-profile -r -d 'The user: name, description; JSON or Lua'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l lorebook -r -d 'A lorebook beside the agent\'s: Ebb\'s form, or a file that ebb import reads'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l asset-root -r -d 'The folder of attachments; default: the agent\'s assetRoot, below its file\'s folder'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l to -r -d 'The dialect of the body: openai, responses, anthropic or gemini; default: the model\'s'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l keep-extra -d 'Keep members of messages that requests do not have, such as id and timestamp'

@@ -46,6 +46,38 @@ describe("ebb pipeline", function()
     assert.truthy(out:find('], "model":"m", "x": 1e2}', 1, true), out)
   end)
 
+  it("puts in entries of lorebooks: its own form, agents and world info", function()
+    local chat = command.file("in.json", '[{"role":"user","content":"Is it wet in Oslo, king?"}]')
+    local own = command.file("own.json", '{"name":"Mine","entries":[{"keys":["wet"],"content":"Rain falls."}]}')
+    local agent = command.file("a.json", '{"lorebooks":[{"entries":[{"keys":["king"],"content":"He is old."}]}]}')
+    local world = command.file("w.json", '{"entries":{"0":{"uid":0,"key":["Oslo"],"content":"A town.","nonsense":1}}}')
+
+    local words = "pipeline %s --lorebook %s --lorebook %s --lorebook %s"
+    local out, complaint = command.does(words:format(chat, own, agent, world))
+
+    assert.matches("A town.", out, 1, true)
+    assert.matches("Rain falls.", out, 1, true)
+    assert.matches("He is old.", out, 1, true)
+    assert.matches("w.json", complaint, 1, true)
+    assert.matches("nonsense", complaint, 1, true)
+  end)
+
+  for _, case in ipairs {
+    { '{"entries":[{"keys":["a"],"contnt":"x"}]}', ":1:36: unknown field of an entry" },
+    { '{"lorebooks":[{"entries":[{"keys":["a"],"depth":-1}]}]}', ":1:49: expected a whole number, 0 or more, got -1" },
+    { '{"entries":[', ":1:13: expected a value or ']'" },
+    { '{"a":1}', ": fits no known form: a JSON object with the members a" },
+    { '[{"role":"user","content":"x"}]', "book.json" },
+  } do
+    it("refuses as a lorebook " .. case[1], function()
+      local chat, book = command.file("in.json", CHAT), command.file("book.json", case[1])
+
+      local complaint = command.fails(command.REFUSED, ("pipeline %s --lorebook %s"):format(chat, book))
+
+      assert.matches(case[2], complaint, 1, true)
+    end)
+  end
+
   it("says where an agent's file is wrong", function()
     local chat = command.file("in.json", CHAT)
     for text, place in pairs {

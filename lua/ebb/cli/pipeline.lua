@@ -5,6 +5,7 @@ local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local json_text = require "ebb.cli.json_text"
 local files = require "ebb.pipeline.files"
+local lorebooks = require "ebb.cli.lorebooks"
 local options = require "ebb.cli.options"
 local plugins = require "ebb.pipeline.plugins"
 local script_file = require "ebb.sandbox.script_file"
@@ -23,6 +24,8 @@ function command.declare(parser)
   parser:option("--agent", "The agent: presets, rules, settings; JSON or Lua."):argname("<file>")
   parser:option("--model-config", "The model: its name, abilities, settings; JSON or Lua."):argname("<file>")
   parser:option("--user-profile", "The user: name, description; JSON or Lua."):argname("<file>")
+  parser:option("--lorebook", "A lorebook beside the agent's: Ebb's form, or a file that ebb import reads. Repeatable.")
+    :argname("<file>"):count("*"):target("lorebooks")
   parser:option("--asset-root", "The folder of attachments; default: the agent's assetRoot, below its file's folder.")
     :argname("<folder>")
   parser:option("--to", "The dialect of the body: openai, responses, anthropic or gemini; default: the model's.")
@@ -91,7 +94,7 @@ local function pipeline_of(args)
   return ebb.pipeline {
     agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
     model = args.model, to = args.to, keep_extra = args.keep_extra, encoding = args.encoding, processors = loaded,
-    macros = options.macro_registry(args, loading),
+    macros = options.macro_registry(args, loading), lorebooks = lorebooks.read(args.lorebooks),
     asset_root = args.asset_root, limits = loading.limits, trusted = trusted, set = set,
     on_error = args.on_error, now = args.now, zone = zone(), seed = args.seed,
     role_map = options.of_conversation(args).role_map, max_message = args.max_message, max_file = args.max_file,

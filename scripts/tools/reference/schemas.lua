@@ -3,6 +3,7 @@
 local ebb = require "ebb"
 local files = require "ebb.pipeline.files"
 local markdown = require "reference.markdown"
+local lorebook_schema = require "ebb.lorebook.schema"
 local model_check = require "ebb.models.check"
 local preset_schema = require "ebb.injection.schema"
 local rule_schema = require "ebb.rules.schema"
@@ -112,6 +113,8 @@ refused with its line. [Building requests](../guide/pipeline.md) shows an agent 
     "## Model files\n", "`--model-config FILE`, `ebb.pipeline { model_config = ... }`.", file_table "model",
     "## User profiles\n", "`--user-profile FILE`, `ebb.pipeline { user_profile = ... }`.", file_table "user",
     "## Preset messages\n", "Members of an agent's `presets`.", schemas.table(preset_schema.MESSAGE.fields),
+    "## Lorebooks\n", "`lorebooks` of agents and users, and files of `--lorebook`, are lists of books:",
+    schemas.table(lorebook_schema.BOOK.fields), "An entry:\n", schemas.table(lorebook_schema.ENTRY.fields),
     "## Rules\n", "`rules` of agents and users, and of the processor regex-processor, are a list of presets of rules:",
     schemas.table(rule_schema.PRESET.fields), "A rule:\n", schemas.table(rule_schema.RULE.fields),
     "## Models\n", [[
