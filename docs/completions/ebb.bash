@@ -26,7 +26,7 @@ _ebb() {
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input --check --graph --trace --explain --dry-run -o --output -i --in-place -q --quiet --model-command --base-url --stream --record --replay-model --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --input --check --graph --restart --trace --explain --dry-run -o --output -i --in-place -q --quiet --model-command --base-url --stream --record --replay-model --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             each)

@@ -219,6 +219,7 @@ complete -c ebb -n '__fish_ebb_seen_command apply' -s h -l help -d 'Show this he
 complete -c ebb -n '__fish_ebb_seen_command run' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
 complete -c ebb -n '__fish_ebb_seen_command run' -l check -d 'Check the nodes, and run none of them'
 complete -c ebb -n '__fish_ebb_seen_command run' -l graph -r -d 'Draw the nodes, and run none of them: dot (default) or svg'
+complete -c ebb -n '__fish_ebb_seen_command run' -l restart -d 'With --session: begin with the first node, even if an earlier run was ended in the middle'
 complete -c ebb -n '__fish_ebb_seen_command run' -l trace -d 'Show on standard error what each node does'
 complete -c ebb -n '__fish_ebb_seen_command run' -l explain -d 'Show on standard error which messages changed'
 complete -c ebb -n '__fish_ebb_seen_command run' -l dry-run -d 'Write no messages, only what changed'

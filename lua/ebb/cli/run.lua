@@ -16,6 +16,8 @@ local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local run_host = require "ebb.cli.run_host"
+local saved_options = require "ebb.conversation.saved_options"
+local sessions = require "ebb.cli.sessions"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -40,6 +42,7 @@ function run.declare(parser)
   parser:flag("--check", "Check the nodes, and run none of them.")
   parser:option("--graph", "Draw the nodes, and run none of them: dot (default) or svg."):argname("<form>")
     :convert(form_of)
+  parser:flag("--restart", "With --session: begin with the first node, even if an earlier run was ended in the middle.")
   parser:flag("--trace", "Show on standard error what each node does.")
   outgoing.declare_trial(parser)
   options.edited(parser)
@@ -107,14 +110,39 @@ local function only_shown(args, workflow)
   return args.graph ~= nil or args.check
 end
 
+--- Saves a session after each node, and goes on where an earlier run was ended. Nothing for other inputs.
+local function keeping(args, chat)
+  if args.restart and not args.session then
+    failure.usage("--restart goes with --session", "--session NAME saves the run after each node")
+  end
+  if args.isolate or args.dry_run or not sessions.is_edited(args) then return {} end
+  local position = not args.restart and saved_options.run(chat) or nil
+  if position and not args.quiet then
+    terminal.say(("ebb: session %s: goes on after %s"):format(args.session, position.after))
+  end
+  return { save = sessions.keep, position = position }
+end
+
+--- Runs the nodes; the result, or a failure that says what a session has.
+local function run_kept(args, chat, workflow)
+  local kept = keeping(args, chat)
+  local done, result = hints.in_lua(nodes.run, chat, workflow, {
+    host = run_host.new(args), on_step = args.trace and require "ebb.cli.run_trace" or nil,
+    on_begin = function(where) terminal.progress(where, true) end, save = kept.save, position = kept.position,
+  })
+  terminal.progress(nil)
+  if done then return result end
+  local way = kept.save and ("session %s has what earlier nodes did: the next run goes on at this one, --restart "
+    .. "begins anew"):format(args.session)
+  failure.raise(failure.exit_of(result), result.message, result.hint or way or nil)
+end
+
 local function run_nodes(args, workflow, save)
   workflow = locate.in_folder(workflow, args.script)
   if only_shown(args, workflow) then return end
   local chat = load_input(args)
   local before = chat:fork()
-  local on_step = args.trace and require "ebb.cli.run_trace" or nil
-  local done, result = hints.in_lua(nodes.run, chat, workflow, { host = run_host.new(args), on_step = on_step })
-  failure.check(done, result)
+  local result = run_kept(args, chat, workflow)
   if args.explain or args.dry_run then
     local lines = diff.lines(difference.compare(before, result), terminal.messages())
     terminal.show(lines == "" and "nothing changed\n" or lines .. "\n")
@@ -123,7 +151,8 @@ local function run_nodes(args, workflow, save)
 end
 
 --- Options that have no meaning for a script.
-local FOR_NODES = { "file", "output", "check", "graph", "trace", "record", "replay_model", "dry_run", "explain" }
+local FOR_NODES = { "file", "output", "check", "graph", "trace", "record", "replay_model", "dry_run", "explain",
+  "restart" }
 
 ---@param args table
 ---@param save fun(chat: ebb.Conversation, before: ebb.Conversation)

@@ -6,6 +6,7 @@
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local saved_options = require "ebb.conversation.saved_options"
 local terminal = require "ebb.cli.terminal"
 local xdg = require "ebb.support.xdg"
 
@@ -85,8 +86,35 @@ end
 function sessions.load(args, name, conversation)
   local session = sessions.open(args, name, next(conversation) and conversation or nil)
   local branch = session:begin()
-  if name == args.session then edited = { session = session, branch = branch } end
+  if name == args.session then edited = { session = session, branch = branch, version = session.version } end
   return branch
+end
+
+--- Does the command write its result to a session?
+---@param args table
+---@return boolean
+function sessions.is_edited(args) return edited ~= nil and args.session ~= nil and not args.output end
+
+--- Commits the result: the version, or nil and an error.
+local function commit(chat)
+  if chat ~= edited.branch then
+    return nil, core.error("argument", "a session takes no other conversation, as convert and pipeline nodes and "
+      .. "--repair make it", "-o writes it to a file")
+  end
+  return edited.session:commit(chat)
+end
+
+--- Commits the conversation with the position of a workflow.
+---@param chat ebb.Conversation
+---@param position? ebb.WorkflowPosition
+---@return ebb.Conversation? branch     that the workflow goes on with
+---@return ebb.Error? problem
+function sessions.keep(chat, position)
+  saved_options.keep_run(chat, position)
+  local version, problem = commit(chat)
+  if not version then return nil, problem end
+  edited.branch = edited.session:begin()
+  return edited.branch
 end
 
 --- Commits the result of the command. False if it goes elsewhere.
@@ -94,13 +122,9 @@ end
 ---@param args table
 ---@return boolean
 function sessions.save(chat, args)
-  if not args.session or args.output or not edited then return false end
-  if chat ~= edited.branch then
-    failure.usage("what is repaired for a provider is not written to a session", "-o writes it to a file")
-  end
-  local before = edited.session.version
-  local version = sessions.check(edited.session:commit(chat))
-  terminal.inform(version == before and ("session %s: nothing changed"):format(args.session)
+  if not sessions.is_edited(args) then return false end
+  local version = sessions.check(commit(chat))
+  terminal.inform(version == edited.version and ("session %s: nothing changed"):format(args.session)
     or ("session %s: version %d"):format(args.session, version))
   return true
 end

@@ -1,7 +1,9 @@
 --- The options of a conversation that are saved with it (runtime/format/state.h), as JSON:
 --
 --     {"model": "gpt-4o", "encoding": .., "limit": .., "tools": [{name, description}], "toolsHeading": ..,
---      "roleMap": {"pirate": "user"}}
+--      "roleMap": {"pirate": "user"}, "run": {..}}
+--
+-- `run` is where a workflow that was ended goes on (workflow/runner.lua).
 --
 -- Those of a saved conversation stay as they were written, byte for byte, until one is changed.
 
@@ -32,6 +34,7 @@ local FIELDS = {
   tools_heading = { type = "string" },
   role_map = { type = "object", fields = {}, items = ROLE, camel = true, expected = "an object" },
   lenient = ANY, max_message = ANY, max_file = ANY,
+  run = { type = "object", fields = {}, items = ANY, expected = "an object" },
 }
 
 ---- Out ----
@@ -51,8 +54,26 @@ function saved_options.text(chat)
   local values = {
     model = options.model, encoding = options.encoding, limit = options.limit, tools = tools,
     toolsHeading = tools and options.tools_heading, roleMap = was_read and options.role_map or nil,
+    run = state.run or nil,
   }
   return next(values) and json.encode(values) or ""
+end
+
+--- Where a workflow that was ended goes on; nil if none was.
+---@param chat ebb.Conversation
+---@return ebb.WorkflowPosition?
+function saved_options.run(chat) return core.state(chat).run or nil end
+
+--- Saves where a workflow goes on, with the conversation; nil: nowhere.
+---@param chat ebb.Conversation
+---@param run? ebb.WorkflowPosition
+function saved_options.keep_run(chat, run)
+  local state = core.state(chat)
+  state.run = run or false
+  if not state.options_text then return end
+  local options = json.decode(state.options_text)
+  options.run = run
+  state.options_text = next(options) and json.encode(options) or ""
 end
 
 ---- In ----
@@ -65,6 +86,7 @@ local CHANGES = { "model", "encoding", "limit", "tools", "tools_heading", "role_
 ---@param caller? ebb.ConversationOptions
 ---@return ebb.ConversationOptions
 ---@return string? text          to be saved again; nil if the caller changes an option
+---@return ebb.WorkflowPosition? run
 function saved_options.read(text, caller)
   local options = json_arguments.options(text, FIELDS, "a saved conversation")
   local merged, changed = {}, false
@@ -72,8 +94,9 @@ function saved_options.read(text, caller)
   for name, value in pairs(options) do merged[name] = value end
   if caller.counter or caller.model and not caller.encoding then merged.encoding = nil end
   for name, value in pairs(caller) do merged[name] = value end
+  merged.run = nil
   for _, name in ipairs(CHANGES) do changed = changed or merged[name] ~= options[name] end
-  return merged, not changed and text or nil
+  return merged, not changed and text or nil, options.run
 end
 
 return saved_options

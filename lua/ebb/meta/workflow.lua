@@ -29,6 +29,7 @@
 ---@field prefix? string       of mcp: stands before their names
 ---@field timeout? number      seconds for a command, or an answer of a server; default 60
 ---@field result_bytes? integer   longer results are cut; default 262144
+---@field once? boolean        of run, command and mcp: not called again by a run that goes on after one that was killed
 ---@field trusted? boolean     of file: run it outside of the sandbox
 ---@field limits? ebb.Limits   of file
 
@@ -54,6 +55,17 @@
 ---    {text = ...}, a provider's response, or nil and why
 ---@field host? ebb.WorkflowHost
 ---@field on_step? fun(entry: ebb.WorkflowStep)   called after each node
+---@field on_begin? fun(where: string)            called before each node, with its place
+---@field save? fun(chat: ebb.Conversation, position?: ebb.WorkflowPosition): ebb.Conversation?, ebb.Error?   called
+---    after each node, and before and after calls of tools marked `once`: saves both together, and returns the
+---    conversation that the run goes on with; nil and an error end the run. Without a position the run is over
+---@field position? ebb.WorkflowPosition          where an earlier run of the workflow ended: the last that `save` got
+
+---@class ebb.WorkflowPosition Where a run goes on; JSON can hold it
+---@field workflow string      what its nodes are: a workflow with other nodes refuses the position
+---@field after string         "node 2 (trim)"
+---@field at integer[]
+---@field calls? table         of tools marked `once`, in the node that runs
 
 ---@class ebb.WorkflowStep     What a node did
 ---@field node string          "node 2 (trim)"

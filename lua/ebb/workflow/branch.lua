@@ -13,14 +13,22 @@ local schema = require "ebb.support.schema"
 
 local LIST = { type = "table", shared = true, expected = "a list of nodes" }
 
---- The answer of a condition decides between two lists.
+--- The answer of a condition decides between two lists. A run that goes on inside of one has its answer.
 local function between(when, nodes, otherwise)
   return function(chat, run)
-    local answer, problem = when(chat)
-    if answer == nil and problem then return nil, problem end
-    local chosen = answer and nodes or not answer and otherwise or nil
-    if not chosen then return true end
-    return run:sequence(chosen)
+    local depth, part = run:enter(0)
+    if part == 0 then
+      local answer, problem = when(chat)
+      if answer == nil and problem then return nil, problem end
+      part = answer and 1 or 2
+      run.at[depth] = part
+    end
+    local chosen = part == 1 and nodes or part == 2 and otherwise
+    local done, problem = true, nil
+    if chosen then done, problem = run:sequence(chosen) end
+    if not done then return nil, problem end
+    run:leave(depth)
+    return true
   end
 end
 

@@ -185,22 +185,61 @@ local OPTIONS = {
   model = { type = "function", help = "answers the requests of model nodes" },
   host = { type = "table", shared = true, help = "what the program gives: see ebb.WorkflowHost" },
   on_step = { type = "function", help = "called after each node" },
+  on_begin = { type = "function", help = "called before each node, with its place" },
+  save = { type = "function", help = "saves the conversation and the position, after each node" },
+  position = { type = "table", help = "where an earlier run of this workflow ended, as save got it" },
 }
+
+local POSITION = {
+  type = "object", expected = "what save got", fields = {
+    workflow = { type = "string", required = true }, after = { type = "string", required = true },
+    at = { type = "list", required = true, items = { type = "integer", min = 0 } },
+    calls = { type = "object", fields = {}, items = { type = "table" }, expected = "an object" },
+  },
+}
+
+--- What tells a workflow from others whose positions mean something else: the places and types of all nodes.
+local function digest_of(sequence)
+  local words = {}
+  local function add(part)
+    for _, node in ipairs(part.nodes) do
+      words[#words + 1] = node.where
+      for _, inner in ipairs(node.parts or {}) do
+        words[#words + 1] = inner[1]
+        if inner[2] then add(inner[2]) end
+      end
+    end
+  end
+  add(sequence)
+  return core.sha256(table.concat(words, "\n"))
+end
+
+--- Checks the position of an earlier run.
+local function check_position(position, digest)
+  if position == nil then return nil end
+  position = schema.check(POSITION, position, "workflow.run: position")
+  if position.workflow == digest and #position.at > 0 then return position end
+  return refuse("argument", ("an earlier run ended after %s, of a workflow with other nodes"):format(position.after),
+    "begin anew: --restart, in Lua without position")
+end
 
 --- Runs the nodes. Mistakes in the workflow raise before anything runs.
 ---@param chat ebb.Conversation
 ---@param workflow table
----@param options? { model?: function, host?: ebb.WorkflowHost, on_step?: function }
+---@param options? ebb.WorkflowOptions
 ---@return true? done
 ---@return ebb.Conversation|ebb.Error result   the conversation at the end; or the error, which names the node
 function nodes.run(chat, workflow, options)
   options = schema.options(OPTIONS, options, "workflow.run", "ebb.workflow.run(chat, nodes, { model = function })")
   local whole = prepared_at(workflow)
   local host = setmetatable({ model = options.model }, { __index = options.host or {} })
-  local run = runner.new(chat, { host = host, toolset = whole.toolset, on_step = options.on_step })
+  local digest = digest_of(whole.sequence)
+  local run = runner.new(chat, { host = host, toolset = whole.toolset, on_step = options.on_step, save = options.save,
+    on_begin = options.on_begin, digest = digest, position = check_position(options.position, digest) })
   local ok, done, problem = pcall(run.sequence, run, whole.sequence)
   whole.toolset:close()
   if not ok then error(done, 0) end
+  if done then done, problem = run:conclude() end
   if not done then return nil, problem end
   return true, run.chat
 end

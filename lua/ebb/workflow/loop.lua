@@ -9,15 +9,21 @@ local core = require "ebb.support.core"
 
 local function runner(stop, sequence, options)
   return function(_, run)
-    for _ = 1, options.at_most do
+    local depth, first = run:enter(1)
+    for round = first, options.at_most do
+      run.at[depth] = round
       local done, problem = run:sequence(sequence)
       if not done then return nil, problem end
       if stop then
         local over, why = stop(run.chat)
         if over == nil and why then return nil, why end
-        if over then return true end
+        if over then
+          run:leave(depth)
+          return true
+        end
       end
     end
+    run:leave(depth)
     if not stop or options.on_limit == "go_on" then return true end
     return nil, core.error("limit", ("stop_when does not hold after %d rounds"):format(options.at_most),
       'at_most = ... allows more, on_limit = "go_on" goes on')

@@ -2,6 +2,9 @@
 --
 --     { type = "tool" }                             the tools of the workflow, and the actions of windows
 --     { type = "tool", at_most = 8, only = { "add" } }
+--
+-- A tool marked `once` is called once, even if the run is killed: the position says that the call begins, before it
+-- does, and what it answered. What was ended meanwhile is not called again: the model is told.
 
 local act = require "ebb.windows.act"
 local call_results = require "ebb.conversation.call_results"
@@ -22,6 +25,34 @@ local function perform(call, number, options, chat, run)
   return result.text, not result.ok
 end
 
+local UNKNOWN = "error: not called again: an earlier run was ended during this call, and whether it is done is unknown"
+
+--- The result of a call of a tool marked `once`; nil and the error where it cannot be saved.
+local function perform_once(call, number, options, chat, run)
+  if run.copies > 0 then
+    return nil, core.error("argument", ("%s: a tool marked once is not called inside of parallel"):format(call.name),
+      "call it after the parallel node")
+  end
+  local key = ("%d:%s"):format(number, call.id or call.name)
+  local earlier = run.calls[key]
+  if earlier then return earlier.text or UNKNOWN, earlier.failed ~= false end
+  run.calls[key] = { begun = true }
+  local saved, problem = run:save(("the begin of %s"):format(call.name))
+  if not saved then return nil, problem end
+  local text, failed = perform(call, number, options, chat, run)
+  run.calls[key] = { text = text, failed = failed }
+  saved, problem = run:save(("the end of %s"):format(call.name))
+  if not saved then return nil, problem end
+  return text, failed
+end
+
+--- The result of one call.
+local function result_of(call, number, options, chat, run)
+  local tool = run.toolset.by_name[call.name]
+  if tool and tool.once and run.keep then return perform_once(call, number, options, chat, run) end
+  return perform(call, number, options, chat, run)
+end
+
 ---@type ebb.NodeType
 return {
   summary = "performs the calls that the model has made, and appends their results",
@@ -39,14 +70,15 @@ return {
       if not opened then return nil, problem end
       local results = {}
       for i, call in ipairs(open_calls(chat)) do
-        local text, failed = perform(call, i, options, chat, run)
+        local text, failed = result_of(call, i, options, chat, run)
+        if not text then return nil, failed end
         if failed and options.on_error == "fail" then
           return nil, core.error("host", ("%s: %s"):format(call.name, (text:gsub("^error: ", ""))))
         end
         run:note(("%s: %s"):format(call.name, failed and text or ("%d bytes"):format(#text)))
         results[i] = { id = call.id, name = call.name, text = text, failed = failed }
       end
-      if results[1] then chat:append(call_results(chat:dialect(), results)) end
+      if results[1] then run.chat:append(call_results(chat:dialect(), results)) end
       return true
     end
   end,

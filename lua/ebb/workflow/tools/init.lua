@@ -46,6 +46,7 @@ local TOOL = {
     only = { type = "list", items = { type = "string" } }, prefix = { type = "string" },
     timeout = { type = "number", min = 0.001, max = 86400, default = tools.SECONDS, unit = "seconds" },
     result_bytes = { type = "integer", min = 100, default = tools.RESULT_BYTES, unit = "bytes" },
+    once = { type = "boolean", default = false, help = "not called again after a run that was killed" },
     trusted = { type = "boolean", default = false }, limits = loader.LIMITS,
   },
 }
@@ -53,7 +54,8 @@ local TOOL = {
 --- Fields that go with one kind of tool only.
 local ONLY = {
   only = { "mcp" }, prefix = { "mcp" }, trusted = { "file" }, limits = { "file" },
-  description = { "run", "command" }, parameters = { "run", "command" }, name = { "run", "command" },
+  once = { "run", "command", "mcp" }, description = { "run", "command" },
+  parameters = { "run", "command" }, name = { "run", "command" },
 }
 
 ---@class ebb.Tool
@@ -63,6 +65,7 @@ local ONLY = {
 ---@field declared? ebb.Parameter[]
 ---@field call fun(arguments: table, call: ebb.Call, chat: ebb.Conversation, host: ebb.WorkflowHost): string?, string?
 ---@field result_bytes integer
+---@field once boolean
 
 ---@class ebb.Toolset
 ---@field list ebb.Tool[]
@@ -84,7 +87,7 @@ local function kind_of(value, where)
   end
   if not kind then refuse("argument", where .. ": a tool needs run, command, file or mcp", HINT) end
   for name, kinds in pairs(ONLY) do
-    if value[name] ~= nil and not tables.contains(kinds, kind) and not (name == "trusted" and not value[name]) then
+    if value[name] ~= nil and value[name] ~= false and not tables.contains(kinds, kind) then
       refuse("argument", ("%s: %s does not go with %s"):format(where, name, kind))
     end
   end
@@ -148,7 +151,7 @@ end
 local function add_declared(set, value, call, where)
   local text, declared = schema_of(value, where)
   add(set, { name = value.name, description = value.description, schema = text, declared = declared, call = call,
-    result_bytes = value.result_bytes }, where)
+    result_bytes = value.result_bytes, once = value.once }, where)
 end
 
 --- The tools of a file, which are functions only.
@@ -209,7 +212,7 @@ local function add_remote(set, client, server, remote)
   add(set, {
     name = name, description = type(remote.description) == "string" and remote.description or nil,
     schema = type(remote.inputSchema) == "table" and core.json.encode(remote.inputSchema) or '{"type":"object"}',
-    result_bytes = server.result_bytes,
+    result_bytes = server.result_bytes, once = server.once,
     call = function(arguments)
       local text, failed = client:call(remote.name, arguments)
       if not text then return nil, failed.message end
