@@ -4,6 +4,7 @@
 -- Dropping whole units can only break rules of neighbours (anthropic: which role is first,
 -- which follows which). Those are always repaired if the input obeyed them.
 
+local ebb = require "ebb"
 local difference = require "ebb.conversation.difference"
 local diff = require "ebb.cli.diff"
 local failure = require "ebb.cli.failure"
@@ -11,6 +12,7 @@ local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
 local request = require "ebb.request"
 local profile_file = require "ebb.cli.profile_file"
+local sessions = require "ebb.cli.sessions"
 local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
 
@@ -52,6 +54,27 @@ function outgoing.target(args)
   profile_file.load(not is_url and args.profile or nil)
   return { dialect = args.dialect, profile = not is_url and args.profile or nil,
     base_url = is_url and args.profile or nil }
+end
+
+--- True if a conversation is written as a request: a body that is no saved conversation, session or edited file.
+local function is_sent(chat, args)
+  return chat.shape == "body" and not (chat.saved or args.in_place or args.session or sessions.name_of(args.file))
+end
+
+--- The conversation in its target's form: itself, or a copy of a body in another form, which is told.
+---@param chat ebb.Conversation
+---@param args table
+---@return ebb.Conversation
+function outgoing.in_form(chat, args)
+  if not is_sent(chat, args) then return chat end
+  local goal, source = failure.typed(target.of_list, chat, outgoing.target(args)), chat:dialect()
+  if goal.dialect == source then return chat end
+  local text, lost = failure.typed(request.change, chat, source, goal.dialect,
+    { profile = goal.profile, keep_extra = args.keep_extra })
+  terminal.say(("converted from %s's form to %s's%s"):format(source, goal.dialect,
+    (args.dialect or args.profile) and "" or ", its model's: --dialect " .. source .. " keeps it"))
+  losses.tell(lost)
+  return (failure.check(ebb.parse(text, options.of_conversation(args))))
 end
 
 ---@class ebb.cli.Rules         A conversation as it was read
@@ -180,16 +203,11 @@ function outgoing.tell(report, args)
   if #report.left > 0 then tell_left(report.left, report.dialect, not args.repair) end
 end
 
---- Is a conversation written as a request? Other shapes, files that are edited in place, and bodies whose model has
---- another form, which `ebb convert` writes, are not.
+--- True if members that requests lack, and reasoning that is no longer valid, are left out.
 ---@param chat ebb.Conversation
 ---@param args table
----@param rules ebb.cli.Rules
 ---@return boolean
-function outgoing.is_request(chat, args, rules)
-  if chat.shape ~= "body" or chat.saved or args.keep_extra or args.in_place then return false end
-  return args.dialect ~= nil or rules.target.dialect == chat:dialect()
-end
+function outgoing.is_request(chat, args) return is_sent(chat, args) and not args.keep_extra end
 
 --- The body as a request; nil where the conversation is written as it stands, by itself.
 ---@param copy ebb.Conversation

@@ -253,10 +253,10 @@ function trim.run(args)
   if args.suggest then return suggest_one(args, loading) end
   options.one_input(args)
   local policy = policy_of(args.policy, loading)
-  local loaded = options.load(args.file, args)
+  local loaded = outgoing.in_form(options.load(args.file, args), args)
   options.tell_stand_in(loaded, args)
   local chat, rules, repair = outgoing.prepare(loaded, args)
-  rules.is_request = outgoing.is_request(chat, args, rules)
+  rules.is_request = outgoing.is_request(chat, args)
   local before = args.explain and require("ebb.cli.explain").before(loaded, not args.unguarded) or nil
   local trimmed = trim_to_fit(chat, args, policy, rules, loading)
   terminal.progress(nil)

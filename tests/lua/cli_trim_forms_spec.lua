@@ -1,0 +1,83 @@
+--- ebb trim of a request body that is in another form than its model's: what is written is for that model.
+
+local command = dofile "tests/lua/command.lua"
+local helper = dofile "tests/lua/helper.lua"
+
+local contains, file = command.contains, command.file
+local ebb, json = helper.ebb, helper.ebb.json
+
+local function body(model)
+  local messages = { { role = "system", content = "be brief" } }
+  for i = 1, 6 do
+    messages[#messages + 1] = { role = "user", content = ("question %d "):format(i) .. ("word "):rep(30), id = "u" .. i }
+    messages[#messages + 1] = { role = "assistant", content = json.null, tool_calls = {
+      { id = "c" .. i, type = "function", ["function"] = { name = "look", arguments = '{"x":1}' } } } }
+    messages[#messages + 1] = { role = "tool", tool_call_id = "c" .. i, content = "result " .. i }
+    messages[#messages + 1] = { role = "assistant", content = "answer " .. i }
+  end
+  messages[#messages + 1] = { role = "user", content = "last" }
+  return { model = model, max_tokens = 9, messages = messages,
+    tools = { { type = "function", ["function"] = { name = "look", description = "d",
+      parameters = { type = "object", properties = { x = { type = "integer" } } } } } } }
+end
+
+local function trim(options, model)
+  local path = file("body.json", json.encode(body(model or "claude-sonnet-4-5")))
+  local run = command.ebb("trim " .. path .. " " .. options)
+  assert.equal(0, run.status, run.err)
+  return json.decode(run.out), run
+end
+
+describe("ebb trim of a body in another form than its model's", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  for model, dialect in pairs { ["claude-sonnet-4-5"] = "anthropic", ["gemini-2.5-pro"] = "gemini" } do
+    it("writes " .. dialect .. "'s form for " .. model .. ", within the budget, and says so", function()
+      local written, run = trim("--budget 200", model)
+      local chat = assert(ebb.parse(run.out))
+      assert.equal(dialect, chat:dialect())
+      assert.same({}, chat:check())
+      assert.is_true(chat:tokens() <= 200)
+      assert.is_true(#(written.messages or written.contents) > 2)
+      contains(("converted from openai's form to %s's, its model's: --dialect openai keeps it"):format(dialect), run.err)
+      assert.is_nil(run.err:find("would refuse", 1, true))
+    end)
+  end
+
+  it("counts what is written: the repaired, converted request", function()
+    for budget = 120, 400, 20 do
+      local _, run = trim("--budget " .. budget)
+      assert.is_true(assert(ebb.parse(run.out)):tokens() <= budget, budget)
+    end
+  end)
+
+  it("keeps the form for --dialect, and edits of a file", function()
+    local whole = trim("--budget 5000 --dialect openai --keep-extra")
+    assert.same(body "claude-sonnet-4-5", whole)
+    local path = file("edited.json", json.encode(body "claude-sonnet-4-5"))
+    assert.equal(0, command.ebb("trim -i --budget 200 " .. path).status)
+    local edited = json.decode(command.read(path))
+    assert.equal("system", edited.messages[1].role)
+    assert.is_true(#edited.messages < #body().messages)
+  end)
+
+  it("leaves a body of a router's model as it is", function()
+    local written = trim("--budget 5000 --keep-extra", "anthropic/claude-sonnet-4-5")
+    assert.equal("system", written.messages[1].role)
+  end)
+
+  it("says what the other form leaves out, once", function()
+    local _, run = trim "--budget 5000"
+    local _, count = run.err:gsub("lost_member", "")
+    assert.equal(1, count)
+    contains("(messages 2, 6, 10, 14, 18 and 1 more)", run.err)
+  end)
+
+  it("refuses a budget that only the unconverted body would meet, and writes nothing", function()
+    local path = file("small.json", json.encode(body "claude-sonnet-4-5"))
+    local run = command.ebb("trim --budget 20 " .. path)
+    assert.equal(4, run.status)
+    assert.equal("", run.out)
+  end)
+end)
