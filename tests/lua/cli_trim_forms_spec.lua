@@ -9,7 +9,8 @@ local ebb, json = helper.ebb, helper.ebb.json
 local function body(model)
   local messages = { { role = "system", content = "be brief" } }
   for i = 1, 6 do
-    messages[#messages + 1] = { role = "user", content = ("question %d "):format(i) .. ("word "):rep(30), id = "u" .. i }
+    messages[#messages + 1] = { role = "user", id = "u" .. i,
+      content = ("question %d "):format(i) .. ("word "):rep(30) }
     messages[#messages + 1] = { role = "assistant", content = json.null, tool_calls = {
       { id = "c" .. i, type = "function", ["function"] = { name = "look", arguments = '{"x":1}' } } } }
     messages[#messages + 1] = { role = "tool", tool_call_id = "c" .. i, content = "result " .. i }
@@ -40,7 +41,8 @@ describe("ebb trim of a body in another form than its model's", function()
       assert.same({}, chat:check())
       assert.is_true(chat:tokens() <= 200)
       assert.is_true(#(written.messages or written.contents) > 2)
-      contains(("converted from openai's form to %s's, its model's: --dialect openai keeps it"):format(dialect), run.err)
+      contains(("converted from openai's form to %s's, its model's: --dialect openai keeps it"):format(dialect),
+        run.err)
       assert.is_nil(run.err:find("would refuse", 1, true))
     end)
   end

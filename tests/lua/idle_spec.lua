@@ -19,7 +19,7 @@ local function conversation(pause, without)
   return chat
 end
 
-local POLICIES = { "keep_recent", "keep_turns", "stable_prefix", "digest" }
+local POLICIES = { "keep_recent", "keep_turns", "stable_prefix", "digest", "trim_messages" }
 
 for _, name in ipairs(POLICIES) do
   describe("idle of " .. name, function()
@@ -68,4 +68,65 @@ describe("idle of clear_tool_uses", function()
     assert(chat:trim { budget = budget, policy = { "clear_tool_uses", idle = 300 } })
     assert.truthy(chat:json():find("[cleared]", 1, true))
   end)
+end)
+
+describe("idle of summarize", function()
+  it("summarizes above half of the budget after a pause, and down to its share of that", function()
+    local function run(pause, idle)
+      local chat, asked = conversation(pause), 0
+      local budget = chat:tokens() + 10
+      assert(chat:trim { budget = budget, policy = { "summarize", idle = idle, max_tokens = 20 }, model = function()
+        asked = asked + 1
+        return "They asked and answered."
+      end })
+      return chat:tokens() / budget, asked
+    end
+    local share, asked = run(6 * MINUTE, 300)
+    assert.equal(1, asked)
+    assert.is_true(share <= 0.5 * 0.8 and share > 0.2, share)
+    assert.equal(0, select(2, run(4 * MINUTE, 300)))
+    assert.equal(0, select(2, run(600 * MINUTE)))
+  end)
+end)
+
+describe("idle of quota", function()
+  it("leaves half of each limit after a pause, and is then within it for a while", function()
+    local function left(pause, idle)
+      local chat = conversation(pause)
+      assert(chat:trim { budget = 100000, policy = { "quota", messages = { assistant = 12 }, idle = idle } })
+      return chat:count "assistant"
+    end
+    assert.equal(6, left(6 * MINUTE, 300))
+    assert.equal(12, left(4 * MINUTE, 300))
+    assert.equal(12, left(600 * MINUTE))
+  end)
+
+  it("leaves half of a limit in tokens", function()
+    local chat = conversation(6 * MINUTE)
+    local tokens = chat:where({ role = "assistant" }):tokens()
+    assert(chat:trim { budget = 100000, policy = { "quota", tokens = { assistant = tokens }, idle = 300 } })
+    local after = chat:where({ role = "assistant" }):tokens()
+    assert.is_true(after <= tokens / 2 and after > tokens / 3, after)
+  end)
+end)
+
+describe("idle of prune_messages", function()
+  --- Was the reasoning pruned, and nothing else?
+  local function run(pause, idle, share)
+    local chat = conversation(pause)
+    chat:insert(1, { role = "assistant", content = "", reasoning_content = ("hm "):rep(20) })
+    assert(chat:trim { budget = math.floor(chat:tokens() * share),
+      policy = { { "prune_messages", reasoning = "all", idle = idle }, "keep_recent" } })
+    assert.equal(21, chat:count "user")
+    return chat:json():find("hm hm", 1, true) == nil
+  end
+
+  it("prunes above half of the budget after a pause, and over the budget at any time", function()
+    assert.is_true(run(6 * MINUTE, 300, 1.1))
+    assert.is_false(run(4 * MINUTE, 300, 1.1))
+    assert.is_false(run(6 * MINUTE, 300, 3))
+    assert.is_true(run(4 * MINUTE, 300, 0.99))
+  end)
+
+  it("prunes whatever the budget without it", function() assert.is_true(run(MINUTE, nil, 3)) end)
 end)

@@ -10,6 +10,7 @@
 -- What the kept tail calls, answers or approves protects its partner before it.
 
 local core = require "ebb.support.core"
+local idle = require "ebb.support.idle"
 local parts = require "ebb.conversation.parts"
 
 local NOTHING = {}
@@ -320,18 +321,22 @@ return {
       help = [[none, all, before_last_message, before_last_<n>_messages, or [{"type": ..., "tools": [...]}, ...] ]] },
     empty_messages = { type = "choice", choices = { "remove", "keep" }, default = "remove",
       help = "messages in which nothing is left" },
+    idle = idle.OPTION,
   },
   help = [[
 A call goes with its results. What the newest messages call, answer or approve
 protects its partner in older ones; `before_last_0_messages` prunes nothing. The
-budget plays no part, so another policy usually comes after it.
+budget plays no part, so another policy usually comes after it. With `idle` it
+prunes only over the budget, and above half of it where the provider's cache is
+cold anyway: so the cache lives from turn to turn.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 \
     --policy prune_messages:reasoning=all,tool_calls=before_last_3_messages]],
 
-  trim = function(draft, _, options)
+  trim = function(draft, budget, options)
+    if options.idle > 0 and draft:tokens() <= idle.budget(draft, budget, options.idle) then return end
     local rules = rules_of(options.tool_calls, #draft)
     local view, kinds, framed = look(draft, rules), kinds_to_prune(rules, options), {}
     for unit in draft:units { droppable = true, has = kinds } do

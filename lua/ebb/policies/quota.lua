@@ -1,5 +1,6 @@
 --- Trim policy: limits the messages or tokens of a role.
 
+local idle = require "ebb.support.idle"
 local roles = require "ebb.conversation.roles"
 local tables = require "ebb.support.tables"
 
@@ -44,24 +45,28 @@ return {
   options = {
     messages = { type = "table", help = [[most messages per role, such as {"tool": 5}]] },
     tokens = { type = "table", help = [[most tokens per role, such as {"tool": 2000}]] },
+    idle = idle.OPTION,
   },
   help = [[
 The newest of a role stay; the oldest go, with their units: a tool result takes its
 call along. The budget plays no part, so another policy usually comes after it.
-All messages of the role count, guarded ones too.
+All messages of the role count, guarded ones too. With `idle` half of each limit
+stays where the provider's cache is cold anyway, so that the next cut is not due
+at once.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), even over its quota.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 --policy 'quota:messages={"tool": 2}']],
 
   ---@param draft ebb.Draft
-  ---@param options { messages?: table<string, integer>, tokens?: table<string, integer> }
+  ---@param options { messages?: table<string, integer>, tokens?: table<string, integer>, idle: integer }
   trim = function(draft, _, options)
     local messages, tokens = check_limits(options.messages, "messages"), check_limits(options.tokens, "tokens")
     if next(messages) == nil and next(tokens) == nil then error("quota needs messages or tokens", 0) end
     for _, role in ipairs(roles) do
       if messages[role] or tokens[role] then
-        enforce(draft, role, messages[role] or math.huge, tokens[role] or math.huge)
+        enforce(draft, role, idle.budget(draft, messages[role] or math.maxinteger, options.idle),
+          idle.budget(draft, tokens[role] or math.maxinteger, options.idle))
       end
     end
   end,

@@ -1,5 +1,7 @@
 --- Trim policy: the oldest units become one message that a model writes.
 
+local idle = require "ebb.support.idle"
+
 local OPTIONS = {
   keep = { type = "integer", default = 6, min = 0, help = "newest units that are never summarized" },
   to = { type = "number", default = 0.8, min = 0, max = 1, help = "share of the budget that is in use afterwards" },
@@ -12,6 +14,7 @@ local OPTIONS = {
   role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "role of its message" },
   max_tokens = { type = "integer", default = 1024, min = 1, help = "limit of the summary in tokens" },
   min_savings = { type = "integer", default = 1, min = 1, help = "tokens that the summary must free" },
+  idle = idle.OPTION,
 }
 
 --- The last of the oldest units whose place a summary must take, to free `need` tokens.
@@ -31,7 +34,8 @@ return {
   options = OPTIONS,
   help = [[
 Acts only on a draft that is over the budget; then it comes down to the share
-`to` of it, so that the next summary is not due at once. The host answers the
+`to` of it, so that the next summary is not due at once. With `idle` half of the
+budget counts where the provider's cache is cold anyway. The host answers the
 request: `model = function(request)` in Lua, `--model-command` on the command
 line. A summary that is empty, cut off, or not smaller is refused, and with it
 the trim; an earlier summary is folded into the new one and goes.
@@ -43,6 +47,7 @@ results, the last user message), and the newest `keep` units.]],
 
   trim = function(draft, budget, options)
     local now = draft:tokens()
+    budget = idle.budget(draft, budget, options.idle)
     if now <= budget then return end
     local target = math.floor(budget * options.to)
     local first, last = last_needed(draft, now - target + options.max_tokens, options.keep)
@@ -50,7 +55,7 @@ results, the last user message), and the newest `keep` units.]],
 
     local passed_on = {}
     for name, value in pairs(options) do
-      if name ~= "keep" and name ~= "to" then passed_on[name] = value end
+      if name ~= "keep" and name ~= "to" and name ~= "idle" then passed_on[name] = value end
     end
     local freed, problem = draft:summarize(first, last, passed_on)
     if problem and problem.code == "model" then error(problem.message, 0) end

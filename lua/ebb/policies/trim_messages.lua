@@ -8,6 +8,7 @@
 -- `allow_partial` also keeps a piece of the first message that does not fit.
 
 local core = require "ebb.support.core"
+local idle = require "ebb.support.idle"
 
 ---@class ebb.TrimMessages
 ---@field strategy "first"|"last"
@@ -16,6 +17,7 @@ local core = require "ebb.support.core"
 ---@field include_system boolean
 ---@field allow_partial boolean
 ---@field split_by "lines"|"words"|"characters"
+---@field idle integer
 
 local SPELLINGS = { human = "user", ai = "assistant", user = "user", assistant = "assistant", system = "system",
   tool = "tool" }
@@ -148,11 +150,13 @@ return {
     allow_partial = { type = "boolean", default = false, help = "keep a piece of the message that does not fit whole" },
     split_by = { type = "choice", choices = { "lines", "words", "characters" }, default = "lines",
       help = "where a message may be cut" },
+    idle = idle.OPTION,
   },
   help = [[
 Differs from LangChain where that would break requests: a call and its results are kept
 or dropped together, and neither system messages nor calls nor results are cut.
-start_on and include_system go with the strategy `last` only.
+start_on and include_system go with the strategy `last` only. With `idle` half of the
+budget counts where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), also between dropped messages.]],
@@ -162,6 +166,7 @@ results, the last user message), also between dropped messages.]],
   ---@param budget integer
   ---@param options ebb.TrimMessages
   trim = function(draft, budget, options)
+    budget = idle.budget(draft, budget, options.idle)
     local start_on, end_on = roles_of(options.start_on, "start_on"), roles_of(options.end_on, "end_on")
     if options.strategy == "first" then
       if start_on then error("start_on goes with the strategy 'last' only", 0) end
