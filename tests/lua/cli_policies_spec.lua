@@ -176,7 +176,7 @@ describe("the command's policies", function()
 
     it("end it when its time is over, with all that it started", function()
       local script = file("slow.sh", ("sleep 300 & echo $! >%s; sleep 300"):format(path_of "child"))
-      contains("it took too long", fails(command.IO, summarize("sh " .. script, "--model-timeout 0.5")))
+      contains("it took too long", fails(command.IO, summarize("sh " .. script, "--model-timeout 2")))
       local child = command.read(path_of "child"):match "%d+"
       local wait = "for try in $(seq 500); do grep -q '^State:.[^Z]' /proc/%s/status 2>/dev/null || exit 0; "
         .. "sleep 0.01; done; "

@@ -43,7 +43,7 @@ local FLOW = [[return {
   tools = { { name = "add", description = "Adds.", parameters = "a:number, b:number",
     run = function(arguments) return arguments.a + arguments.b end } },
   nodes = { { type = "loop", stop_when = { answered = true }, nodes = {
-    { type = "model", model = "%s", dialect = "%s", back_off = 0.01, timeout = 5, idle = 2 %s }, { type = "tool" } } } },
+    { type = "model", model = "%s", dialect = "%s", back_off = 0.01, timeout = 60, idle = 60 %s }, { type = "tool" } } } },
 }]]
 
 local CHAT = '[{"role":"system","content":"S"},{"role":"user","content":"2 and 3?"}]'
@@ -348,14 +348,19 @@ END
   }
   for _, case in ipairs(ways) do
     it("survive a server that " .. case[1], function()
-      local seconds = case[1] == "floods" and 60 or 1
-      local text = result_of(('{ mcp = "%s", timeout = %d }'):format(server(case[1]), seconds), '{"text":"x"}')
-      assert.matches(case[2], text, 1, true)
+      local result
+      -- A busy machine starts the server late.
+      for _, seconds in ipairs(case[2]:find "too long" and { 1, 10, 30 } or { 60 }) do
+        result = command.ebb(flow(('{ mcp = "%s", timeout = %d }'):format(server(case[1]), seconds), '{"text":"x"}'))
+        if result.status == 0 then break end
+      end
+      assert.equal(0, result.status, result.err)
+      assert.matches(case[2], assert(helper.ebb.parse(result.out))[4].text, 1, true)
     end)
   end
 
   it("end the run where a server does not start", function()
-    local err = command.fails(5, flow('{ mcp = "exit 1", timeout = 5 }', "{}"))
+    local err = command.fails(5, flow('{ mcp = "exit 1", timeout = 60 }', "{}"))
     command.contains("the MCP server `exit 1`: it has ended (initialize)", err)
     err = command.fails(command.REFUSED, flow(('{ mcp = "%s", only = { "ecko" } }'):format(server "good"), "{}"))
     command.contains("has no tool 'ecko'", err)
