@@ -177,7 +177,7 @@ log=$1; ebb=$2; file=$3
 wait_for() {
   tries=0
   until grep -qF -- "$1" "$log"; do
-    tries=$((tries + 1)); if [ $tries -gt 400 ]; then return 1; fi
+    tries=$((tries + 1)); if [ $tries -gt 2400 ]; then return 1; fi
     sleep 0.05
   done
 }

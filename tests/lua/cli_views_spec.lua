@@ -159,16 +159,17 @@ describe("the command's views", function()
     contains('"messages": []', run("inspect " .. file("empty.json", "[]") .. " --json").out)
   end)
 
-  --- Runs lines of a script in tmux, 200 columns wide; gives all that was written to the terminal.
+  --- Runs lines of a script in tmux, 200 columns wide; gives all that was written to the terminal. The last line
+  --- that is written ends the wait for it.
   local function on_terminal(lines)
-    file("lines.sh", table.concat(lines, "\n") .. "\ntouch $folder/done\n")
+    file("lines.sh", table.concat(lines, "\n") .. "\necho 'the end'\n")
     file("session.sh", ([[
       folder=%s; export folder TMUX_TMPDIR=$folder LC_ALL=C.UTF-8; unset TMUX COLUMNS NO_COLOR
       tmux -u -f /dev/null new-session -d -x 200 -y 50 "exec cat" || exit 9
       tmux pipe-pane -O "cat > $folder/raw"
       tmux respawn-pane -k "sh $folder/lines.sh 2>&1; exec cat"
-      n=0; until [ -e $folder/done ] || [ $((n += 1)) -gt 1200 ]; do sleep 0.05; done
-      tmux kill-server; sleep 0.1]]):format(command.folder))
+      n=0; until grep -qs 'the end' $folder/raw || [ $((n += 1)) -gt 6000 ]; do sleep 0.05; done
+      tmux kill-server]]):format(command.folder))
     assert(os.execute("sh " .. path_of "session.sh"))
     return (command.read(path_of "raw"):gsub("\r\n", "\n"))
   end
@@ -232,14 +233,16 @@ describe("the command's views", function()
       tmux set-option -g history-limit 9000
       for width in 40 80 120 200; do
         tmux -u -f /dev/null new-window -n w$width "exec cat"; tmux resize-window -t w$width -x $width -y 50
-        tmux respawn-pane -k -t w$width "sh $folder/views.sh 2>&1; touch $folder/done.$width; exec cat"
+        tmux respawn-pane -k -t w$width "sh $folder/views.sh 2>&1; exec cat"
       done
       for width in 40 80 120 200; do
-        n=0; until [ -e $folder/done.$width ] || [ $((n += 1)) -gt 1200 ]; do sleep 0.05; done; sleep 0.05
-        tmux capture-pane -p -S - -t w$width > $folder/rows.$width
+        n=0
+        until grep -qs '^=== %d$' $folder/rows.$width || [ $((n += 1)) -gt 6000 ]; do
+          sleep 0.05; tmux capture-pane -p -S - -t w$width > $folder/rows.$width
+        done
         tmux capture-pane -p -J -S - -t w$width > $folder/joined.$width
       done
-      tmux kill-server]]):format(folder))
+      tmux kill-server]]):format(folder, #VIEWS))
     assert(os.execute("sh " .. path_of "session.sh"))
 
     for _, width in ipairs { 40, 80, 120, 200 } do
