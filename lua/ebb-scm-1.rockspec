@@ -112,6 +112,7 @@ build = {
       ["ebb.models.families"] = "lua/ebb/models/families.lua",
       ["ebb.models.init"] = "lua/ebb/models/init.lua",
       ["ebb.models.javascript"] = "lua/ebb/models/javascript.lua",
+      ["ebb.models.margins"] = "lua/ebb/models/margins.lua",
       ["ebb.models.price_list"] = "lua/ebb/models/price_list.lua",
       ["ebb.models.profile_check"] = "lua/ebb/models/profile_check.lua",
       ["ebb.models.profiles"] = "lua/ebb/models/profiles.lua",

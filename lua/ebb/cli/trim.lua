@@ -140,7 +140,7 @@ local function as_data(trimmed, dry_run)
     keeps[i] = keep
   end
   return {
-    before = report.before, after = report.after, budget = report.budget, trust = report.trust,
+    before = report.before, after = report.after, budget = report.budget, margin = report.margin, trust = report.trust,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
     refused = report.refused, refusals = report.refusals, dryRun = dry_run or false,
     ledger = core.json.raw(report.ledger:json()), notes = notes,
@@ -153,8 +153,9 @@ local function as_json(trimmed, dry_run)
 end
 
 local function summary(report, args)
-  local line = "%d -> %d tokens, budget %d (%s): %d kept, %d dropped, %d replaced, %d inserted%s"
-  return line:format(report.before, report.after, report.budget, report.trust, report.kept, report.dropped,
+  local line = "%d -> %d tokens, budget %d%s (%s): %d kept, %d dropped, %d replaced, %d inserted%s"
+  local margin = report.margin > 0 and (" and a margin of %d"):format(report.margin) or ""
+  return line:format(report.before, report.after, report.budget, margin, report.trust, report.kept, report.dropped,
     report.replaced, report.inserted, args.dry_run and "" or options.target(args))
 end
 

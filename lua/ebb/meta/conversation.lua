@@ -336,7 +336,8 @@ function Conversation:calibration() end
 ---@class ebb.TrimReport
 ---@field before integer       tokens
 ---@field after integer
----@field budget integer
+---@field budget integer       less the reserve and the margin
+---@field margin integer       tokens that stay free since the counts for the model are estimates
 ---@field trust string        of before and after, which are calibrated; the ledger has weights
 ---@field batch integer        the batch it led to; the current one if nothing changed
 ---@field dropped integer      messages, by what became of each in the end:

@@ -186,7 +186,7 @@ function PipelineTask:step(answer, why) end
 ---                              one decides, as macros leave them; in a sandbox as they were when the processor began
 ---@field user_profile? table    {name, description, ...}
 ---@field agent_config table     the agent's file, in snake_case
----@field capabilities table     {dialect, model, provider, vision, audio, video, document}
+---@field capabilities table     {dialect, model, provider, vision, audio, video, document, window, output, margin}
 ---@field timestamp integer      ms since 1970
 ---@field shared_data table      passed from one processor to the later ones
 ---@field logs ebb.LogEntry[]

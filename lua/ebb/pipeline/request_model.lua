@@ -3,6 +3,7 @@
 --     name   the caller's  >  the model file's  >  the agent's  >  the body's own
 
 local core = require "ebb.support.core"
+local margins = require "ebb.models.margins"
 local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
 
@@ -36,6 +37,11 @@ local function abilities_of(model, declared)
   return abilities
 end
 
+--- Percent of an estimate that a budget keeps free; none after a report of the provider.
+local function margin_of(chat, model)
+  return chat:trust() == "calibrated" and 0 or margins.percent(model)
+end
+
 --- The `capabilities` of the context.
 ---@param self ebb.Pipeline
 ---@param chat ebb.Conversation
@@ -48,6 +54,8 @@ function request_model.capabilities(self, chat)
   capabilities.dialect, capabilities.model, capabilities.model_name = BODY_DIALECT, name, file.name
   capabilities.provider, capabilities.profile = file.provider or self.agent.provider, file.profile
   capabilities.window, capabilities.output = model and model.window, model and model.output
+  local is_chosen = self.options.encoding or self.options.counter
+  capabilities.margin = model and not is_chosen and margin_of(chat, model) or 0
   return capabilities
 end
 

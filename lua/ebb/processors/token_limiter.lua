@@ -12,6 +12,7 @@
 
 local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
+local margins = require "ebb.models.margins"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
@@ -290,7 +291,7 @@ function limiter.check(config, loading)
   end
 end
 
---- The budget of the request in tokens; nil for no limit.
+--- The budget of the request in tokens, less the reserve and the margin of estimates; nil for no limit.
 ---@param capabilities table
 ---@param config table
 ---@return integer?
@@ -304,7 +305,7 @@ function limiter.budget(capabilities, config)
   if not tokens or tokens < 0 then
     refuse("argument", ("token-limiter.budget: expected 0 or more tokens, got %s"):format(tostring(budget)))
   end
-  return math.max(0, tokens - (math.tointeger(config.reserve) or 0))
+  return margins.without(math.max(0, tokens - (math.tointeger(config.reserve) or 0)), capabilities.margin or 0)
 end
 
 --- Gives the facts of a trim its ledger as a list, decoded when it is first read; at once where a later step may get
@@ -332,8 +333,10 @@ local function tell(context, plan, before, result)
   }, report, context:only_core_follows())
   context.run.trimmed = { history = plan.parts.history, ledger = report and report.ledger or {}, before = before,
     dropped = dropped }
-  context:log("info", ("%d -> %d tokens, budget %d: %d messages dropped, %d changed"):format(before, result.final,
-    plan.budget, dropped, changed))
+  local percent = context.capabilities.margin or 0
+  local margin = percent > 0 and (" and %d %% for estimates"):format(percent) or ""
+  context:log("info", ("%d -> %d tokens, budget %d%s: %d messages dropped, %d changed"):format(before, result.final,
+    plan.budget, margin, dropped, changed))
 end
 
 --- The plan of a cut. Weights add up: framing is counted once.

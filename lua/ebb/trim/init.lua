@@ -16,6 +16,7 @@ local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local memory = require "ebb.trim.memory"
+local margins = require "ebb.models.margins"
 local models = require "ebb.models"
 local loader = require "ebb.sandbox.loader"
 local policies = require "ebb.trim.policies"
@@ -27,7 +28,8 @@ local trim = {}
 ---@class ebb.TrimRun: ebb.Run   A run with the budget of its caller
 ---@field requested integer    tokens: the budget of the caller, or the default
 ---@field reserve integer      tokens of these that stay free
----@field available integer    tokens: requested minus reserve
+---@field margin integer       percent of an estimate that stay free besides
+---@field available integer    tokens: requested minus reserve and margin
 ---@field measure { weight: function, total: function }
 
 ---- Arguments ----
@@ -42,7 +44,7 @@ local function default_budget(chat, named)
 end
 
 --- The options of a trim, checked; the counter, if a model or an encoding is named; and the budget: `requested` by
---- the caller or the model's default, `available` without the reserve. Tokens.
+--- the caller or the model's default, `available` without the reserve and the margin of estimates. Tokens.
 local function read_options(chat, options)
   if core.type(chat) ~= "Conversation" then refuse("argument", "trim needs a conversation", "chat:trim { ... }") end
   options = call.read(options, "policy", "trim")
@@ -54,8 +56,10 @@ local function read_options(chat, options)
     counter, model = models.counter({ encoding = values.encoding, model = name }, "trim")
   end
   local requested = values.budget or default_budget(chat, model)
+  local margin = counter and (model and not values.encoding and margins.percent(model) or 0) or margins.of_chat(chat)
   return {
-    requested = requested, reserve = values.reserve, available = math.max(0, requested - values.reserve),
+    requested = requested, reserve = values.reserve, margin = margin,
+    available = margins.without(math.max(0, requested - values.reserve), margin),
     guards = values.guards, dry_run = values.dry_run, policy = values.policy, options = values.options,
     model = not name and values.model or nil, counter = counter,
     loading = { trusted = values.trusted, limits = values.limits },
@@ -108,7 +112,7 @@ local function cannot_fit(run, info)
   local text = "cannot fit: the guarded part is %s (%d tokens) and %d for tools and framing; the budget is %d; "
     .. "the smallest that fits is %d"
   local messages = plural(info.guarded_messages, "message")
-  return text:format(messages, total - framing, framing, run.requested, total + run.reserve)
+  return text:format(messages, total - framing, framing, run.requested, margins.with(total, run.margin) + run.reserve)
 end
 
 --- What was refused on the way is often why too much is left.
@@ -122,9 +126,11 @@ end
 local function over_budget(run, tokens, steps)
   tokens = run.measure.total(tokens)
   local refusals = refusals_of(run.draft)
-  local text = "over budget: %s left %d tokens, %d more than the budget of %d%s"
+  local text = "over budget: %s left %d tokens, %d more than the budget of %d%s%s"
   local label = policies.label(steps)
-  return text:format(label, tokens, tokens - run.available, run.available, refusals and "; " .. refusals or "")
+  local margin = run.margin > 0 and (", with a margin of %d %% for estimates"):format(run.margin) or ""
+  return text:format(label, tokens, tokens - run.available, run.available, margin,
+    refusals and "; " .. refusals or "")
 end
 
 ---- One trim ----
@@ -147,7 +153,7 @@ local function report_of(chat, run)
   local info = core.draft.info(draft)
   return {
     before = run.measure.total(info.before), after = run.measure.total(info.tokens), budget = run.available,
-    trust = draft:trust(),
+    trust = draft:trust(), margin = math.max(0, run.requested - run.reserve) - run.available,
     dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
     batch = chat:stats().current_batch_index, refused = (core.draft.refusals(draft)),
     refusals = refusals_of(draft),
@@ -198,7 +204,7 @@ local function start(chat, request, texts)
   local measure = measure_of(chat, request)
   return running.open {
     draft = draft, loading = request.loading, requested = request.requested, reserve = request.reserve,
-    available = request.available,
+    available = request.available, margin = request.margin,
     budget = measure.weight(request.available), measure = measure, memories = memory.recall(chat),
     model = request.model,
   }

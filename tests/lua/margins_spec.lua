@@ -1,0 +1,78 @@
+--- Margins: budgets of models that are counted by estimates keep so much free as these may be short of.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+
+local margins = require "ebb.models.margins"
+
+local function chat_of(options)
+  local chat = ebb.conversation(options)
+  for i = 1, 40 do chat:append { role = "user", content = ("word "):rep(50) .. i } end
+  return chat
+end
+
+describe("margins", function()
+  it("are undone exactly, whatever the figures", function()
+    for percent = 0, 30 do
+      for tokens = 0, 300 do
+        local whole = margins.with(tokens, percent)
+        assert.equal(tokens, margins.without(whole, percent))
+        assert.truthy(whole == 0 or margins.without(whole - 1, percent) < tokens)
+      end
+    end
+    assert.equal(1 << 53, margins.without(margins.with(1 << 53, 15), 15))
+  end)
+
+  it("stay free in a trim for a model that is estimated, and the report says how much", function()
+    local rows = {
+      { { model = "claude-opus-4-5" }, 909 }, { { model = "anthropic/claude-opus-4.7" }, 869 },
+      { { model = "claude-opus-4-5", encoding = "bytes4" }, 1000 }, { {}, 1000 },
+      { { model = "claude-opus-4-5" }, 909, { encoding = "cjk" }, 1000 },
+      { {}, 1000, { model = "claude-opus-4-5" }, 909 },
+    }
+    for i, row in ipairs(rows) do
+      local options, own, named, other = table.unpack(row)
+      local report = assert(chat_of(options):trim { budget = 1000, dry_run = true })
+      assert.same({ i, own, 1000 - own }, { i, report.budget, report.margin })
+      if named then
+        named.budget, named.dry_run = 1000, true
+        report = assert(chat_of(options):trim(named))
+        assert.same({ i, other, 1000 - other }, { i, report.budget, report.margin })
+      end
+    end
+  end)
+
+  it("go after a report of the provider", function()
+    local chat = chat_of { model = "claude-opus-4-5" }
+    chat:report_usage { prompt_tokens = chat:tokens() + 100 }
+    assert.equal(0, assert(chat:trim { budget = 1000, dry_run = true }).margin)
+  end)
+
+  it("count in the smallest budget that fits", function()
+    local chat = ebb.conversation { model = "claude-opus-4-5" }
+    chat:append { role = "user", content = ("word "):rep(50) }
+    local _, problem = chat:trim { budget = 1 }
+    local smallest = tonumber(problem.message:match "the smallest that fits is (%d+)")
+    assert.equal(margins.with(chat:tokens(), 10), smallest)
+    assert.truthy(chat:trim { budget = smallest })
+    assert.is_nil((chat:trim { budget = smallest - 1 }))
+  end)
+
+  it("stay free in a pipeline, which says so", function()
+    local function run(options)
+      options.set = { "token-limiter.budget=1000" }
+      local result = assert(ebb.pipeline(options):run(chat_of {}))
+      for _, entry in ipairs(result.logs) do
+        local said = entry.message:match "^%d+ %-> %d+ tokens, (budget.-):"
+        if said then return result, said end
+      end
+    end
+
+    local result, said = run { model = "claude-opus-4-5" }
+    assert.equal("budget 909 and 10 % for estimates", said)
+    assert.equal(909, result.budget)
+    local one = result.chat[#result.chat].tokens
+    assert.truthy(result.tokens <= 909 and result.tokens > 909 - one - 4, result.tokens)   -- once, not twice
+    assert.equal("budget 1000", select(2, run { model = "claude-opus-4-5", encoding = "claude" }))
+  end)
+end)
