@@ -52,6 +52,10 @@ int host_dialogue(lua_State *L);
    the answer as it comes. */
 int host_http(lua_State *L);
 
+/* unpack(bytes, limit) -> text; or nil, why, and "absent" (no library), "limit" or "broken": bytes that are compressed
+   with gzip or zstd. */
+int host_unpack(lua_State *L);
+
 /* sleep(seconds): an interrupt ends it. */
 int host_sleep(lua_State *L);
 

@@ -149,9 +149,9 @@ describe("a file that is no conversation", function()
   end)
 
   it("is named where it is known", function()
-    local err = fails(command.REFUSED, "count " .. file("r.jsonl.zst", "\x28\xB5\x2F\xFDxx"))
-    contains("is compressed with zstd", err)
-    contains("zstd -d", err)
+    local err = fails(command.REFUSED, "count " .. file("export.zip", "PK\x03\x04xx"))
+    contains("is a zip archive", err)
+    contains("unpack it first", err)
   end)
 
   it("is named on standard input, too", function()

@@ -359,6 +359,24 @@ END
     end)
   end
 
+  --- The reference server with every kind of tool: EBB_MCP_EVERYTHING is its program, or it lies in the PATH:
+  --- npm install -g @modelcontextprotocol/server-everything
+  it("may be the reference server of the protocol", function()
+    local pipe = io.popen "command -v ${EBB_MCP_EVERYTHING:-mcp-server-everything}"
+    local program = pipe:read "l"
+    pipe:close()
+    if not program then
+      pending "no mcp-server-everything: npm install -g @modelcontextprotocol/server-everything"
+      return
+    end
+    local tool = ('{ mcp = "%s stdio", timeout = 60 }'):format(program)
+    assert.equal("Echo: hä", result_of(tool, '{"message":"hä"}'))
+    assert.equal("The sum of 2 and 3 is 5.", result_of(tool, '{"a":2,"b":3}', "get-sum"))
+    assert.matches("^error: .*expected string", result_of(tool, "{}"))
+    assert.matches("%[image, image/png, %d+ bytes: not shown%]", result_of(tool, "{}", "get-tiny-image"))
+    assert.matches("there is no tool 'ecko' (did you mean 'echo'?)", result_of(tool, "{}", "ecko"), 1, true)
+  end)
+
   it("end the run where a server does not start", function()
     local err = command.fails(5, flow('{ mcp = "exit 1", timeout = 60 }', "{}"))
     command.contains("the MCP server `exit 1`: it has ended (initialize)", err)

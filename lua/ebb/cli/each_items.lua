@@ -6,6 +6,7 @@
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
+local unpacked = require "ebb.cli.unpacked"
 
 local each_items = {}
 
@@ -30,7 +31,7 @@ local function add_file(list, path)
   local file, why = io.open(path, "rb")
   if not file then failure.raise(failure.IO, why) end
   local identity = core.sha256((core.file_identity(path)))
-  local base = path:match "[^/]*$"
+  local base = unpacked.name(path:match "[^/]*$")
   local first, line = 0, file:read "L"
   local is_many = line and is_conversation(line) and file:read "l" ~= nil   -- one line is a conversation by itself
   file:seek "set"
@@ -56,7 +57,7 @@ local function add_folder(list, folder)
   table.sort(entries)
   local before = #list
   for _, entry in ipairs(entries) do
-    if entry:find "^[^.].*%.jsonl?$" then add_file(list, folder:gsub("/*$", "/") .. entry) end
+    if unpacked.name(entry):find "^[^.].*%.jsonl?$" then add_file(list, folder:gsub("/*$", "/") .. entry) end
   end
   if #list == before then
     failure.raise(failure.IO, ("%s: no .json or .jsonl file is in this folder"):format(folder))

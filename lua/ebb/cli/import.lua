@@ -9,6 +9,7 @@ local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local unpacked = require "ebb.cli.unpacked"
 
 local command = {}
 
@@ -92,7 +93,8 @@ end
 
 local function read(args)
   local name = options.name(args.file)
-  local bytes = failure.check(core.read_file(args.file, args.max_file or imported.BYTES_MAX))
+  local cap = args.max_file or imported.BYTES_MAX
+  local bytes = unpacked.text(failure.check(core.read_file(args.file, cap)), options.name(args.file), cap)
   local result, problem = failure.typed(ebb.import.read, bytes, {
     path = name, from = args.from, branch = args.branch, conversation = args.conversation, skip_bad = args.lenient,
     greeting = args.greeting, user = args.user,

@@ -7,6 +7,7 @@ local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local unpacked = require "ebb.cli.unpacked"
 
 local imported = {}
 
@@ -166,7 +167,8 @@ end
 ---@return ebb.Conversation
 ---@return ebb.Import
 function imported.read(path, name, args, chat_options)
-  local bytes = failure.check(core.read_file(path, args.max_file or imported.BYTES_MAX))
+  local cap = args.max_file or imported.BYTES_MAX
+  local bytes = unpacked.text(failure.check(core.read_file(path, cap)), name, cap)
   local result, problem = failure.typed(ebb.import.read, bytes, import_options(name, args))
   if not result then refuse(problem) end
   return use(result, path, name, args, chat_options)
@@ -204,6 +206,19 @@ function imported.suspect(chat, path)
   return is_version_2 and body or nil
 end
 
+--- Reads the text of a compressed file: a conversation, or a file of another program.
+local function read_unpacked(unpacked_text, form, path, name, args, chat_options)
+  imported.check_output(path, args, { title = "file that is compressed with " .. form })
+  local chat, problem = failure.typed(ebb.parse, unpacked_text, chat_options)
+  if chat then return chat end
+  local why = problem.message:gsub("^text:", name .. ":")
+  if not NO_CONVERSATION[problem.code] then failure.check(nil, core.error(problem.code, why, problem.hint)) end
+  local result, reason, is_known = ebb.import.read(unpacked_text, import_options(name, args))
+  if result then return use(result, path, name, args, chat_options) end
+  if is_known then refuse(reason) end
+  return failure.check(nil, core.error(problem.code, why, reason.code == "shape" and reason.message or problem.hint))
+end
+
 --- Reads a file that is no conversation; raises `problem`, with what the file looks like, if it is of no known form.
 ---@param path string
 ---@param name string
@@ -217,6 +232,8 @@ function imported.rescue(path, name, args, chat_options, problem, bytes)
   if problem and not NO_CONVERSATION[problem.code] then return nil end
   bytes = bytes or read_again(path, args.max_file)
   if not bytes then return nil end
+  local text_of_file, form_of_file = unpacked.text(bytes, name, args.max_file or imported.BYTES_MAX)
+  if form_of_file then return read_unpacked(text_of_file, form_of_file, path, name, args, chat_options) end
   local result, reason, form = ebb.import.read(bytes, import_options(name, args))
   if result then return use(result, path, name, args, chat_options) end
   if form then refuse(reason) end
