@@ -104,6 +104,36 @@ describe("ebb each", function()
     assert.truthy(runs >= 40 and runs <= 42, runs)   -- those two that were at work when it was killed
   end)
 
+  --- CONVERSATIONS=n sets how many; make check-hard has 10,000.
+  it("that is killed again and again has every result of a large file once", function()
+    local count, lines = tonumber(os.getenv "CONVERSATIONS") or 600, {}
+    for i = 1, count do lines[i] = '{"messages":' .. conversation(i) .. "}\n" end
+    file("all.jsonl", table.concat(lines))
+    local words = ("each %s --run %s --out %s"):format(path_of "all.jsonl", path_of "flow.lua", path_of "out")
+    for part = 1, 3 do
+      os.execute(([[%s %s >/dev/null 2>&1 & pid=$!
+        while kill -0 $pid 2>/dev/null && [ "$(cat %s 2>/dev/null | wc -l)" -lt %d ]; do sleep 0.005; done
+        kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null]]):format(command.EBB, words, path_of "out/journal.jsonl",
+          count * part // 5))
+      local done = #lines_of "out/journal.jsonl" - 1
+      assert.truthy(done >= count * part // 5 - 1 and done < count, done)
+    end
+    local _, err = command.does(words)
+    command.contains("done before", err)
+    local done = {}
+    for _, entry in ipairs(lines_of "out/journal.jsonl") do
+      if entry.item then
+        assert.is_nil(done[entry.item])
+        done[entry.item] = true
+      end
+    end
+    for i = 1, count do
+      assert.is_true(done[("%s:%d"):format(path_of "all.jsonl", i)])
+      local result = command.read(path_of(("out/all-%d.json"):format(i)))
+      assert.equal(('{"messages":[{"role":"user","content":"%d"}]}\n'):format(i), result)
+    end
+  end)
+
   it("runs a command for each file", function()
     folder(3)
     command.does(("each %s --do 'trim --budget 20 --policy keep_recent:keep=1' --out %s --quiet"):format(path_of "in",
