@@ -219,6 +219,7 @@ build = {
       ["ebb.sandbox.script_path"] = "lua/ebb/sandbox/script_path.lua",
       ["ebb.session.face"] = "lua/ebb/session/face.lua",
       ["ebb.session.init"] = "lua/ebb/session/init.lua",
+      ["ebb.session.salvage"] = "lua/ebb/session/salvage.lua",
       ["ebb.session.store"] = "lua/ebb/session/store.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",
       ["ebb.support.figures"] = "lua/ebb/support/figures.lua",

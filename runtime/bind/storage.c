@@ -11,6 +11,8 @@
 */
 #include "storage/storage.h"
 
+#include <string.h>
+
 #include "bind/argument.h"
 #include "bind/conversation.h"
 #include "bind/error.h"
@@ -228,6 +230,34 @@ static int l_load(lua_State *L) {
   return 2;
 }
 
+typedef struct Texts {
+  Buffer *text;              /* "[message,\nmessage" */
+  uint64_t count;
+} Texts;
+
+static Status add_message(void *user, const StateRow *row) {
+  Texts *texts = user;
+  static const char window[] = "{\"type\":\"window\"";      /* where a window stands, not a message */
+  if (row->bytes.size >= sizeof window && memcmp(row->bytes.bytes, window, sizeof window - 1) == 0) return STATUS_OK;
+  Status status = buffer_add_string(texts->text, texts->count++ == 0 ? "[" : ",\n");
+  return status == STATUS_OK ? buffer_add(texts->text, row->bytes.bytes, row->bytes.size) : status;
+}
+
+/* db:messages(session) -> all stored messages that are there, by seq, as a JSON list; their number | nil, error */
+static int l_messages(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  uint64_t session = session_argument(L, 2);
+  StorageError error;
+  Texts texts = {.text = bind_buffer(L)};
+  Status status = storage_read_some(storage, session, STATE_ROW_MESSAGE, 1, UINT32_MAX,
+                                    (StateRowSink){.put = add_message, .user = &texts}, &error);
+  if (status == STATUS_OK) status = buffer_add_string(texts.text, texts.count == 0 ? "[]" : "]");
+  if (status != STATUS_OK) return refuse(L, status, &error);
+  lua_pushlstring(L, texts.text->bytes, texts.text->size);
+  lua_pushinteger(L, (lua_Integer)texts.count);
+  return 2;
+}
+
 /* ---- commits ---- */
 
 /* A commit begins with its first row: an edit that changed nothing writes nothing. */
@@ -404,9 +434,9 @@ static int l_close(lua_State *L) {
   return end_storage(L);
 }
 
-/* open(place, {create, relaxed, wait}) -> db | nil, error */
+/* open(place, {create, relaxed, salvage, wait}) -> db | nil, error */
 static int l_open(lua_State *L) {
-  static const char *const names[] = {"create", "relaxed", "wait", NULL};
+  static const char *const names[] = {"create", "relaxed", "salvage", "wait", NULL};
   const char *place = bind_string(L, 1, NULL);
   uint32_t wait = STORAGE_WAIT_MS;
   StorageConfig config = {.memory = bind_memory(L)};
@@ -415,6 +445,7 @@ static int l_open(lua_State *L) {
     bind_check_names(L, 2, NULL, names);
     config.creates = bind_flag_field(L, 2, "create", false);
     config.relaxed = bind_flag_field(L, 2, "relaxed", false);
+    config.salvages = bind_flag_field(L, 2, "salvage", false);
     bind_count_field(L, 2, "wait", &wait);
   }
   config.wait_ms = wait;
@@ -453,6 +484,7 @@ int luaopen_ebb_storage(lua_State *L) {
     {"rename", l_rename, "session name", CHARGE_NEVER},
     {"remove", l_remove, "session", CHARGE_NEVER},
     {"load", l_load, "session options resolve", CHARGE_NEVER},
+    {"messages", l_messages, "session", CHARGE_NEVER},
     {"commit", l_commit, "change", CHARGE_NEVER},
     {"wait", l_wait, "session version ms", CHARGE_NEVER},
     {"check", l_check, "", CHARGE_NEVER},

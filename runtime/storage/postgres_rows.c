@@ -23,21 +23,23 @@ typedef struct Reading {
 static Status take_row(void *user, const PGresult *result) {
   const Reading *reading = user;
   const PostgresStorage *p = reading->p;
-  int64_t kind = postgres_number(p, result, 0, 0);
+  int64_t kind = postgres_number(p, result, 0, 1);
   if (kind < 0 || kind >= STATE_ROW_KINDS) {
     return storage_fail(reading->error, STATUS_SHAPE, "%s: a row of the unknown kind %" PRId64, p->name, kind);
   }
-  StateRow row = {.kind = (StateRowKind)kind, .number = (uint64_t)postgres_number(p, result, 0, 1),
-                  .bytes = postgres_bytes(p, result, 0, 3)};
-  if (storage_checksum(&row) == postgres_number(p, result, 0, 2)) return reading->sink.put(reading->sink.user, &row);
+  StateRow row = {.kind = (StateRowKind)kind, .number = (uint64_t)postgres_number(p, result, 0, 2),
+                  .bytes = postgres_bytes(p, result, 0, 4)};
+  int64_t sum = storage_checksum((uint64_t)postgres_number(p, result, 0, 0), &row);
+  if (sum == postgres_number(p, result, 0, 3)) return reading->sink.put(reading->sink.user, &row);
   return storage_fail(reading->error, STATUS_SHAPE, "%s: the row of %s %" PRIu64 " is damaged", p->name, KINDS[kind],
                       row.number);
 }
 
 static Status read_range(Reading *reading, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last) {
   int64_t values[] = {(int64_t)session, kind, (int64_t)first, (int64_t)last};
-  PostgresQuery query = postgres_query("SELECT kind::int8, number, sum, body FROM ebb_row WHERE session = $1 "
-                                       "AND kind = $2 AND number BETWEEN $3 AND $4 ORDER BY number", 4, values);
+  PostgresQuery query = postgres_query("SELECT session, kind::int8, number, sum, body FROM ebb_row "
+                                       "WHERE session = $1 AND kind = $2 AND number BETWEEN $3 AND $4 "
+                                       "ORDER BY number", 4, values);
   return postgres_each(reading->p, &query, take_row, reading, reading->error);
 }
 
@@ -57,8 +59,8 @@ static Status read_kind(Reading *reading, const PostgresSegments *segments, Stat
 static Status read_all(Reading *reading, const PostgresSegments *segments) {
   Status status = STATUS_OK;
   int64_t session = (int64_t)segments->list[0].session;
-  PostgresQuery query = postgres_query("SELECT kind::int8, number, sum, body FROM ebb_row WHERE session = $1 "
-                                       "ORDER BY kind, number", 1, &session);
+  PostgresQuery query = postgres_query("SELECT session, kind::int8, number, sum, body FROM ebb_row "
+                                       "WHERE session = $1 ORDER BY kind, number", 1, &session);
   if (segments->count == 1) return postgres_each(reading->p, &query, take_row, reading, reading->error);
   for (StateRowKind kind = 0; kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
     status = read_kind(reading, segments, kind, 0, INT64_MAX);
@@ -298,14 +300,15 @@ static Status send_rows(PostgresStorage *p, StorageError *error) {
 Status postgres_put(Storage *storage, const StateRow *row, StorageError *error) {
   PostgresStorage *p = postgres_of(storage);
   assert(p->commits && row->number <= INT64_MAX);
-  uint64_t numbers[] = {owner_of(p, row), row->kind, row->number, (uint64_t)storage_checksum(row)};
+  uint64_t owner = owner_of(p, row);
+  uint64_t numbers[] = {owner, row->kind, row->number, (uint64_t)storage_checksum(owner, row)};
   Status status = STATUS_OK;
   if (row->bytes.size > INT32_MAX / 2) {
     return storage_fail(error, STATUS_LIMIT, "%s: a row is larger than PostgreSQL takes", p->name);
   }
   bool full = p->row_count == CHUNK_ROWS || (p->row_count > 0 && p->rows[4].size + row->bytes.size > CHUNK_BYTES);
   if (full) status = send_rows(p, error);
-  p->forgets |= numbers[0] != p->commit.session;
+  p->forgets |= owner != p->commit.session;
   for (int i = 0; i < 4 && status == STATUS_OK; i++) status = add_number(&p->rows[i], numbers[i]);
   if (status == STATUS_OK) status = add_element(&p->rows[4], row->bytes.bytes, row->bytes.size);
   p->row_count++;

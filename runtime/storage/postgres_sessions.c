@@ -134,9 +134,10 @@ _Static_assert(STATE_ROW_MESSAGE == 1 && STATE_ROW_ANSWERS == 4, "the kinds that
 
 const char *const POSTGRES_UNSHARE[POSTGRES_UNSHARE_STEPS] = {
   "SELECT id FROM ebb_session WHERE origin = $1 ORDER BY id FOR UPDATE",
-  "WITH copied AS (INSERT INTO ebb_row SELECT b.id, r.kind, r.number, r.sum, r.body FROM ebb_session b JOIN ebb_row r "
-  "ON r.session = $1 AND r.kind BETWEEN 1 AND 4 AND r.number <= b.shared WHERE b.origin = $1 ON CONFLICT DO NOTHING "
-  "RETURNING session, sum) "
+  "WITH copied AS (INSERT INTO ebb_row SELECT b.id, r.kind, r.number, r.sum # "
+  "((b.id # $1) << 38), r.body FROM ebb_session b JOIN ebb_row r ON r.session = $1 AND r.kind BETWEEN 1 AND 4 "
+  "AND r.number <= b.shared WHERE b.origin = $1 "
+  "ON CONFLICT DO NOTHING RETURNING session, sum) "
   "UPDATE ebb_session b SET origin = o.origin, shared = CASE WHEN o.origin = 0 THEN 0 "
   "ELSE least(o.shared, b.shared) END, row_count = b.row_count + t.count, row_sum = b.row_sum + t.total "
   "FROM ebb_session o, (SELECT b.id, " POSTGRES_TALLY_OF("c")
@@ -156,8 +157,8 @@ static Status insert_branch(PostgresStorage *p, uint64_t session, Text name, int
   postgres_add_number(&insert.values, (int64_t)session);
   Status status = one(p, &insert, info, error);
   if (status != STATUS_OK) return status;
-  PostgresQuery copy = postgres_query("INSERT INTO ebb_row SELECT $2, kind, number, sum, body FROM ebb_row "
-                                      "WHERE session = $1 AND kind NOT BETWEEN 1 AND 4",
+  PostgresQuery copy = postgres_query("INSERT INTO ebb_row SELECT $2, kind, number, sum # (($1 # $2) << 38), body "
+                                      "FROM ebb_row WHERE session = $1 AND kind NOT BETWEEN 1 AND 4",
                                       2, (int64_t[]){(int64_t)session, (int64_t)info->id});
   PostgresQuery tally = postgres_query("UPDATE ebb_session SET (row_count, row_sum) = (SELECT " POSTGRES_TALLY_OF("r")
                                        " FROM ebb_row r WHERE r.session = $1) WHERE id = $1",

@@ -33,8 +33,9 @@ static const char *const SQL[SQL_STATEMENTS] = {
                  "shared) SELECT ?1, 1, messages, tokens, stored, batches, ?2, ?2, ?3, stored FROM session "
                  "WHERE id = ?3",
   [SQL_CHILDREN] = "SELECT id, shared FROM session WHERE origin = ?1",
-  [SQL_COPY_ROWS] = "INSERT OR IGNORE INTO row(id, sum, body) SELECT id + ?3, sum, body FROM row "
-                    "WHERE id BETWEEN ?1 AND ?2",
+  /* SQLite has no exclusive or. */
+  [SQL_COPY_ROWS] = "INSERT OR IGNORE INTO row(id, sum, body) SELECT id + ?3, (sum | ?4) - (sum & ?4), body "
+                    "FROM row WHERE id BETWEEN ?1 AND ?2",
   [SQL_ERASE_ROWS] = "DELETE FROM row WHERE id BETWEEN ?1 AND ?2",
   [SQL_ERASE_OPERATIONS] = "DELETE FROM operation WHERE session = ?1",
   [SQL_UNSHARE] = "UPDATE session SET origin = ?2, shared = ?3, row_count = ?4, row_sum = ?5 WHERE id = ?1",

@@ -30,8 +30,10 @@
 
 #define STORE_APPLICATION 0x45626221        /* "Ebb!" */
 #define STORE_SCHEMA 1
+#define STORE_PAGE 4096             /* bytes of a page of the file */
 #define ROW_KIND_SHIFT 35
 #define ROW_SESSION_SHIFT 38
+#define ROW_LAST_NUMBER ((UINT64_C(1) << ROW_KIND_SHIFT) - 1)
 
 typedef enum SqliteStatement {
   SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK,
@@ -91,6 +93,9 @@ Status sqlite_end(SqliteStorage *s, Status status, StorageError *error);
 Status sqlite_checkpoint(SqliteStorage *s, bool always, StorageError *error);
 
 /* ---- sqlite_sessions.c ---- */
+
+/* The checksum of a session's row. */
+int64_t sqlite_session_checksum(const SessionInfo *info);
 
 Status sqlite_list(Storage *storage, SessionSink sink, StorageError *error);
 Status sqlite_find(Storage *storage, Text name, SessionInfo *info, StorageError *error);

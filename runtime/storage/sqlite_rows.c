@@ -61,9 +61,9 @@ static Status read_range(SqliteStorage *s, Segment *part, StateRowKind kind, uin
   while (status == STATUS_OK && sqlite_next(s, statement, &status, error)) {
     uint64_t id = (uint64_t)s->lib->column_int64(statement, 0);
     const void *bytes = s->lib->column_blob(statement, 2);
-    StateRow row = {.kind = kind, .number = id & ((UINT64_C(1) << ROW_KIND_SHIFT) - 1),
+    StateRow row = {.kind = kind, .number = id & ROW_LAST_NUMBER,
                     .bytes = text_plain(bytes == NULL ? "" : bytes, (size_t)s->lib->column_bytes(statement, 2))};
-    int64_t sum = storage_checksum(&row);
+    int64_t sum = storage_checksum(part->session, &row);
     part->actual.count++;
     part->actual.sum += (uint64_t)sum & STORAGE_TALLY_BITS;
     bool strays = id < low || id > high;      /* a damaged key among the others */
@@ -86,7 +86,6 @@ static Status read_kind(SqliteStorage *s, Segments *segments, StateRowKind kind,
   return status;
 }
 
-#define NUMBER_MAX ((UINT64_C(1) << ROW_KIND_SHIFT) - 1)
 
 /* Adds the rows first .. last of an origin, which were not read. */
 static Status add_unread(SqliteStorage *s, Segment *part, StateRowKind kind, uint64_t first, uint64_t last,
@@ -110,7 +109,7 @@ static Status compare_tallies(SqliteStorage *s, Segments *segments, StorageError
       bool shares = is_shared(kind);
       if (shares && part->first > 0) status = add_unread(s, part, kind, 0, part->first - 1, error);
       uint64_t first = shares ? part->last + 1 : 0;
-      if (status == STATUS_OK) status = add_unread(s, part, kind, first, NUMBER_MAX, error);
+      if (status == STATUS_OK) status = add_unread(s, part, kind, first, ROW_LAST_NUMBER, error);
     }
     SessionInfo info = {.id = part->session, .tally = part->right};
     if (status == STATUS_OK) status = storage_compare_tally(s->path, &info, part->actual, error);
@@ -126,7 +125,7 @@ Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, Sessio
   status = sqlite_session(s, session, info, error);
   if (status == STATUS_OK) status = find_segments(s, info, &segments, error);
   for (StateRowKind kind = 0; kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
-    status = read_kind(s, &segments, kind, 0, NUMBER_MAX, sink, error);
+    status = read_kind(s, &segments, kind, 0, ROW_LAST_NUMBER, sink, error);
   }
   if (status == STATUS_OK) status = compare_tallies(s, &segments, error);
   return sqlite_end(s, status, error);
@@ -265,11 +264,11 @@ static Status add_row(SqliteStorage *s, uint64_t owner, uint64_t id, int64_t sum
 Status sqlite_put(Storage *storage, const StateRow *row, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
   uint64_t owner;
-  assert(s->commits && row->number <= NUMBER_MAX);
+  assert(s->commits && row->number <= ROW_LAST_NUMBER);
   Status status = owner_of(s, row, &owner, error);
   if (status != STATUS_OK) return status;
   uint64_t id = sqlite_row_id(owner, row->kind, row->number);
-  int64_t sum = storage_checksum(row);
+  int64_t sum = storage_checksum(owner, row);
   status = add_row(s, owner, id, sum, error);
   sqlite3_stmt *statement = status == STATUS_OK ? sqlite_prepare(s, SQL_PUT, &status, error) : NULL;
   if (statement == NULL) return status;

@@ -33,23 +33,21 @@ static SessionInfo info_of(const SqliteStorage *s, sqlite3_stmt *statement) {
 
 enum { SUM_COLUMN = 13 };
 
-/* The checksum of all fields before it. */
-static int64_t sum_of(const SqliteStorage *s, sqlite3_stmt *statement) {
-  SessionInfo info = info_of(s, statement);
-  uint64_t fields[] = {info.id,      info.version, info.messages, info.tokens, info.stored,
-                       info.batches, (uint64_t)info.created, (uint64_t)info.changed, info.origin, info.shared,
-                       info.tally.count, info.tally.sum};
+int64_t sqlite_session_checksum(const SessionInfo *info) {
+  uint64_t fields[] = {info->id,      info->version, info->messages, info->tokens, info->stored,
+                       info->batches, (uint64_t)info->created, (uint64_t)info->changed, info->origin, info->shared,
+                       info->tally.count, info->tally.sum};
   Xxh64 hash;
   xxh64_start(&hash);
   xxh64_add(&hash, fields, sizeof fields);
-  xxh64_add(&hash, info.name.bytes, info.name.size);
+  xxh64_add(&hash, info->name.bytes, info->name.size);
   return (int64_t)xxh64_end(&hash);
 }
 
 /* Takes the row of a statement. SHAPE: it differs from its checksum. */
 static Status take_info(const SqliteStorage *s, sqlite3_stmt *statement, SessionInfo *info, StorageError *error) {
   *info = info_of(s, statement);
-  if (sum_of(s, statement) == s->lib->column_int64(statement, SUM_COLUMN)) return STATUS_OK;
+  if (sqlite_session_checksum(info) == s->lib->column_int64(statement, SUM_COLUMN)) return STATUS_OK;
   return storage_fail(error, STATUS_SHAPE, "%s: the row of session %" PRIu64 " is damaged", s->path, info->id);
 }
 
@@ -59,7 +57,8 @@ Status sqlite_seal(SqliteStorage *s, uint64_t session, StorageError *error) {
   if (statement == NULL) return status;
   s->lib->bind_int64(statement, 1, (int64_t)session);
   bool found = sqlite_next(s, statement, &status, error);
-  int64_t values[] = {(int64_t)session, found ? sum_of(s, statement) : 0};
+  SessionInfo info = found ? info_of(s, statement) : (SessionInfo){0};
+  int64_t values[] = {(int64_t)session, found ? sqlite_session_checksum(&info) : 0};
   s->lib->reset(statement);
   return found ? sqlite_run(s, SQL_SEAL, 2, values, error) : status;
 }
@@ -184,9 +183,10 @@ static Status copy_rows(SqliteStorage *s, uint64_t from, uint64_t to, StateRowKi
   RowTally before, after;
   uint64_t first = sqlite_row_id(to, kind, 0), end = sqlite_row_id(to, kind, last);
   int64_t shift = (int64_t)(to - from) * (INT64_C(1) << ROW_SESSION_SHIFT);
-  int64_t values[] = {(int64_t)sqlite_row_id(from, kind, 0), (int64_t)sqlite_row_id(from, kind, last), shift};
+  int64_t other = (int64_t)((from ^ to) << STORAGE_SUM_SHIFT);
+  int64_t values[] = {(int64_t)sqlite_row_id(from, kind, 0), (int64_t)sqlite_row_id(from, kind, last), shift, other};
   Status status = sqlite_tally(s, first, end, &before, error);
-  if (status == STATUS_OK) status = sqlite_run(s, SQL_COPY_ROWS, 3, values, error);
+  if (status == STATUS_OK) status = sqlite_run(s, SQL_COPY_ROWS, 4, values, error);
   if (status == STATUS_OK) status = sqlite_tally(s, first, end, &after, error);
   if (status != STATUS_OK) return status;
   copied->count += after.count - before.count;

@@ -21,13 +21,13 @@ Status storage_fail(StorageError *error, Status status, const char *format, ...)
   return status;
 }
 
-int64_t storage_checksum(const StateRow *row) {
+int64_t storage_checksum(uint64_t session, const StateRow *row) {
   uint64_t place[2] = {(uint64_t)row->kind, row->number};
   Xxh64 hash;
   xxh64_start(&hash);
   xxh64_add(&hash, place, sizeof place);
   xxh64_add(&hash, row->bytes.bytes, row->bytes.size);
-  return (int64_t)xxh64_end(&hash);
+  return (int64_t)(xxh64_end(&hash) ^ session << STORAGE_SUM_SHIFT);
 }
 
 int64_t storage_operation_checksum(uint64_t session, uint64_t version, Text id) {
@@ -62,6 +62,10 @@ static bool is_url(const char *place) {
 Status storage_open(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
   *error = (StorageError){0};
   const StorageDriver *driver = is_url(place) ? &STORAGE_POSTGRES : &STORAGE_SQLITE;
+  if (config->salvages && driver == &STORAGE_POSTGRES) {
+    return storage_fail(error, STATUS_ARGUMENT, "only files of SQLite are salvaged");
+  }
+  if (config->salvages) driver = &STORAGE_SALVAGE;
   Status status = driver->open(place, config, storage, error);
   if (status == STATUS_OK) (*storage)->process = program_process();
   return status;
@@ -82,6 +86,13 @@ static Status enter(const Storage *storage, StorageError *error) {
   return storage_fail(error, STATUS_ARGUMENT, "the database was opened before fork(); open it in the child");
 }
 
+/* The same for what a storage that is only read cannot do. */
+static Status enter_to_write(const Storage *storage, StorageError *error) {
+  Status status = enter(storage, error);
+  if (status != STATUS_OK || storage->driver->begin != NULL) return status;
+  return storage_fail(error, STATUS_FORBIDDEN, "a database that is salvaged is only read");
+}
+
 static Status check_name(Text name, StorageError *error) {
   if (name.size == 0) return storage_fail(error, STATUS_ARGUMENT, "a session's name is not empty");
   if (name.size <= STORAGE_NAME_MAX) return STATUS_OK;
@@ -99,25 +110,25 @@ Status storage_find(Storage *storage, Text name, SessionInfo *info, StorageError
 }
 
 Status storage_create(Storage *storage, Text name, int64_t now, SessionInfo *info, StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   if (status == STATUS_OK) status = check_name(name, error);
   return status == STATUS_OK ? storage->driver->create(storage, name, now, info, error) : status;
 }
 
 Status storage_rename(Storage *storage, uint64_t session, Text name, StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   if (status == STATUS_OK) status = check_name(name, error);
   return status == STATUS_OK ? storage->driver->rename(storage, session, name, error) : status;
 }
 
 Status storage_remove(Storage *storage, uint64_t session, StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   return status == STATUS_OK ? storage->driver->remove(storage, session, error) : status;
 }
 
 Status storage_branch(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
                       StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   if (status == STATUS_OK) status = check_name(name, error);
   return status == STATUS_OK ? storage->driver->branch(storage, session, name, now, info, error) : status;
 }
@@ -135,7 +146,7 @@ Status storage_read_some(Storage *storage, uint64_t session, StateRowKind kind, 
 }
 
 Status storage_begin(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   *done = false;
   return status == STATUS_OK ? storage->driver->begin(storage, commit, done, error) : status;
 }
@@ -149,21 +160,21 @@ void storage_abandon(Storage *storage) { storage->driver->abandon(storage); }
 
 Status storage_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
                     StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   return status == STATUS_OK ? storage->driver->wait(storage, session, version, ms, actual, error) : status;
 }
 
 Status storage_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   return status == STATUS_OK ? storage->driver->check(storage, tell, user, error) : status;
 }
 
 Status storage_settle(Storage *storage, bool vacuums, StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   return status == STATUS_OK ? storage->driver->settle(storage, vacuums, error) : status;
 }
 
 Status storage_backup(Storage *storage, const char *path, StorageError *error) {
-  Status status = enter(storage, error);
+  Status status = enter_to_write(storage, error);
   return status == STATUS_OK ? storage->driver->backup(storage, path, error) : status;
 }

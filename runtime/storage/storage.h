@@ -12,8 +12,9 @@
 **
 ** A branch shares the messages of its origin up to the branch, row by row; only what may change is copied.
 **
-** Drivers: SQLite (one file; storage_sqlite.c) and PostgreSQL (a URL; storage_postgres.c). Their libraries are loaded
-** on first use. One thread at a time uses a storage; it must not be used in a child after fork().
+** Drivers: SQLite (one file; storage_sqlite.c) and PostgreSQL (a URL; storage_postgres.c), whose libraries are loaded
+** on first use, and one that reads damaged files of SQLite (storage_salvage.c). One thread at a time uses a storage;
+** it must not be used in a child after fork().
 */
 #ifndef EBB_STORAGE_STORAGE_H
 #define EBB_STORAGE_STORAGE_H
@@ -35,6 +36,7 @@ typedef struct StorageError {
 typedef struct StorageConfig {
   Memory memory;
   bool creates;              /* makes the database where there is none */
+  bool salvages;             /* reads what is left of a damaged file of SQLite; writes nothing */
   bool relaxed;              /* a commit survives the process, and a power cut only after the next checkpoint */
   uint32_t wait_ms;          /* for locks of others */
 } StorageConfig;
@@ -165,13 +167,15 @@ struct Storage {
   int64_t process;           /* that opened it */
 };
 
-extern const StorageDriver STORAGE_SQLITE, STORAGE_POSTGRES;
+extern const StorageDriver STORAGE_SQLITE, STORAGE_POSTGRES, STORAGE_SALVAGE;
 
 /* Sets the text of an error, and returns the status. */
 Status storage_fail(StorageError *error, Status status, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
-/* The checksum of a row: of its kind, number and bytes. */
-int64_t storage_checksum(const StateRow *row);
+/* The checksum of a session's row: of its kind, number and bytes, with the session in the high bits: a copy for
+   another session changes these alone, and no tally. */
+int64_t storage_checksum(uint64_t session, const StateRow *row);
+#define STORAGE_SUM_SHIFT 38
 /* The checksum of an operation: of its session, version and id. */
 int64_t storage_operation_checksum(uint64_t session, uint64_t version, Text id);
 /* Compares what rows add up to with what their session's row says. SHAPE. */

@@ -65,7 +65,8 @@ static Status create_schema(SqliteStorage *s, StorageError *error) {
 static Status use_log(SqliteStorage *s, StorageError *error) {
   int64_t end = clock_monotonic_ms() + (int64_t)s->wait_ms;
   for (;;) {
-    int code = s->lib->exec(s->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    static const char sql[] = "PRAGMA page_size = " NUMBER_OF(STORE_PAGE) "; PRAGMA journal_mode = WAL";
+    int code = s->lib->exec(s->db, sql, NULL, NULL, NULL);
     if (code == SQLITE_OK) return STATUS_OK;
     if ((code & 0xff) != SQLITE_BUSY || clock_monotonic_ms() >= end) return sqlite_fail(s, code, error);
     clock_sleep_us(1000);

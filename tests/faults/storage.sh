@@ -23,6 +23,7 @@ run crash POINTS=$((1500 * times))
 run io
 run memory
 run damage
+run salvage FILES=$((100 * times))
 run processes
 
 echo "$passed passed, $failed failed"

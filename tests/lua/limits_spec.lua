@@ -78,7 +78,6 @@ local OTHERS = {
   ["runtime/core/arena.c"] = "a block",
   ["runtime/storage/sqlite_connection.c LOG_PAGES_MAX"] = "when the log is emptied",
   ["runtime/storage/postgres_data.h POSTGRES_VALUES_MAX"] = "of a known statement",
-  ["runtime/storage/sqlite_rows.c NUMBER_MAX"] = "numbers of rows; seqs end before",
 }
 
 local function files_of(words)

@@ -350,6 +350,54 @@ describe("a store", function()
     assert.is_true(#store:check() > 0)
   end)
 
+  in_file("gives what is left of a damaged file, also what only the log has", function()
+    local session = open "a"
+    session:append { user "the first", user "the second", user "the third" }
+    local before = open "b"
+    before:append(user "whole")
+    before:close()
+    local copy, new = place .. ".copy", place .. ".new"
+    for _, rest in ipairs { "", "-wal" } do
+      local bytes = bytes_of(place .. rest):gsub("the second", "THE SECOND")
+      local file = assert(io.open(copy .. rest, "wb"))
+      file:write(rest == "" and ("\0"):rep(100) .. bytes:sub(101) or bytes)
+      file:close()
+    end
+    session:close()
+    assert.equal("damaged", select(2, ebb.sessions(copy)).code)
+    local store <close> = assert(ebb.sessions(copy, { salvage = true }))
+    assert.equal("read_only", select(2, store:rename("b", "c")).code)
+    assert(os.execute(("build/ebb session salvage '%s' '%s' --quiet"):format(copy, new)))
+    local pipe = assert(io.popen(("build/ebb session salvage '%s' --quiet"):format(copy)))
+    local lines = pipe:read "a"
+    pipe:close()
+    local salvaged <close> = assert(ebb.session(new, "a", { create = false }))
+    local whole_one <close> = assert(ebb.session(new, "b", { create = false }))
+    local first = assert(salvaged[1]).text
+    for _, path in ipairs { copy, new } do files.remove(path) end
+    assert.equal("whole", whole_one[1].text)
+    assert.equal("the first", first)
+    assert.truthy(lines:find('"the third"', 1, true))
+    assert.is_nil(lines:find('SECOND', 1, true))
+  end)
+
+  in_file("is locked for no longer than the wait", function()
+    open("a"):close()
+    if not os.execute "command -v sqlite3 >/dev/null" then return pending "sqlite3 is not installed" end
+    local session <close> = assert(ebb.session(place, "a", { wait = 50 }))
+    local pipe = assert(io.popen(("sqlite3 '%s'"):format(place), "w"))
+    pipe:write(("BEGIN IMMEDIATE;\n.shell touch '%s.copy'\n"):format(place))
+    pipe:flush()
+    repeat until io.open(place .. ".copy")
+    os.remove(place .. ".copy")
+    local done, problem = session:append(user "one")
+    pipe:close()
+    assert.is_nil(done)
+    assert.equal("io", problem.code)
+    assert.truthy(problem.message:find("locked", 1, true))
+    assert.truthy(session:append(user "one"))
+  end)
+
   in_file("is not made where it is only read", function()
     local store, problem = ebb.sessions(place, { create = false })
     assert.is_nil(store)

@@ -18,7 +18,7 @@ local command = {}
 local ACTIONS = {}
 
 local NAMES = { "ls", "new", "log", "show", "rollback", "branch", "checkpoint", "rename", "rm", "export", "import",
-  "prune", "vacuum", "check", "backup" }
+  "prune", "vacuum", "check", "backup", "salvage" }
 
 function command.declare(parser)
   parser:argument("action", "What to do; see below.")
@@ -49,6 +49,8 @@ Actions:
   vacuum                     give free room in the database back
   check                      look for damage
   backup FILE                copy the database while others use it
+  salvage FILE [NEW]         get what is left of a damaged database into a new one,
+                             or its messages as JSON, a session a line
 
 ]] .. options.examples {
     "ebb session new support chat.json", "ebb trim --session support --budget 8k", "ebb session log support",
@@ -129,6 +131,40 @@ function ACTIONS.check(args)
   return #faults == 0 and 0 or failure.REFUSED
 end
 
+local function say_salvaged(result)
+  local count = text.count(result.count, "message")
+  if result.whole then return terminal.inform(("session %s: whole, %s"):format(text.printable(result.name), count)) end
+  terminal.inform(("session %s: %s, its history is lost (%s)"):format(text.printable(result.name), count,
+    tostring(result.problem and result.problem.message or result.problem)))
+end
+
+--- The messages of all sessions, as lines of JSON.
+local function salvaged_lines(results)
+  local lines = {}
+  for i, result in ipairs(results) do
+    lines[i] = ('{"session":%s,"whole":%s,"messages":%s}\n'):format(core.json.encode(result.name), result.whole,
+      (result.text:gsub("[\r\n]+", " ")))      -- in JSON they are space
+  end
+  return table.concat(lines)
+end
+
+function ACTIONS.salvage(args, file, new)
+  local salvage = require "ebb.session.salvage"
+  local store = sessions.check(failure.typed(ebb.sessions, file, { salvage = true }))
+  local results = {}
+  for i, info in ipairs(sessions.check(store:list())) do
+    results[i] = sessions.check(salvage.session(store, info))
+    say_salvaged(results[i])
+  end
+  if #results == 0 then failure.raise(failure.REFUSED, ("%s: nothing of a session is left"):format(file)) end
+  if not new then return terminal.result(salvaged_lines(results), args.output) end
+  local target = sessions.check(failure.typed(ebb.sessions, new, { create = true }))
+  if #sessions.check(target:list()) > 0 then
+    failure.raise(failure.REFUSED, ("%s: it has sessions"):format(new), "salvage writes to a new database")
+  end
+  for _, result in ipairs(results) do sessions.check(salvage.keep(target, result)) end
+end
+
 ---- One session ----
 
 local function open(args, name) return sessions.open(args, name, options.of_conversation(args)) end
@@ -198,12 +234,14 @@ local WORDS = {
   ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", rollback = "NAME BATCH", branch = "NAME NEW",
   checkpoint = "NAME LABEL", rename = "NAME NEW", rm = "NAME", export = "NAME", import = "FILE NAME",
   prune = "NAME", vacuum = "", check = "", backup = "FILE",
+  salvage = "FILE [NEW]",
 }
 
 --- Which actions take an option.
 local ONLY = {
   count = { log = true, show = true }, keep = { prune = true }, messages = { export = true },
-  json = { ls = true, log = true }, output = { ls = true, log = true, show = true, export = true },
+  json = { ls = true, log = true }, output = { ls = true, log = true, show = true, export = true,
+    salvage = true },
 }
 
 local function check(args)

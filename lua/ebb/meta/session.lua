@@ -63,6 +63,7 @@ function Session:close() end
 ---@class ebb.StoreOptions
 ---@field create? boolean      make the database where there is none; default true
 ---@field relaxed? boolean     as of a session
+---@field salvage? boolean     read what is left of a damaged file of SQLite; nothing is written; default false
 ---@field wait? integer        ms, for locks of other programs; default 10000
 
 ---@class ebb.SessionInfo

@@ -20,6 +20,8 @@ local OPTIONS = {
   create = { type = "boolean", default = true, help = "make the database if it does not exist" },
   relaxed = { type = "boolean", default = false,
     help = "a commit survives the end of the process, and a power cut only later" },
+  salvage = { type = "boolean", default = false,
+    help = "read what is left of a damaged file; nothing is written, and `create` is ignored" },
   wait = { type = "integer", min = 0, default = 10000, unit = "ms", help = "for locks of other programs" },
 }
 
