@@ -38,6 +38,27 @@ describe("check", function()
     assert.equal("", codes_of(draft))
   end)
 
+  it("has the same rules for a draft, also in a sandbox", function()
+    local chat = assert(ebb.parse [[{"model":"claude-opus-4-6","max_tokens":9,"messages":[
+      {"role":"user","content":"a"},{"role":"assistant","content":"b"}]}]])
+    local draft = chat:draft { guards = false }
+    for _, options in ipairs { {}, { profile = "bedrock" }, { dialect = "openai" }, { model = "claude-sonnet-4-5" },
+      { severity = "changed" }, { members = false } } do
+      assert.same({ chat:check(options) }, { draft:check(options) })
+    end
+    assert.equal("assistant_last", draft:check()[1].code)
+    finally(helper.clean)
+    local file = helper.lua_file [[return { name = "told", trim = function(draft)
+      local list, dialect = draft:check()
+      draft:note(dialect .. " " .. list[1].code .. " " .. #draft:check "openai")
+      local ok, problem = pcall(draft.check, draft, { dialect = "opensi" })
+      draft:note(tostring(not ok and problem))
+    end }]]
+    local report = assert(chat:trim { budget = 1000, policy = file, guards = false })
+    assert.equal("anthropic assistant_last 0", report.ledger:notes()[1].text)
+    assert.equal("unknown dialect 'opensi' (did you mean 'openai'?)", report.ledger:notes()[2].text)
+  end)
+
   it("says which, what, why and what to do", function()
     local chat = conversation "u1 u2 r3(x)"
     chat:truncate { remove_first = 1 }

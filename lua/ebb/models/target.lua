@@ -113,12 +113,13 @@ end
 --- Where a list goes: `options` go before the model that it has, and its own form.
 ---@param list ebb.List
 ---@param options? { dialect?: string, profile?: string, model?: string, base_url?: string }
+---@param input? ebb.Dialect     its own form; default: list:dialect(), which looks at all messages
 ---@return ebb.Target
-function target.of_list(list, options)
+function target.of_list(list, options, input)
   options = options or {}
   return target.of {
     to = options.dialect, profile = options.profile, base_url = options.base_url,
-    model = options.model or models.name(core.owner(list)), input = list:dialect(),
+    model = options.model or models.name(core.owner(list)), input = input or list:dialect(),
   }
 end
 

@@ -31,6 +31,21 @@ function violations.rules(goal)
   }
 end
 
+--- The rules for a list, as the core takes them.
+---@param list ebb.List
+---@param options? string|ebb.CheckOptions     a string is a dialect
+---@param input? ebb.Dialect     the list's own form
+---@return table rules
+---@return string profile
+function violations.rules_for(list, options, input)
+  if type(options) == "string" then options = { dialect = options } end
+  local values = schema.options(violations.OPTIONS, options, "check", 'chat:check { dialect = "anthropic" }')
+  local goal = target.of_list(list, values, input)
+  local rules = violations.rules(goal)
+  rules.severity, rules.members = values.severity, values.members
+  return rules, goal.profile
+end
+
 ---@param list ebb.List
 ---@param options? string|ebb.CheckOptions     a string is a dialect
 ---@param core_check fun(list: ebb.List, rules: table): ebb.Violation[], string
@@ -38,13 +53,9 @@ end
 ---@return ebb.Dialect dialect
 ---@return string profile
 function violations.check(list, options, core_check)
-  if type(options) == "string" then options = { dialect = options } end
-  local values = schema.options(violations.OPTIONS, options, "check", 'chat:check { dialect = "anthropic" }')
-  local goal = target.of_list(list, values)
-  local rules = violations.rules(goal)
-  rules.severity, rules.members = values.severity, values.members
+  local rules, profile = violations.rules_for(list, options)
   local listed, dialect = core_check(list, rules)
-  return listed, dialect, goal.profile
+  return listed, dialect, profile
 end
 
 --- The rules of a code, one for each group of dialects; all of them without a code.

@@ -12,3 +12,12 @@ end
 function Draft.summarize(draft, first, last, options)
   return require("ebb.trim.run").summarize(draft, first, last, options)
 end
+
+local core_check = Draft.check
+
+--- The rules are those of the target: of the options, of the model, or of the messages' own form.
+function Draft.check(draft, options)
+  local rules, profile = require("ebb.trim.run").rules(draft, options, Draft.dialect(draft))
+  local listed, dialect = core_check(draft, rules)
+  return listed, dialect, profile
+end

@@ -23,6 +23,8 @@ loader.provide "policies"
 ---@field loading? ebb.Loading
 ---@field no_answer? string    why the model gave none that could be used, the last time
 ---@field answered? fun(why: string?)     within a sandbox: tells the program so
+---@field rules? fun(options: table|string?, input: ebb.Dialect): table, string   within a sandbox: asks the program,
+---    which knows models
 
 ---@type table<ebb.Draft, ebb.Run>
 local runs = setmetatable({}, { __mode = "k" })
@@ -60,6 +62,7 @@ local function host_of(record)
     model = record.model,
     answered = function(why) record.no_answer = why end,
     recall = function(name) return record.memories[name] end,
+    rules = function(options, input) return run.rules(record.draft, options, input) end,
   }
 end
 
@@ -99,6 +102,18 @@ function run.steps(record, steps, run_one)
     end
   end
   return true
+end
+
+--- The rules by which a draft is checked.
+---@param draft ebb.Draft
+---@param options? string|ebb.CheckOptions
+---@param input ebb.Dialect    the draft's own form
+---@return table rules
+---@return string profile
+function run.rules(draft, options, input)
+  local record = runs[draft]
+  if record and record.rules then return record.rules(options, input) end
+  return require("ebb.models.violations").rules_for(draft, options, input)
 end
 
 --- draft:run(policy, options): hands on to another policy, within the same trim.

@@ -21,7 +21,7 @@ end
 ---@param name string
 ---@param budget integer
 ---@param options table
----@param host { model?: function, answered: function, recall: function }
+---@param host { model?: function, answered: function, recall: function, rules: function }
 ---@return boolean ok
 ---@return string memories   as `memory.text` writes them; or why there are none
 ---@return string[]|string? names   of the policies that ran; or the error's code
@@ -29,6 +29,7 @@ function sandboxed_run.trim(trim, draft, name, budget, options, host)
   local run = require "ebb.trim.run"
   local record = run.open {
     draft = draft, budget = budget, memories = memories_of(host.recall), model = host.model, answered = host.answered,
+    rules = host.rules,
   }
   local step = { policy = { name = name, trim = trim }, options = options }
   local ok, message, code = traceback.call(trim, run.step, record, step)
