@@ -242,14 +242,16 @@ describe("examples in scripts/", function()
     compare("filters/drop_tool_noise", function(chat) chat:filter "scripts/filters/drop_tool_noise.lua" end)
   end)
 
-  it("the workflow agent, from its recording", function()
-    local command = dofile "tests/lua/command.lua"
-    command.make_folder()
-    finally(command.remove_folder)
-    local path = "scripts/workflows/agent"
-    assert.equal(helper.read(path .. ".out.json"),
-      (command.does(("run %s.lua %s.in.json --replay-model %s.jsonl"):format(path, path, path))))
-  end)
+  for _, name in ipairs { "agent", "windows" } do
+    it(("the workflow %s, from its recording"):format(name), function()
+      local command = dofile "tests/lua/command.lua"
+      command.make_folder()
+      finally(command.remove_folder)
+      local path = "scripts/workflows/" .. name
+      assert.equal(helper.read(path .. ".out.json"),
+        (command.does(("run %s.lua %s.in.json --replay-model %s.jsonl"):format(path, path, path))))
+    end)
+  end
 
   it("the workflow chat, which summarizes what does not fit", function()
     local chat, asked = ebb.conversation { encoding = "cjk" }, {}
