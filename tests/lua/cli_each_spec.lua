@@ -134,6 +134,25 @@ describe("ebb each", function()
     end
   end)
 
+  it("takes sessions, by name and pattern, and again when they have changed", function()
+    finally(function() command.environment = nil end)
+    command.environment = "EBB_DB=" .. path_of "db"
+    for i, name in ipairs { "alpha", "al-two", "beta" } do
+      command.does(("session import %s %s"):format(file(i .. ".json", conversation(i)), name))
+    end
+    local function run(pattern) return command.ebb(("each '%s' --do 'trim --budget 1000' --out %s"):format(pattern,
+      path_of "out")) end
+    command.contains("2 conversations done", run("session:al*").err)
+    command.contains("question 2", command.read(path_of "out/al-two.json"))
+    assert.is_nil(command.read(path_of "out/beta.json"))
+    command.contains("1 conversation done, 2 done before", run("session:*").err)
+    command.does(("run %s --session alpha"):format(path_of "flow.lua"))
+    command.contains("1 conversation done", run("session:a*").err)
+    local failed = run "session:gamma"
+    assert.equal(command.IO, failed.status)
+    command.contains("session:gamma: no session has this name", failed.err)
+  end)
+
   it("runs a command for each file", function()
     folder(3)
     command.does(("each %s --do 'trim --budget 20 --policy keep_recent:keep=1' --out %s --quiet"):format(path_of "in",

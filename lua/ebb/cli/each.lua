@@ -30,7 +30,8 @@ local function shard_of(word)
 end
 
 function each.declare(parser)
-  parser:argument("paths", "Conversations: files, folders of .json and .jsonl, files with one in each line.")
+  parser:argument("paths", "Conversations: files, folders of .json and .jsonl, files with one in each line, "
+    .. "sessions as session:NAME, where * stands for any characters.")
     :args("+"):argname("<path>")
   parser:option("--run", "A workflow for each conversation: a Lua file that returns nodes, or JSON."):argname("<file>")
   parser:option("--do", "A command for each file, such as 'trim --budget 8k'."):argname("<command>"):target("command")
@@ -48,6 +49,7 @@ function each.declare(parser)
   parser:epilog(options.examples {
     "ebb each chats/ --run clean_up.lua --out done/", "ebb each chats/ --do 'trim --budget 8k' --out short/",
     "ebb each all.jsonl --run flow.lua --out done/ --shard 1/4",
+    "ebb each 'session:*' --run flow.lua --out done/",
   })
 end
 
@@ -236,7 +238,7 @@ function each.run(args)
   if not args.out then failure.usage("--out is needed", "--out results/") end
   args.out = args.out:gsub("/*$", "/")
   local job, work, digest = job_of(args)
-  local list = items.shard(items.find(args.paths), args.shard)
+  local list = items.shard(items.find(args.paths, args), args.shard)
   failure.check(host.make_folder(args.out))
   local name = args.shard and ("journal-%d-%d.jsonl"):format(args.shard.part, args.shard.of) or "journal.jsonl"
   local journal = journals.open(args.journal or args.out .. name, work, digest)

@@ -1,11 +1,14 @@
---- The conversations that `ebb each` runs over: files, folders of them, and lines of files.
+--- The conversations that `ebb each` runs over: files, folders of them, lines of files, and sessions.
 --
 --     { name = "chats/a.json", path = "chats/a.json", out = "a.json" }
 --     { name = "all.jsonl:3", path = "all.jsonl", first = 901, size = 400, out = "all-3.json" }
+--     { name = "session:support", path = "session:support", out = "support.json" }
 
 local core = require "ebb.support.core"
+local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
+local sessions = require "ebb.cli.sessions"
 local unpacked = require "ebb.cli.unpacked"
 
 local each_items = {}
@@ -16,7 +19,7 @@ local each_items = {}
 ---@field out string           name of its result in the folder
 ---@field first? integer       byte from 0 at which its line begins; nil: the whole file
 ---@field size? integer
----@field identity string      of the file, as it was found
+---@field identity string      of the file, or the version of the session, as it was found
 
 --- Is a line a conversation by itself, rather than a message of one?
 local function is_conversation(line)
@@ -65,6 +68,23 @@ local function add_folder(list, folder)
   return true
 end
 
+--- Adds the sessions that a pattern names, in which * stands for any characters.
+local function add_sessions(list, pattern, args)
+  local fits = "^" .. pattern:gsub("%p", "%%%0"):gsub("%%%*", ".*") .. "$"
+  local store <close> = sessions.check(failure.typed(ebb.sessions, sessions.place(args, false), { create = false }))
+  local before = #list
+  for _, info in ipairs(sessions.check(store:list())) do
+    if info.name:find(fits) then
+      local path = "session:" .. info.name
+      list[#list + 1] = { name = path, path = path, out = info.name:gsub("[^%w._-]", "_") .. ".json",
+        identity = ("version %d"):format(info.version) }
+    end
+  end
+  if #list == before then
+    failure.raise(failure.IO, ("session:%s: no session has this name"):format(pattern), "`ebb session ls` lists them")
+  end
+end
+
 local function check_names(list)
   local seen = {}
   for _, item in ipairs(list) do
@@ -78,11 +98,14 @@ end
 
 --- All conversations that the paths name, in order.
 ---@param paths string[]
+---@param args table          the parsed command line
 ---@return ebb.cli.EachItem[]
-function each_items.find(paths)
+function each_items.find(paths, args)
   local list = {}
   for _, path in ipairs(paths) do
-    if not add_folder(list, path) then add_file(list, path) end
+    local pattern = sessions.name_of(path)
+    if pattern then add_sessions(list, pattern, args)
+    elseif not add_folder(list, path) then add_file(list, path) end
   end
   check_names(list)
   return list
