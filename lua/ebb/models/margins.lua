@@ -11,7 +11,7 @@ local margins = {}
 --- Percent of an estimate, by the encoding of the model.
 local PERCENT = {
   -- 4.33 characters a token of English, 3.66 of TypeScript (claudecodecamp.com, April 2026): 2 % above the estimate
-  -- of prose, below that of code; the rest for texts that nobody measured.
+  -- of prose, below that of code; the rest for texts that were not measured.
   claude = 10,
   -- 1.45 times the tokens of before in English prose (sol.ava.dev, 2026-04-17), 1.20 in other prose
   -- (claudecodecamp.com): up to 13 % above the estimate.
