@@ -388,14 +388,8 @@ function Windows.act(list, calls, options)
   return require("ebb.windows.act").run(owner(list), calls, options)
 end
 
---- The actions of the conversation and its windows as the list of tools of a request, JSON.
 function Windows.tools(list, options)
-  local chat = owner(list)
-  local schema = require "ebb.support.schema"
-  local values = schema.options({ dialect = { type = "choice", choices = require "ebb.models.dialects" } }, options,
-    "windows:tools", 'chat.windows:tools { dialect = "anthropic" }')
-  local dialect = values.dialect or require("ebb.models.target").of_list(chat).dialect
-  return require("ebb.request").write_tools(require("ebb.windows.act").tools(chat), dialect)
+  return require("ebb.request.action_tools")(owner(list), options)
 end
 
 function Windows.on(list, listener)

@@ -14,6 +14,8 @@ require "ebb.request"
 require "ebb.conversation.descriptions"
 require "ebb.windows.act"
 require "ebb.windows.activity"
+require "ebb.windows.message_calls"
+require "ebb.request.action_tools"
 require "ebb.windows.markup_read"
 local vocabularies = require "ebb.models.vocabularies"
 local violations = require "ebb.models.violations"
@@ -588,6 +590,18 @@ call("windows:open", function(world)
   return world.chat.windows:open { id = "new", content = { "text", { "b", { window = "todo" } } },
     actions = { { id = "go", run = print } } }
 end, windowed)
+call("windows:tools", function(world) return world.chat.windows:tools() end, windowed)
+call("action", function(world)
+  world.chat:action { id = "go", run = print }
+  return true
+end, windowed)
+call("act", function(world) return world.chat:act() end, function()
+  local chat = make_chat()
+  chat:action { id = "go", run = print }
+  chat:append { role = "assistant", tool_calls = { { id = "c9", type = "function",
+    ["function"] = { name = "go", arguments = "{}" } } } }
+  return { chat = chat }
+end)
 call("windows:open anew", function(world)
   return world.chat.windows:open { id = "old", content = "again" }
 end, windowed)
