@@ -181,12 +181,20 @@ wait_for() {
     sleep 0.05
   done
 }
+# What is typed while Ctrl-C ends a line may go with it.
+insist() {
+  tries=0
+  until grep -qF -- "$1" "$log"; do
+    tries=$((tries + 1)); if [ $tries -gt 120 ]; then return 1; fi
+    sleep 1; printf "$2"
+  done
+}
 : >"$log"
 {
   wait_for '> ';               printf 'chat[1].ro\t\n'
   wait_for '"system"';         printf 'chat:mark\t'
-  wait_for 'marked';           printf '\003'; sleep 1; printf '"cl" .. "eared"\n'
-  wait_for '"cleared"';        printf 'print("run" .. "ning") while true do pcall(error) end\n'
+  wait_for 'marked';           printf '\003'; insist '"cleared"' '"cl" .. "eared"\n'
+                               printf 'print("run" .. "ning") while true do pcall(error) end\n'
   wait_for 'running';          printf '\003'
   wait_for 'stack traceback';  printf '"go" .. "ing on"\n'
   wait_for '"going on"';       printf '\004'
