@@ -11,6 +11,7 @@ local OTHERS = {
   ["lua/ebb/cli/pretty.lua"] = "what is shown",
   ["lua/ebb/cli/terminal.lua"] = "what is shown",
   ["lua/ebb/support/schema/words.lua QUOTED_BYTES_MAX"] = "what is shown",
+  ["lua/ebb/support/nearest_name.lua"] = "what is compared",
   ["runtime/core/call_links.h CALLS_NAMED_MAX"] = "how far results without an id are looked for",
   ["runtime/format/document_envelope.c ENVELOPE_COPY_MAX"] = "larger ones are shared, not copied",
   ["lua/ebb/support/suggest.lua LIST_MAX"] = "what is shown",

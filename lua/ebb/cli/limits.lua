@@ -47,6 +47,7 @@ limits.SECTIONS = {
   },
   { title = "files besides conversations",
     { "operations", "ebb.cli.apply BYTES_MAX", "bytes" },
+    { "a lorebook", "ebb.cli.lorebooks BYTES_MAX", "bytes" },
     { "an agent, a model's file, a user's profile", "ebb.pipeline.files BYTES_MAX", "bytes" },
     { "profiles.json, models.json", "ebb.cli.entries_file BYTES_MAX", "bytes" },
     { "a price list that `models import` reads", "ebb.cli.models_import BYTES_MAX", "bytes" },

@@ -9,7 +9,7 @@ local terminal = require "ebb.cli.terminal"
 
 local lorebooks = {}
 
-local BYTES_MAX = 64 << 20
+lorebooks.BYTES_MAX = 64 << 20
 
 local HINT = 'a lorebook is {"entries": [{"keys": ["dragon"], "content": "..."}]}, or a file that `ebb import` reads'
 
@@ -46,7 +46,7 @@ local function read_foreign(path, bytes)
 end
 
 local function read(path)
-  local bytes = failure.check(core.read_file(path, BYTES_MAX))
+  local bytes = failure.check(core.read_file(path, lorebooks.BYTES_MAX))
   if import.recognise(bytes) then return read_foreign(path, bytes) end
   local file = json_file.parse(path, bytes)
   if type(file.value) == "table" then
