@@ -87,6 +87,7 @@ build = {
       ["ebb.lorebook.scanner"] = "lua/ebb/lorebook/scanner.lua",
       ["ebb.lorebook.schema"] = "lua/ebb/lorebook/schema.lua",
       ["ebb.lorebook.timers"] = "lua/ebb/lorebook/timers.lua",
+      ["ebb.lorebook.trimmed"] = "lua/ebb/lorebook/trimmed.lua",
       ["ebb.macros.add"] = "lua/ebb/macros/add.lua",
       ["ebb.macros.bounds"] = "lua/ebb/macros/bounds.lua",
       ["ebb.macros.builtin.chance"] = "lua/ebb/macros/builtin/chance.lua",

@@ -718,3 +718,25 @@ describe("a setting of the lorebook processor alone changes the request:", funct
     end
   end)
 end)
+
+describe("white space around messages", function()
+  local trimmed = require "ebb.lorebook.trimmed"
+
+  it("is not searched", function()
+    local cases = { [""] = "", [" \n"] = "", ["a"] = "a", [" a b\t"] = "a b", ["a "] = "a", ["\na"] = "a" }
+    for text, expected in pairs(cases) do
+      assert.equal(expected, trimmed(text))
+    end
+    assert.equal("1", (run(lore_of { { entries = { { keys = { "/^\\x01elf$/" } } } } }, { "  elf \n" })))
+  end)
+
+  it("costs time in proportion to its length #time", function()
+    local gate = dofile "tests/lua/growth_gate.lua"
+    for name, shape in pairs { ["runs within"] = "a%sb ", ["runs around"] = "%sa ", ["blank"] = "%s" } do
+      gate.check("trim: " .. name, 20000, function(n)
+        local text = shape:format((" "):rep(n))
+        return gate.seconds(function() trimmed(text) end)
+      end)
+    end
+  end)
+end)

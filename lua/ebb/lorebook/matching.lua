@@ -5,6 +5,8 @@
 --
 --     \1Ann: the newest \n\1Bob: the one before \n\1description ... \n\1contents of entries
 
+local trimmed = require "ebb.lorebook.trimmed"
+
 local matching = {}
 
 local MARK = "\1"
@@ -70,7 +72,7 @@ local function joined_text(self, entry)
   local id = ("%d %s %s"):format(depth, with_recursed, table.concat(entry.sources, " "))
   if self.joined[id] then return self.joined[id], id end
   local parts = {}
-  for i = #self.texts, #self.texts - depth + 1, -1 do parts[#parts + 1] = self.names[i] .. self.texts[i] end
+  for i = #self.texts, #self.texts - depth + 1, -1 do parts[#parts + 1] = self.names[i] .. trimmed(self.texts[i]) end
   for _, name in ipairs(entry.sources) do parts[#parts + 1] = self.sources[name] end
   table.move(self.notes, 1, #self.notes, #parts + 1, parts)
   if with_recursed then table.move(self.recursed, 1, #self.recursed, #parts + 1, parts) end

@@ -7,6 +7,8 @@
 -- A keyword is within a scan depth d of n messages if last > n - d. Between two runs the texts are kept: only those
 -- from the first that differs on are searched.
 
+local trimmed = require "ebb.lorebook.trimmed"
+
 local scanner = {}
 
 ---@class ebb.LorebookScanner
@@ -46,7 +48,7 @@ end
 
 --- Searches message i.
 local function search(self, i)
-  local hits = self.set:find(self.texts[i], self.names[i]) or false
+  local hits = self.set:find(trimmed(self.texts[i]), self.names[i]) or false
   self.hits[i], self.searched = hits, self.searched + 1
   if not hits then return end
   for _, key in ipairs(hits) do

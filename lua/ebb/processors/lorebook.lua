@@ -4,10 +4,11 @@ local budgets = require "ebb.processors.token_limiter"
 local core = require "ebb.support.core"
 local lorebook = require "ebb.lorebook"
 local random = require "ebb.macros.random"
+local trimmed = require "ebb.lorebook.trimmed"
 
 local DRAW = 1 << 53         -- values of a draw: all that a float tells apart
 
---- The text of a message without white space at its ends.
+--- The text of a message; "" for a blank one.
 local function text_of(message)
   local content = message.content
   if type(content) == "table" then
@@ -17,10 +18,7 @@ local function text_of(message)
     end
     content = table.concat(parts, "\n")
   end
-  if type(content) ~= "string" then return "" end
-  local first, last = content:byte(1), content:byte(-1)
-  if first and (first <= 32 or last <= 32) then return content:match "^%s*(.-)%s*$" end
-  return content
+  return type(content) == "string" and content:find "%S" and content or ""
 end
 
 --- The name of a role's speaker, as it stands before texts: "Ann: ", or "".
@@ -76,7 +74,7 @@ end
 --- The number from 0 of the greeting that begins the history; nil where another text begins it.
 local function greeting_of(context, first)
   for i, text in ipairs(context.agent_config.greetings or {}) do
-    if first and context:expand(text, nil, "a greeting"):match "^%s*(.-)%s*$" == first then return i - 1 end
+    if first and trimmed(context:expand(text, nil, "a greeting")) == trimmed(first) then return i - 1 end
   end
 end
 
