@@ -51,7 +51,7 @@ _ebb() {
                 ;;
             convert)
                 cmd="convert"
-                opts="$opts --to --shape --strict --keep-extra -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --to --shape --strict --keep-extra -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             import)

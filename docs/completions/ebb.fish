@@ -358,6 +358,8 @@ complete -c ebb -n '__fish_ebb_seen_command convert' -l shape -xa 'body array js
 complete -c ebb -n '__fish_ebb_seen_command convert' -l strict -d 'Write nothing if something of the conversation would be left out'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l keep-extra -d 'Keep members that requests do not have: id, timestamp, metadata and others'
 complete -c ebb -n '__fish_ebb_seen_command convert' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command convert' -s i -l in-place -d 'Write the result to the input file, unless another program changed it meanwhile'
+complete -c ebb -n '__fish_ebb_seen_command convert' -s q -l quiet -d 'Do not report success or progress'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l model -r -d 'Count as for this model'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, claude, claude_4_7, utf16_2_5'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l max-message -r -d 'Size limit of a message (default 16M)'

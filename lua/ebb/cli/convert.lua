@@ -21,7 +21,8 @@ function convert.declare(parser)
     :choices(SHAPES):argname("<shape>")
   parser:flag("--strict", "Write nothing if something of the conversation would be left out.")
   parser:flag("--keep-extra", "Keep members that requests do not have: id, timestamp, metadata and others.")
-  options.output(parser)
+  options.edited(parser)
+  options.quiet(parser)
   options.reading(parser)
   parser:epilog(options.examples {
     "ebb convert chat.json --to anthropic --model claude-opus-4-5 -o body.json",
@@ -48,6 +49,7 @@ local function save(chat, args)
 end
 
 function convert.run(args)
+  options.use_in_place(args)
   local many = conversations.open(args.file, args)
   if many and args.to == "ebb" then
     failure.usage("--to ebb writes one conversation, and the file has many", "other dialects write a line for each")

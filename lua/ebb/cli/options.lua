@@ -147,6 +147,11 @@ function options.use_in_place(args)
   if not args.in_place then return end
   if args.output then failure.usage("-i and -o do not go together", "-i writes to the input file") end
   if (args.file or "-") == "-" then failure.usage("-i needs a file, and the input is standard input") end
+  local session = sessions.name_of(args.file)
+  if session then
+    failure.usage(("-i needs a file, and the input is %s"):format(args.file),
+      ("--session %s writes to it"):format(session))
+  end
   args.output = args.file
 end
 
