@@ -562,6 +562,9 @@ EBB_API ebb_status ebb_chat_filter(ebb_chat *chat, const char *name, const char 
 **             batch has none; runs true: neighbours together, with "count"
 **   explain {index} or {seq}    what became of a message: {"action", "by", "reason", "batch", "seq",
 **             "replacement", "before", "after", "visible", "events": [..]}
+**   recall {name, tokens}    what a handle in the list stands for, "[120 tokens left out: recall r17-42]": name
+**             "r17-42"; tokens: most of the text, at least one message, 0 (default): all
+**             {"text", "messages": [messages]}; EBB_ABSENT: they are not stored
 **   state     {"currentBatch", "messages", "batches", "stats", "results"}
 **   stats     {"totalMessages", "currentBatchMessages", "totalBatches", "currentBatchIndex"}
 **   windows   {"total", "active", "obsolete", "windows", "estimatedTokens"}

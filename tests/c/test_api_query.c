@@ -124,6 +124,9 @@ static void batches_are_told_apart(void **state) {
     {"{'query':'diff','from':'first','to':1}", "{'added':[],'removed':[" U0 "," A0 "," U1 "],'replaced':[]}"},
     {"{'query':'diff','from':1}",
      "{'added':[],'removed':[],'replaced':[{'before':" A1 ",'after':{'role':'user','content':'x'}}]}"},
+    {"{'query':'recall','name':'r1-2'}", "{'text':'user: a\\n\\nassistant: b','messages':[" U0 "," A0 "]}"},
+    {"{'query':'recall','name':'r1-3','tokens':1}",
+     "{'text':'user: a\\n\\n[11 tokens left out: recall r2-3]','messages':[" U0 "," A0 "," U1 "]}"},
     {"{'query':'explain','seq':1}",
      "{'action':'dropped','after':0,'batch':1,'before':5,'by':'truncate','events':[{'action':'dropped','after':0,"
      "'batch':1,'before':5,'by':'truncate','reason':'truncate keepLast 1','seq':1}],'reason':"
@@ -202,6 +205,9 @@ static void what_is_no_query_is_refused(void **state) {
     {"{'query':'tokens','model':'none'}", EBB_UNKNOWN_NAME, "none"},
     {"{'query':'diff'}", EBB_ARGUMENT, "from is needed"},
     {"{'query':'diff','from':8}", EBB_OUT_OF_RANGE, "8"},
+    {"{'query':'recall'}", EBB_ARGUMENT, "name is needed"},
+    {"{'query':'recall','name':'17'}", EBB_UNKNOWN_NAME, "no handle has the name '17'"},
+    {"{'query':'recall','name':'r99'}", EBB_ABSENT, "nothing is stored under 'r99'"},
     {"{'query':'explain'}", EBB_ARGUMENT, "index or seq"},
     {"{'query':'explain','index':4}", EBB_OUT_OF_RANGE, "message 4: the chat has 4"},
     {"{'query':'explain','seq':99}", EBB_OUT_OF_RANGE, "99"},

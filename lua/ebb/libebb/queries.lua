@@ -207,6 +207,16 @@ local function diff(api, chat, query)
   api.write "]}"
 end
 
+--- What a handle in the list stands for.
+local function recalled(api, chat, query)
+  need(query, "name")
+  local text, messages = require("ebb.conversation.recall").read(chat, query.name, { tokens = query.tokens })
+  if not text then error(messages, 0) end
+  api.write(('{"text":%s,"messages":'):format(json.encode(text)))
+  api.write_list(messages)
+  api.write "}"
+end
+
 local function ledger(api, chat, query)
   local record = chat:ledger(query.batch)
   if not record then return api.write "null" end
@@ -274,6 +284,7 @@ local OTHERS = {
   state = { fields = {}, run = whole_state },
   diff = { fields = { from = BATCH, to = BATCH }, run = diff },
   ledger = { fields = { batch = BATCH, runs = FLAG }, run = ledger },
+  recall = { fields = { name = TEXT, tokens = COUNT }, run = recalled },
   explain = { fields = { index = COUNT, seq = COUNT }, run = explain },
 }
 
