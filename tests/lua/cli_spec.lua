@@ -403,6 +403,16 @@ describe("the command", function()
 
     it("says what part of a count is assumed", function()
       contains("estimated: how the provider frames its tools is assumed", (does("inspect " .. SAMPLE)))
+      contains("tools is assumed (get_metrics): ", (does("inspect " .. SAMPLE)))
+      local picture = '{"role":"user","content":[{"type":"text","text":"look"},'
+        .. '{"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]}'
+      for place = 1, 5 do
+        local messages = {}
+        for i = 1, 5 do messages[i] = i >= place and picture or '{"role":"user","content":"x"}' end
+        file("seen.json", '{"model":"gpt-4o","messages":[' .. table.concat(messages, ",") .. "]}")
+        contains(("estimated: message %d (user): what part 2, image_url costs is assumed"):format(place),
+          (does("inspect " .. path_of "seen.json")))
+      end
       contains("estimated: cjk counts; --model or --encoding names", (does("inspect " .. path_of "small.json")))
       contains("estimated: cjk counts", select(2, does("trim --budget 100 --dry-run " .. path_of "small.json")))
     end)
