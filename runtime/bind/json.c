@@ -64,6 +64,7 @@ typedef struct Decoder {
   lua_State *L;
   Json json;
   int raw_keys;              /* table of keys whose values stay raw; 0: none */
+  bool unique;               /* a name that stands twice in an object is refused */
 } Decoder;
 
 /* Does a double give back the digits it was read from? */
@@ -123,6 +124,21 @@ static bool wants_raw(Decoder *decoder, Text key) {
   return wanted;
 }
 
+/* True if the table under the name on top has that name. */
+static bool has_name(lua_State *L) {
+  lua_pushvalue(L, -1);
+  bool has = lua_rawget(L, -3) != LUA_TNIL;
+  lua_pop(L, 1);
+  return has;
+}
+
+static bool refuse_name(Json *json) {
+  json->status = STATUS_SYNTAX;
+  json->error = json->at;
+  json->expected = "a name that the object does not have yet";
+  return false;
+}
+
 static bool push_object(Decoder *decoder) {
   lua_State *L = decoder->L;
   Text key;
@@ -130,6 +146,7 @@ static bool push_object(Decoder *decoder) {
   if (!json_enter(&decoder->json)) return false;
   while (json_next_member(&decoder->json, &key)) {
     bind_push_text(L, key);
+    if (decoder->unique && has_name(L)) return refuse_name(&decoder->json);
     if (wants_raw(decoder, key)) {
       JsonValue value;
       if (!json_value(&decoder->json, &value)) return false;
@@ -171,11 +188,16 @@ bool bind_push_json_value(lua_State *L, Json *json) {
   return good;
 }
 
-/* Reads the option `raw` of the table at `index`, which may be nil or absent. */
+/* Reads the options `raw` and `unique` of the table at `index`, which may be nil or absent. */
 static void read_decode_options(lua_State *L, int index, Decoder *decoder) {
-  static const char *const names[] = {"raw", NULL};
+  static const char *const names[] = {"raw", "unique", NULL};
   if (lua_isnoneornil(L, index)) return;
   bind_check_names(L, index, NULL, names);
+  if (bind_field(L, index, "unique")) {
+    bind_expect(L, -1, "unique", LUA_TBOOLEAN);
+    decoder->unique = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
   if (!bind_field(L, index, "raw")) return;
   bind_expect(L, -1, "raw", LUA_TTABLE);
   decoder->raw_keys = lua_gettop(L);
@@ -189,7 +211,8 @@ static int refuse_syntax(lua_State *L, Text text, const Json *json) {
   return bind_refuse(L, status_code(json->status), message);
 }
 
-/* decode(text, {raw = {key = true}}) -> value | nil, error */
+/* decode(text, {raw = {key = true}, unique = boolean}) -> value | nil, error. unique: an object that has a
+   name twice is refused; else the last value counts. */
 static int l_decode(lua_State *L) {
   Text text = bind_text(L, 1);
   Decoder decoder = {.L = L};
@@ -200,7 +223,7 @@ static int l_decode(lua_State *L) {
   return refuse_syntax(L, text, &decoder.json);
 }
 
-/* decode_at(text, position, {raw = {key = true}}) -> the value that begins at this byte, the position
+/* decode_at(text, position, options as above) -> the value that begins at this byte, the position
    behind it | nil, error. What follows the value is not read. */
 static int l_decode_at(lua_State *L) {
   Text text = bind_text(L, 1);

@@ -6,14 +6,15 @@
 local json = {}
 --- Reads one JSON value. A number that no Lua number holds exactly comes as ebb.json.raw; null as ebb.null.
 ---@param text string
----@param options? { raw?: table<string, boolean> }  raw: keys whose values come as ebb.json.raw
+---@param options? { raw?: table<string, boolean>, unique?: boolean }  raw: keys whose values come as ebb.json.raw;
+---                            unique: an object that has a name twice is refused; else the last value counts
 ---@return any value           nil when refused
 ---@return ebb.Error? problem  "line:byte: expected ..."; code: "syntax", "encoding", "limit"
 function json.decode(text, options) end
 --- Reads the value that begins at a byte, whatever follows it.
 ---@param text string
 ---@param position integer     from 1
----@param options? { raw?: table<string, boolean> }
+---@param options? { raw?: table<string, boolean>, unique?: boolean }
 ---@return any value           nil when refused
 ---@return integer|ebb.Error after   the position behind the value; with nil the error
 function json.decode_at(text, position, options) end

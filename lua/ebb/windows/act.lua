@@ -362,7 +362,7 @@ end
 local function native(call, by_name)
   local tool = by_name[call.name]
   local text = call.arguments ~= nil and call.arguments:find "%S" and call.arguments or "{}"
-  local params, problem = core.json.decode(text)
+  local params, problem = core.json.decode(text, { unique = true })
   if problem then
     return { id = call.id, problem = "the arguments are not JSON: " .. problem.message, code = "syntax" }
   end

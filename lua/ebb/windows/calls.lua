@@ -72,6 +72,9 @@ end
 
 ---- Calls of a tag ----
 
+--- What stands twice is refused: which of the two the model means is unknown.
+local UNIQUE = { unique = true }
+
 local FIELDS = {
   tool = { "name", "arguments", "id" },
   action = { "window_id", "action_id", "params", "id" },
@@ -88,7 +91,7 @@ local function object_field(value, name)
   local field = value[name]
   if field == nil or field == core.json.null then return nil end
   local decoded = field
-  if type(field) == "string" then decoded = core.json.decode(field) end
+  if type(field) == "string" then decoded = core.json.decode(field, UNIQUE) end
   if parameters.is_object(decoded) then return decoded end
   return nil, ("%s: an object is expected, not %s"):format(name, parameters.describe(field))
 end
@@ -170,7 +173,7 @@ end
 --- Reads the tag whose inside begins at `from`; the position behind it, or nil: no more is read.
 local function read_tag(reader, position, name, from)
   local text, list = reader.text, reader.list
-  local value, after = core.json.decode_at(text, from)
+  local value, after = core.json.decode_at(text, from, UNIQUE)
   if value == nil then
     local problem = ("<%s>: no JSON at %s; nothing behind it was read"):format(name, after.message)
     complain(reader, position, after.code, problem)
