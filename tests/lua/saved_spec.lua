@@ -3,6 +3,7 @@
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
+local margins = require "ebb.models.margins"
 local ebb = helper.ebb
 local path_of, file = command.path_of, command.file
 
@@ -36,7 +37,8 @@ local function rich(body)
     actions = { { id = "add", label = "Add", params = "text:string" } } }
   chat.windows:open { id = "gone", content = "x" }
   chat.windows:get("gone"):close "done"
-  assert(chat:trim { budget = chat:tokens() - 5, policy = function(draft, budget)
+  local room = margins.with(chat:tokens() - 5, margins.of_chat(chat))   -- so that something goes, however it is counted
+  assert(chat:trim { budget = room, policy = function(draft, budget)
     draft.memory.cut = { 1, 2 }
     draft:drop_oldest { to = budget, reason = "too long" }
   end })
