@@ -107,6 +107,11 @@ describe("names of models", function()
     assert.truthy(count >= 200, count .. " spellings")
   end)
 
+  it("of Claude from Opus 4.7 on have images of high resolution", function()
+    assert.equal("area", models.find("claude-opus-4-6").image)
+    assert.equal("area_high", models.find("anthropic/claude-opus-4.8").image)
+  end)
+
   it("have a form without provider, region and build", function()
     local plain = require("ebb.models.families").plain
     assert.equal("claude-opus-4-5", plain "us.anthropic.claude-opus-4-5-v1:0")

@@ -29,7 +29,8 @@ local function openai(encoding, window, output, image)
 end
 
 local function anthropic(encoding, window, output)
-  return { encoding = encoding, window = window, output = output, dialect = "anthropic", image = "area" }
+  local image = encoding == "claude_4_7" and "area_high" or "area"   -- from Opus 4.7 on: high resolution
+  return { encoding = encoding, window = window, output = output, dialect = "anthropic", image = image }
 end
 
 local function gemini(window, output)
