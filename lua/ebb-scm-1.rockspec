@@ -113,6 +113,7 @@ build = {
       ["ebb.models.families"] = "lua/ebb/models/families.lua",
       ["ebb.models.init"] = "lua/ebb/models/init.lua",
       ["ebb.models.javascript"] = "lua/ebb/models/javascript.lua",
+      ["ebb.models.listed"] = "lua/ebb/models/listed.lua",
       ["ebb.models.margins"] = "lua/ebb/models/margins.lua",
       ["ebb.models.price_list"] = "lua/ebb/models/price_list.lua",
       ["ebb.models.profile_check"] = "lua/ebb/models/profile_check.lua",

@@ -98,7 +98,7 @@ expected=$'12 messages, within budget\ndigests are equal'
     counted=$(printf '[{"role":"user","content":"%s"}]' "$text" | "$prefix/bin/ebb" count --encoding $encoding --by message - | awk 'NR == 2 { print $1 }')
     ok "libebb counts by $encoding as the command does" "$(./count "$prefix/share/ebb" $encoding "$text")" "$counted"
   done
-  ok "an encoding that is not there" "$(./count "$top" o200k_base x)" "there is no encoding 'o200k_base' here (there are bytes4, cjk, utf16_2_5)"
+  ok "an encoding that is not there" "$(./count "$top" o200k_base x)" "there is no encoding 'o200k_base' here (there are bytes4, cjk, claude, claude_4_7, utf16_2_5)"
 
   # ---- the guide, followed to the letter ----
   guide=$OLDPWD/docs/guide/embedding-in-c.md

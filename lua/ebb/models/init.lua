@@ -4,8 +4,7 @@
 -- change what is there; what they assign is checked, and fields that they leave
 -- out stay as they were. A dated version ("gpt-4o-2024-08-06") is found under the
 -- name that it begins with, and so is one with a provider before it; what is not
--- listed may belong to a family (families.lua). Windows and outputs are the providers'
--- published figures, in tokens; `output` is what a trim leaves free for the reply.
+-- listed may belong to a family (families.lua).
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
@@ -24,51 +23,14 @@ models.estimators = tables.keys(ESTIMATORS)
 
 local STAND_IN = "cjk"   -- counts where a model's vocabulary is not installed
 
-local function openai(encoding, window, output, image)
-  return { encoding = encoding, window = window, output = output, dialect = "openai", image = image }
-end
+---@type table<string, ebb.Model>?
+local list
 
-local function anthropic(encoding, window, output)
-  local image = encoding == "claude_4_7" and "area_high" or "area"   -- from Opus 4.7 on: high resolution
-  return { encoding = encoding, window = window, output = output, dialect = "anthropic", image = image }
+--- The models by name, loaded when the first one is asked for.
+local function listed()
+  list = list or require "ebb.models.listed"
+  return list
 end
-
-local function gemini(window, output)
-  return { encoding = "gemma3", window = window, output = output, dialect = "gemini", image = "tiles_258" }
-end
-
---- Images by patches of 32 x 32 pixels: OpenAI's guide "Images and vision" has the
---- multipliers; those of gpt-5-mini and gpt-5-nano are as billed.
-local function patches(multiplier)
-  return { rule = "patches_32", multiplier = multiplier }
-end
-
----@type table<string, ebb.Model>
-local list = {
-  ["gpt-5"] = openai("o200k_base", 400000, 128000, "tiles_512_5"),
-  ["gpt-5-mini"] = openai("o200k_base", 400000, 128000, patches(1.2)),
-  ["gpt-5-nano"] = openai("o200k_base", 400000, 128000, patches(1.5)),
-  ["gpt-4.1"] = openai("o200k_base", 1047576, 32768, "tiles_512"),
-  ["gpt-4.1-mini"] = openai("o200k_base", 1047576, 32768, patches(1.62)),
-  ["gpt-4.1-nano"] = openai("o200k_base", 1047576, 32768, patches(2.46)),
-  ["gpt-4o"] = openai("o200k_base", 128000, 16384, "tiles_512"),
-  ["gpt-4o-mini"] = openai("o200k_base", 128000, 16384, "tiles_512_mini"),
-  ["gpt-4-turbo"] = openai("cl100k_base", 128000, 4096, "tiles_512"),
-  ["gpt-4"] = openai("cl100k_base", 8192, 2048),   -- its output shares the window: a quarter of it
-  ["gpt-3.5-turbo"] = openai("cl100k_base", 16385, 4096),
-  ["o1"] = openai("o200k_base", 200000, 100000, "tiles_512_o"),
-  ["o3"] = openai("o200k_base", 200000, 100000, "tiles_512_o"),
-  ["o4-mini"] = openai("o200k_base", 200000, 100000, patches(1.72)),
-  ["claude-opus-4-5"] = anthropic("claude", 200000, 64000),
-  ["claude-sonnet-4-5"] = anthropic("claude", 200000, 64000),
-  ["claude-haiku-4-5"] = anthropic("claude", 200000, 64000),
-  ["claude-sonnet-4-6"] = anthropic("claude", 200000, 64000),   -- a million tokens where that is asked for
-  ["claude-opus-4-6"] = anthropic("claude", 200000, 128000),
-  ["claude-opus-4-7"] = anthropic("claude_4_7", 1000000, 128000),
-  ["gemini-2.5-pro"] = gemini(1048576, 65536),
-  ["gemini-2.5-flash"] = gemini(1048576, 65536),
-  ["gemini-3-pro"] = gemini(1048576, 65536),
-}
 
 --- Is `rest` what may follow a model's name: a date, a build, "latest", "preview"?
 local function is_version(rest)
@@ -83,9 +45,9 @@ end
 
 --- The listed name that a name is, or the longest of which it is a version.
 local function listed_name(name)
-  if list[name] then return name end
+  if listed()[name] then return name end
   local best
-  for candidate in pairs(list) do
+  for candidate in pairs(listed()) do
     local fits = name:sub(1, #candidate) == candidate and is_version(name:sub(#candidate + 1))
     if fits and (not best or #candidate > #best) then best = candidate end
   end
@@ -107,13 +69,13 @@ end
 local function find_by_family(name)
   local family = family_of(name)
   local like = family and family.like
-  if like then return list[like] and check(like, list[like]) or nil, like end
+  if like then return listed()[like] and check(like, listed()[like]) or nil, like end
   return family and check(name, tables.copy(family.model))
 end
 
 local function find(name)
-  local listed = name_of(name)
-  if listed then return check(listed, list[listed]) end   -- a field may have been set since
+  local known = name_of(name)
+  if known then return check(known, listed()[known]) end   -- a field may have been set since
   return (find_by_family(name))
 end
 
@@ -126,7 +88,7 @@ local function changed(name, fields)
     refuse("argument", "ebb.models: the name of a model is a string that is not empty")
   end
   local model = {}
-  for field, value in pairs(fields and list[name_of(name)] or {}) do
+  for field, value in pairs(fields and listed()[name_of(name)] or {}) do
     model[field] = value
   end
   for field, value in pairs(type(fields) == "table" and fields or {}) do
@@ -137,14 +99,14 @@ end
 
 --- Adds a model, or changes one; false or nil takes it out.
 local function assign(_, name, fields)
-  list[name] = changed(name, fields)
+  listed()[name] = changed(name, fields)
 end
 
 --- The same for several: all of them or none.
 ---@param entries table<string, table|false>
 function models.add(entries)
   local all = {}
-  for name, model in pairs(list) do all[name] = model end
+  for name, model in pairs(listed()) do all[name] = model end
   for name, fields in pairs(entries) do all[name] = changed(name, fields) end
   list = all
 end
@@ -171,16 +133,16 @@ function models.encoding_of(name)
 end
 
 models.known = setmetatable({}, {
-  __index = function(_, name) return list[name] end,
+  __index = function(_, name) return listed()[name] end,
   __newindex = assign,
-  __pairs = function() return pairs(list) end,
+  __pairs = function() return pairs(listed()) end,
 })
 
 --- The name of a model that an unknown name was meant for, perhaps; nil for a known name.
 ---@param name string
 ---@return string?
 function models.near(name)
-  if not models.is_known(name) then return suggest.nearest(name, tables.keys(list)) end
+  if not models.is_known(name) then return suggest.nearest(name, tables.keys(listed())) end
 end
 
 --- The same; an unknown one is refused.
@@ -190,7 +152,7 @@ function models.find(name)
   if type(name) ~= "string" then refuse("argument", "model is the name of a model, a string") end
   local model = find(name)
   if model then return model end
-  local hint = suggest.hint(name, tables.keys(list))
+  local hint = suggest.hint(name, tables.keys(listed()))
     or hints.models
   return refuse("unknown_name", ("unknown model '%s'"):format(name), hint)
 end

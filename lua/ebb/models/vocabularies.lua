@@ -7,7 +7,6 @@
 --     $XDG_DATA_HOME/ebb/vocab           the user's own imports (~/.local/share/ebb/vocab)
 --     share/ebb/vocab                    beside the command or the module, or above it: what make installed
 
-local checked_images = require "ebb.models.checked_images"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
@@ -18,6 +17,9 @@ local vocabularies = {}
 
 local SUFFIX = ".vocab"
 local LEVELS = 4   -- PREFIX/lib/lua/5.4/ebb/core.so is four folders below PREFIX
+
+--- Loaded by the first image that is opened: a host without vocabularies does without it.
+local function checked_images() return require "ebb.models.checked_images" end
 
 --- Where users' imports go; nil without a home.
 ---@return string?
@@ -107,8 +109,8 @@ end
 ---@return any? result
 ---@return (string|ebb.Error)? identity   of the image's file; the problem where there is no result
 local function check_once(call, path)
-  local result, identity = call(path, checked_images.lines())
-  if result and identity ~= "" then checked_images.add("sum " .. identity) end
+  local result, identity = call(path, checked_images().lines())
+  if result and identity ~= "" then checked_images().add("sum " .. identity) end
   return result, identity
 end
 
@@ -136,7 +138,7 @@ end
 function vocabularies.verify(path)
   local good, digest, identity = core.vocab.verify(path)
   if not good then return nil, digest end
-  checked_images.add(("source %s %s"):format(identity, digest))
+  checked_images().add(("source %s %s"):format(identity, digest))
   return digest
 end
 
@@ -146,7 +148,7 @@ end
 ---@param source string      SHA-256 of the .tiktoken file
 ---@return boolean
 function vocabularies.is_made_of(path, identity, source)
-  return checked_images.has(("source %s %s"):format(identity, source)) or vocabularies.verify(path) == source
+  return checked_images().has(("source %s %s"):format(identity, source)) or vocabularies.verify(path) == source
 end
 
 --- A tokenizer for an encoding; raises {code = "unknown_name"} where there is none.
