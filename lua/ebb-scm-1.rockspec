@@ -264,6 +264,7 @@ build = {
       ["ebb.windows.act"] = "lua/ebb/windows/act.lua",
       ["ebb.windows.activity"] = "lua/ebb/windows/activity.lua",
       ["ebb.windows.calls"] = "lua/ebb/windows/calls.lua",
+      ["ebb.windows.close_action"] = "lua/ebb/windows/close_action.lua",
       ["ebb.windows.elements"] = "lua/ebb/windows/elements.lua",
       ["ebb.windows.events"] = "lua/ebb/windows/events.lua",
       ["ebb.windows.init"] = "lua/ebb/windows/init.lua",

@@ -526,6 +526,51 @@ describe("events", function()
   end)
 end)
 
+describe("the label of close", function()
+  local function opened(options)
+    local chat = ebb.conversation()
+    options.id = "todo"
+    chat.windows:open(options)
+    return chat
+  end
+  local DONE = { id = "close", label = "\u{5173}\u{95ED}" }
+
+  it("is the window's own where its actions name one, in its place", function()
+    local chat = opened { actions = { DONE, { id = "add", label = "Add" } } }
+    local markup = chat.windows:get("todo"):markup()
+    local actions = '<action id="close" params="summary:string?">\u{5173}\u{95ED}</action><action id="add">Add'
+    assert.truthy(markup:find(actions, 1, true))
+    local _, count = markup:gsub('id="close"', "")
+    assert.equal(1, count)
+    local tools = ebb.json.decode(chat.windows:tools { dialect = "anthropic" })
+    assert.same({ "todo__close", "todo__add" }, { tools[1].name, tools[2].name })
+    assert.truthy(tools[1].description:find("\u{5173}\u{95ED}", 1, true))
+    assert.truthy(tools[1].input_schema.properties.summary)
+  end)
+
+  it("closes the window, keeps in saved files, and shows only where it can be closed", function()
+    local chat = opened { actions = { DONE } }
+    local copy = assert(ebb.parse(chat:write "ebb"))
+    assert.equal(chat.windows:get("todo"):markup(), copy.windows:get("todo"):markup())
+    chat.windows:get("todo"):update { closable = false }
+    assert.is_nil(chat.windows:get("todo"):markup():find("close", 1, true))
+    assert.is_false(chat.windows:act('<tool_call>{"name":"todo.close"}</tool_call>')[1].ok)
+    chat.windows:get("todo"):update { closable = true }
+    assert.is_true(chat.windows:act('<tool_call>{"name":"todo.close","arguments":{"summary":"s"}}</tool_call>')[1].ok)
+    assert.is_true(chat.windows:get("todo").closed)
+  end)
+
+  it("is all that may be declared of it", function()
+    for _, action in ipairs { { id = "close" }, { id = "Close", label = "x" },
+      { id = "close", label = "x", params = "a:int" }, { id = "close", label = "x", run = print } } do
+      local ok, problem = pcall(opened, { actions = { action } })
+      assert.is_false(ok)
+      assert.equal("argument", problem.code)
+      assert.truthy(problem.message:find("is built in: it takes a label", 1, true))
+    end
+  end)
+end)
+
 describe("the activity log", function()
   local chat
   before_each(function() chat = todo_chat() end)

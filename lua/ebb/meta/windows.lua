@@ -2,7 +2,8 @@
 --- Windows: live state in the context. A list names them, a request shows their latest state.
 
 ---@class ebb.WindowAction     What the model may do with a window
----@field id string            "close" is built in
+---@field id string            "close" is built in where the window is closable; an action of this id gives it a label
+---                           and a place, and has neither params nor run
 ---@field label? string
 ---@field params? string       "text:string, n:int?": string, int, number, bool, enum(a|b); type[] is a list, type? may be
 ---                           left out. Checked when the window is opened or updated

@@ -22,6 +22,7 @@
 -- action made before it failed stay.
 
 local calls = require "ebb.windows.calls"
+local close_action = require "ebb.windows.close_action"
 local core = require "ebb.support.core"
 local events = require "ebb.windows.events"
 local parameters = require "ebb.windows.parameters"
@@ -51,18 +52,12 @@ local NAMES_MAX = 500           -- searched for the nearest
 
 ---- Finding ----
 
-local CLOSE_PARAMS = "summary:string?"
-
-local function is_close(id)
-  local lower = id:lower()
-  return lower == "close" or lower == "system.close"
-end
-
 --- The action of a window that is open, or nil.
 ---@return ebb.ResolvedAction?
 local function action_of(window, id)
-  if is_close(id) then
-    return window.closable and { window = window, id = "close", params = CLOSE_PARAMS, closes = true } or nil
+  if close_action.is(id) then
+    if not window.closable then return nil end
+    return { window = window, id = close_action.ID, params = close_action.PARAMS, closes = true }
   end
   for _, action in ipairs(window.actions) do
     if action.id == id then return { window = window, id = id, params = action.params } end
@@ -84,10 +79,9 @@ end
 
 local function action_names(window)
   local names = {}
-  for i, action in ipairs(window.actions) do
+  for i, action in ipairs(close_action.add(window.actions, window.closable)) do
     names[i] = action.id
   end
-  if window.closable then names[#names + 1] = "close" end
   return names
 end
 
@@ -108,7 +102,7 @@ local function find_exact(chat, id, action)
   if window.closed then return nil, ("window '%s' is closed"):format(id), "closed" end
   local target = action_of(window, action)
   if target then return target end
-  if is_close(action) then return nil, ("window '%s' cannot be closed"):format(id), "refused" end
+  if close_action.is(action) then return nil, ("window '%s' cannot be closed"):format(id), "refused" end
   return nil, with_hint(("action '%s' does not exist on window '%s'"):format(cut_name(action), id), action,
     action_names(window)), "unknown_name"
 end
@@ -331,7 +325,7 @@ end
 local ACTION = {
   id = { type = "string", required = true, filled = true, max = 64, hint = 'chat:action { id = "create", run = f }',
     check = function(id)
-      if is_close(id) then return "the id 'close' is a window's", "another id" end
+      if close_action.is(id) then return "the id 'close' is a window's", "another id" end
     end },
   label = { type = "string" }, params = { type = "string" }, run = { type = "function", required = true },
 }

@@ -5,6 +5,7 @@
 -- each update of a window with refresh = "append". The core has all state; a Window is
 -- a handle.
 
+local close_action = require "ebb.windows.close_action"
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
 local events = require "ebb.windows.events"
@@ -71,7 +72,10 @@ end
 local function check_action(action, seen)
   local id = action.id
   if seen[id] then refuse("argument", ("action id '%s': each action has its own"):format(id)) end
-  if id:lower() == "close" then refuse("argument", "action id 'close' is built in", "closable = true lists it") end
+  if id:lower() == close_action.ID and (id ~= close_action.ID or not action.label or action.params or action.run) then
+    refuse("argument", ("action id '%s' is built in: it takes a label, and nothing else"):format(id),
+      '{ id = "close", label = "Done" }')
+  end
   local ok, problem = pcall(parameters.parse, action.params)
   if not ok and not core.is_error(problem) then error(problem, 0) end
   if not ok then refuse(problem.code, ("action '%s': %s"):format(id, problem.message), problem.hint) end

@@ -6,6 +6,7 @@
 -- A provider takes letters, digits, _ and - in a name, 64 bytes at most. Other bytes become _, a long name is cut, and
 -- equal names are numbered, in the order of the windows: so the names are the same as long as the windows are.
 
+local close_action = require "ebb.windows.close_action"
 local parameters = require "ebb.windows.parameters"
 
 local tools = {}
@@ -34,8 +35,6 @@ local function description_of(window, action)
   return words[1] and table.concat(words, ": "):gsub(": %(", " (") or nil
 end
 
-local CLOSE = { id = "close", label = "Close", params = "summary:string?" }
-
 ---@class ebb.ActionTool: ebb.RequestTool
 ---@field window? string
 ---@field action string
@@ -55,8 +54,9 @@ function tools.list(chat, own)
   for _, action in ipairs(own) do add(action.id, nil, action) end
   for _, window in ipairs(chat.windows:list()) do
     if not window.closed then
-      for _, action in ipairs(window.actions) do add(window.id .. "__" .. action.id, window, action) end
-      if window.closable then add(window.id .. "__close", window, CLOSE) end
+      for _, action in ipairs(close_action.add(window.actions, window.closable)) do
+        add(window.id .. "__" .. action.id, window, action)
+      end
     end
   end
   return list

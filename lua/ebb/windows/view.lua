@@ -16,6 +16,7 @@
 -- allocating (string.find with a backtracking pattern, waiting for a pipe), nor coroutines
 -- created before. In a sandbox the guard has the same limit and stops those, too.
 
+local close_action = require "ebb.windows.close_action"
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
 local markup = require "ebb.windows.markup"
@@ -130,13 +131,10 @@ end
 
 ---- Views ----
 
-local CLOSE = { id = "close", params = "summary:string?", label = "Close" }
-
 local function actions_of(state)
   if state.actions_shown then return state.actions_shown end
   local list = state.actions ~= "" and core.json.decode(state.actions) or {}
-  if state.closable and not state.closed then list[#list + 1] = CLOSE end
-  return list
+  return close_action.add(list, state.closable and not state.closed)
 end
 
 local function failed(id, why, state)

@@ -1,0 +1,36 @@
+--- The action `close`, which each closable window has: the last of its actions, or, with a label of the window's own,
+--- where its list names it.
+
+local close_action = {}
+
+close_action.ID, close_action.PARAMS = "close", "summary:string?"
+
+local BUILT_IN = { id = close_action.ID, params = close_action.PARAMS, label = "Close" }
+
+--- Does a model that calls this id want to close?
+---@param id string
+---@return boolean
+function close_action.is(id)
+  local lower = id:lower()
+  return lower == close_action.ID or lower == "system.close"
+end
+
+--- The actions that a window shows, from those that it declares.
+---@param actions ebb.WindowAction[]
+---@param closable boolean
+---@return ebb.WindowAction[]
+function close_action.add(actions, closable)
+  local list, has_own = {}, false
+  for _, action in ipairs(actions) do
+    if action.id ~= close_action.ID then
+      list[#list + 1] = action
+    elseif closable then
+      list[#list + 1] = { id = action.id, params = close_action.PARAMS, label = action.label }
+      has_own = true
+    end
+  end
+  if closable and not has_own then list[#list + 1] = BUILT_IN end
+  return list
+end
+
+return close_action
