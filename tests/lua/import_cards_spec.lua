@@ -446,6 +446,24 @@ describe("an agent of AIO Hub", function()
     pipeline(result)
   end)
 
+  it("has the time of a story, if that is whole", function()
+    local function with(time)
+      return read { version = 1, type = "AIO_Agent_Export", agents = list { name = "A", virtualTimeConfig = time,
+        presetMessages = list { id = "1", role = "system", content = "{{isotime}}" } } }
+    end
+    local result = with { virtualBaseTime = "1888-11-09T22:00:00.000Z", realBaseTime = 1762554605000, timeScale = 60 }
+    local pipe = ebb.pipeline { agent = result.agent, model = "gpt-4o", now = 1762554605000 + 60000 }
+    local sent = assert(pipe:run(assert(ebb.parse '[{"role":"user","content":"hi"}]'))).chat[1].content
+    assert.matches("^1888%-11%-09T23:00:00", sent)
+    for _, time in ipairs { { virtualBaseTime = 0 }, { virtualBaseTime = "dawn", realBaseTime = 0 },
+      { virtualBaseTime = 0, realBaseTime = 0, timeScale = "fast" } } do
+      local other = with(time)
+      assert.is_nil(other.agent.virtualTime)
+      mentions(other, "virtualTimeConfig")
+      pipeline(other)
+    end
+  end)
+
   it("of several is chosen by name or number", function()
     local two = { version = 1, type = "AIO_Agent_Export", agents = list({ name = "A", modelId = "m" },
       { name = "B", modelId = "m" }) }

@@ -220,6 +220,31 @@ describe("the tools of a request in presets", function()
   end)
 end)
 
+describe("a macro that fails", function()
+  local function first(fields)
+    fields.presets = { { role = "system", content = "a {{roll::x}} b" } }
+    local result = assert(ebb.pipeline { agent = fields, encoding = "cjk" }:run(chat_of()))
+    local warning
+    for _, entry in ipairs(result.logs) do warning = entry.level == "warn" and entry.message or warning end
+    return result.chat[1].content, warning
+  end
+
+  it("stays as it is, or becomes its error in the agent's language", function()
+    local text, warning = first {}
+    assert.equal("a {{roll::x}} b", text)
+    assert.truthy(warning:find("; it stays", 1, true))
+    text, warning = first { macro_errors = "en" }
+    assert.equal("a [error: not dice: expected NdM, such as 2d6] b", text)
+    assert.is_nil(warning:find("it stays", 1, true))
+    assert.truthy((first { macroErrors = "zh" }):find("[\u{9519}\u{8BEF}: ", 1, true))
+  end)
+
+  it("has no other languages", function()
+    local problem = helper.refusal(ebb.pipeline, { agent = { macro_errors = "fr" } })
+    assert.matches("macro_errors: expected one of en, zh", problem.message, 1, true)
+  end)
+end)
+
 describe("the time of a story", function()
   local CONFIG = { virtual_base_time = "1888-11-09T22:00:00Z", real_base_time = 1762554605000, time_scale = 60 }
 

@@ -1,6 +1,7 @@
 --- Agents of AIO Hub: exports with one agent or several. One of several is chosen as a conversation is.
 
 local agents = require "ebb.import.agents"
+local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local lore = require "ebb.import.lore"
 local members = require "ebb.import.members"
@@ -132,11 +133,31 @@ local function tools_of(from)
   return next(result) ~= nil and result or nil
 end
 
+--- ISO 8601 as JavaScript writes it, or milliseconds since 1970.
+local function is_instant(value)
+  return math.type(value) == "integer"
+    or type(value) == "string" and value:find "^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d" ~= nil
+end
+
+--- The time of a story; carried along where it is not whole.
+local function time_of(from)
+  local value = fields.is_object(from.value.virtualTimeConfig) and from.value.virtualTimeConfig or {}
+  local scale = value.timeScale == core.json.null and 1 or value.timeScale or 1
+  if not is_instant(value.virtualBaseTime) or not is_instant(value.realBaseTime) or type(scale) ~= "number" then
+    return from:carry("virtualTimeConfig", "it has no virtualBaseTime, realBaseTime and timeScale")
+  end
+  local time = members.of(from:object "virtualTimeConfig", from:place "virtualTimeConfig", from.notes)
+  local result = { virtualBaseTime = time:any "virtualBaseTime", realBaseTime = time:any "realBaseTime",
+    timeScale = time:any "timeScale" }
+  time:rest()
+  return result
+end
+
 local function carry_about(from)
   for _, name in ipairs { "displayName", "category", "llmThinkRules", "richTextStyleOptions", "assets", "assetGroups",
     "worldbookIds", "userProfileId", "profileId", "displayPresetCount", "interactionConfig", "quickActionSetIds",
     "presetGroups", "defaultGreetingId", "createdAt", "lastUsedAt", "avatarHistory", "visualGuideline",
-    "defaultToolCallCollapsed", "extensionConfig", "virtualTimeConfig" } do
+    "defaultToolCallCollapsed", "extensionConfig" } do
     from:carry(name, "of AIO Hub")
   end
 end
@@ -148,7 +169,7 @@ local function read_agent(value, path, notes, options)
     id = from:text "id", name = from:text "name", description = from:text "description", icon = from:text "icon",
     model = from:text "modelId", version = from:text "agentVersion", tags = from:texts "tags",
     presets = presets_of(from), rules = from:object "regexConfig", lorebooks = lorebooks_of(from),
-    toolCallConfig = tools_of(from), greetings = {},
+    toolCallConfig = tools_of(from), virtualTime = time_of(from), greetings = {},
   }
   if agent.rules then agent.rules.bindingMode = nil end
   read_parameters(from, agent)

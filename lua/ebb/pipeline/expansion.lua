@@ -55,6 +55,7 @@ function expansion.new(fields, registry, budget)
   local environment = macros.environment {
     values = values_of(fields), variables = fields.variables, now = fields.timestamp, zone = fields.zone,
     seed = fields.seed, virtual_time = fields.agent_config.virtual_time,
+    error_text = fields.agent_config.macro_errors,
     session_id = fields.session.id, history = history_of(fields.chat),
     registry = own_macros.fresh(registry),
   }
@@ -74,9 +75,9 @@ function Expansion:fork()
 end
 
 --- A problem of a macro that was found: "{{roll::x}}: not dice: expected NdM, such as 2d6; it stays".
-local function line_of(problem)
+local function line_of(problem, error_text)
   if not problem.source then return problem.message end
-  local stays = problem.level == "error" and "; it stays" or ""
+  local stays = problem.level == "error" and not error_text and "; it stays" or ""
   return ("%s: %s%s"):format(problem.source, problem.message, stays)
 end
 
@@ -92,7 +93,7 @@ local function tell(self, context, report, where)
     end
   end
   for _, problem in ipairs(report.errors) do
-    context:log("warn", where .. line_of(problem))
+    context:log("warn", where .. line_of(problem, self.environment.error_text))
   end
 end
 

@@ -10,6 +10,7 @@ local hints = require "ebb.support.hints"
 local injection = require "ebb.injection"
 local json_file = require "ebb.support.json_file"
 local lorebook = require "ebb.lorebook"
+local macro_messages = require "ebb.macros.messages"
 local names = require "ebb.support.names"
 local plugins = require "ebb.pipeline.plugins"
 local refuse = require "ebb.support.refuse"
@@ -122,6 +123,7 @@ files.FORMS = {
     variables = VARIABLES, asset_root = TEXT, parameters = PARAMETERS, anchors = { type = "table" }, icon = TEXT,
     tool_call_config = FLAGS, virtual_time = VIRTUAL_TIME, lorebooks = LOREBOOKS, nickname = TEXT, tags = TEXTS,
     creator_notes = TEXT, greetings = TEXTS, extra = { type = "table" },
+    macro_errors = { type = "choice", choices = macro_messages.languages },
   }, { presetMessages = "presets", regexConfig = "rules", modelId = "model", virtualTimeConfig = "virtual_time" }, {
     id = "carried along", name = "{{char}}", description = "{{description}}", version = "{{agentVersion}}",
     model = "the model's name, unless the caller or the model's file names one", provider = "{{provider}}",
@@ -140,6 +142,7 @@ files.FORMS = {
     anchors = "further anchors by name; true: a preset of that type is shown there",
     tool_call_config = "switches: enabled, autoInjectIfMacroMissing: {{tools}}, {{tool_usage}} and {{tool_context}} "
       .. "before the history",
+    macro_errors = "a macro that fails becomes its error in this language; without it, it stays as it is",
     virtual_time = "the time that macros tell: {virtualBaseTime, realBaseTime, timeScale}; ms since 1970 or ISO 8601",
   }),
   model = forms("a model's file", {
