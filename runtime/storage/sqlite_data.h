@@ -5,9 +5,11 @@
 **     row         all rows of all sessions, by id: session << 38 | kind << 35 | number, so that the rows of a kind lie
 **                 together and a session's last messages are one range
 **     operation   ids of the last commits of each session
+**     register    one row: the number of sessions, which triggers count
 **
 ** Every row of the three has a checksum. A session's row has the tally of its rows, too: a row whose id changed has a
-** right checksum, but is missed.
+** right checksum, but is missed. Where no session of a name or number is found, and in lists, the register is asked
+** whether one is missing.
 **
 ** Rules that keep the file whole (SQLite before 3.51.3 may corrupt a database whose log two connections checkpoint
 ** and restart at the same moment, https://sqlite.org/wal.html#the_wal_reset_bug): no connection checkpoints by
@@ -37,7 +39,7 @@
 
 typedef enum SqliteStatement {
   SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK,
-  SQL_LIST, SQL_FIND, SQL_SESSION, SQL_CREATE, SQL_RENAME, SQL_REMOVE, SQL_BRANCH, SQL_CHILDREN,
+  SQL_LIST, SQL_REGISTER, SQL_FIND, SQL_SESSION, SQL_CREATE, SQL_RENAME, SQL_REMOVE, SQL_BRANCH, SQL_CHILDREN,
   SQL_COPY_ROWS, SQL_ERASE_ROWS, SQL_ERASE_OPERATIONS, SQL_UNSHARE, SQL_SEAL, SQL_TALLY, SQL_ADD_TALLY,
   SQL_READ, SQL_OPERATION, SQL_ADVANCE, SQL_PUT, SQL_NOTE, SQL_FORGET_NOTES, SQL_SCHEMA, SQL_APPLICATION, SQL_TABLES,
   SQL_STATEMENTS

@@ -83,6 +83,22 @@ Status sqlite_add_tally(SqliteStorage *s, uint64_t session, RowTally added, Stor
   return status == STATUS_OK ? sqlite_seal(s, session, error) : status;
 }
 
+/* SHAPE: not all sessions can be read. One that is hidden would be taken for one that never was. */
+static Status check_register(SqliteStorage *s, StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_REGISTER, &status, error);
+  if (statement == NULL) return status;
+  if (sqlite_next(s, statement, &status, error)) {
+    int64_t readable = s->lib->column_int64(statement, 0), sessions = s->lib->column_int64(statement, 1);
+    if (readable != sessions) {
+      status = storage_fail(error, STATUS_SHAPE, "%s: it is damaged: of %" PRId64 " sessions %" PRId64 " can be read",
+                            s->path, sessions, readable);
+    }
+  }
+  s->lib->reset(statement);
+  return status;
+}
+
 Status sqlite_list(Storage *storage, SessionSink sink, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
   Status status;
@@ -94,7 +110,7 @@ Status sqlite_list(Storage *storage, SessionSink sink, StorageError *error) {
     if (status == STATUS_OK) status = sink.add(sink.user, &info);
   }
   s->lib->reset(statement);
-  return status;
+  return status == STATUS_OK ? check_register(s, error) : status;
 }
 
 /* The one row of a statement whose values are bound; *info's name is not valid then. */
@@ -104,8 +120,9 @@ static Status one(SqliteStorage *s, sqlite3_stmt *statement, SessionInfo *info, 
   if (found) status = take_info(s, statement, info, error);
   info->name = text_plain("", 0);
   s->lib->reset(statement);
-  if (status == STATUS_OK && !found) return storage_fail(error, STATUS_ABSENT, "%s: no such session", s->path);
-  return status;
+  if (status != STATUS_OK || found) return status;
+  status = check_register(s, error);
+  return status == STATUS_OK ? storage_fail(error, STATUS_ABSENT, "%s: no such session", s->path) : status;
 }
 
 Status sqlite_find(Storage *storage, Text name, SessionInfo *info, StorageError *error) {
