@@ -92,7 +92,8 @@ local OPERATIONS = {
     if #list < 2 then return end
     local dropped = math.random(#list - 1)
     for _, chat in ipairs(both) do
-      assert(chat:trim { budget = chat:tokens(), guards = false, policy = { name = "remembering", trim = function(draft)
+      local budget = 2 * chat:tokens()      -- whatever the margin of a model that is estimated
+      assert(chat:trim { budget = budget, guards = false, policy = { name = "remembering", trim = function(draft)
         draft.memory.runs = (draft.memory.runs or 0) + 1
         draft:note("run " .. draft.memory.runs)
         for i = dropped, 1, -1 do draft:drop(draft[i], "old") end
