@@ -105,7 +105,7 @@ static const char *drain(Child *child, Buffer *answer) {
   if (n == 0) close_end(&child->out);
   if (n < 0 && errno != EINTR && errno != EAGAIN) return strerror(errno);
   if (n <= 0) return NULL;
-  if (answer->size + (size_t)n > ANSWER_BYTES_MAX) return "its answer is longer than 64 MiB";
+  if (answer->size + (size_t)n > ANSWER_BYTES_MAX) return ANSWER_TOO_LONG;
   return buffer_add(answer, chunk, (size_t)n) == STATUS_OK ? NULL : "not enough memory";
 }
 

@@ -8,7 +8,8 @@
 
 #include "lua.h"
 
-#define ANSWER_BYTES_MAX (64u * 1024 * 1024)   /* of a command that is asked */
+#define ANSWER_BYTES_MAX (64u * 1024 * 1024)   /* of a command, or of a provider */
+#define ANSWER_TOO_LONG "its answer is longer than 64 MiB"
 #define HISTORY_MAX      1000                  /* lines of the prompt that are kept */
 
 /* Makes the embedded modules, lpeg, ebb.core and ebb.host available to

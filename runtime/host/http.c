@@ -9,13 +9,13 @@
 ** through none of its frames. Whatever ends the call, the return or the collector frees the transfer.
 */
 #define _POSIX_C_SOURCE 200809L
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "bind/argument.h"
 #include "host/host.h"
+#include "os/shared_library.h"
 
 #define HEADER_BYTES_MAX (256u * 1024)    /* of an answer's head */
 #define HEADERS_MAX      64               /* of a request */
@@ -55,14 +55,7 @@ static struct {
   int (*multi_cleanup)(void *multi);
 } curl;
 
-/* Finds a function; POSIX lets an object's address be taken for a function's. */
-static bool find(void *library, const char *name, void *place, size_t size) {
-  void *address = dlsym(library, name);
-  memcpy(place, &address, size);
-  return address != NULL;
-}
-
-#define FIND(field, name) find(library, name, &curl.field, sizeof curl.field)
+#define FIND(field, name) shared_library_find(library, name, &curl.field)
 
 static bool find_all(void *library) {
   return FIND(global_init, "curl_global_init") && FIND(easy_init, "curl_easy_init")
@@ -79,7 +72,7 @@ static bool load(void) {
   static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl-nss.so.4", "libcurl.4.dylib"};
   if (curl.library != NULL) return true;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    void *library = shared_library_open(names[i]);
     if (library == NULL) continue;
     if (find_all(library) && curl.global_init(GLOBAL_ALL) == 0) {
       curl.library = library;
@@ -243,7 +236,7 @@ static const char *kind_of(int code) {
 
 static int push_failure(lua_State *L, const Transfer *transfer, int code) {
   const char *why = transfer->error[0] != '\0' ? transfer->error : curl.strerror(code);
-  if (transfer->is_too_long) why = "its answer is longer than 64 MiB";
+  if (transfer->is_too_long) why = ANSWER_TOO_LONG;
   if (transfer->has_no_memory) luaL_error(L, "not enough memory");
   lua_pushnil(L);
   lua_pushstring(L, why);

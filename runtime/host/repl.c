@@ -13,7 +13,6 @@
 **     SIGCONT   the terminal may have been given back in another mode
 */
 #define _DEFAULT_SOURCE 1
-#include <dlfcn.h>
 #include <errno.h>
 #include <histedit.h>
 #include <locale.h>
@@ -27,6 +26,7 @@
 #include <unistd.h>
 
 #include "host/host.h"
+#include "os/shared_library.h"
 
 #include "lauxlib.h"
 
@@ -59,12 +59,10 @@ static bool library_open(Library *library) {
 #define PLACE(name) {#name, offsetof(Library, name)},
   static const struct { const char *name; size_t at; } functions[] = {LIBRARY(PLACE)};
 #undef PLACE
-  void *handle = dlopen("libedit.so.2", RTLD_NOW | RTLD_LOCAL);
+  void *handle = shared_library_open("libedit.so.2");
   if (handle == NULL) return false;
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    void *function = dlsym(handle, functions[i].name);
-    if (function == NULL) return false;
-    memcpy((char *)library + functions[i].at, &function, sizeof function);
+    if (!shared_library_find(handle, functions[i].name, (char *)library + functions[i].at)) return false;
   }
   return true;
 }

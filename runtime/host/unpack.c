@@ -8,13 +8,13 @@
 ** of Lua passes through their frames.
 */
 #define _POSIX_C_SOURCE 200809L
-#include <dlfcn.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "bind/argument.h"
 #include "host/host.h"
+#include "os/shared_library.h"
 
 enum { PIECE_BYTES = 64 * 1024 };
 
@@ -54,18 +54,11 @@ static struct {
   size_t (*release)(void *stream);
 } zstd;
 
-/* Finds a function; POSIX lets an object's address be taken for a function's. */
-static bool find(void *library, const char *name, void *place, size_t size) {
-  void *address = dlsym(library, name);
-  memcpy(place, &address, size);
-  return address != NULL;
-}
-
-#define FIND(table, field, name) find(library, name, &table.field, sizeof table.field)
+#define FIND(table, field, name) shared_library_find(library, name, &table.field)
 
 static void *open_library(const char *name, const char *other) {
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  return library != NULL ? library : dlopen(other, RTLD_NOW | RTLD_LOCAL);
+  void *library = shared_library_open(name);
+  return library != NULL ? library : shared_library_open(other);
 }
 
 static bool load_zlib(void) {

@@ -1,8 +1,6 @@
 #include "storage/sqlite_library.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #ifdef EBB_SQLITE_INSIDE
 
@@ -15,21 +13,14 @@ const SqliteLibrary *sqlite_library(const char **why) {
 
 #else
 
-#include <dlfcn.h>
+#include "os/shared_library.h"
 
-/* Sets a function pointer; POSIX lets dlsym's result be one, ISO C has no conversion. */
-static bool find(void *handle, const char *name, void *function) {
-  void *symbol = dlsym(handle, name);
-  memcpy(function, &symbol, sizeof symbol);
-  return symbol != NULL;
-}
-
-#define SQLITE_FIELD(name) found = found && find(handle, "sqlite3_" #name, &library.name);
+#define SQLITE_FIELD(name) found = found && shared_library_find(handle, "sqlite3_" #name, &library.name);
 const SqliteLibrary *sqlite_library(const char **why) {
   static SqliteLibrary library;
   static void *handle;
   if (handle != NULL) return &library;
-  handle = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
+  handle = shared_library_open("libsqlite3.so.0");
   bool found = handle != NULL;
   SQLITE_FUNCTIONS(SQLITE_FIELD)
   if (found) return &library;
