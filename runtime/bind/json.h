@@ -13,6 +13,11 @@
 void  bind_push_json(lua_State *L, const char *bytes, size_t size);     /* pushes the value of valid JSON */
 /* Pushes the value at the cursor, and steps over it; false if it is not valid. */
 bool  bind_push_json_value(lua_State *L, Json *json);
+/* Pushes a table that is written as the text of a valid value. */
+void  bind_push_raw_json(lua_State *L, const char *bytes, size_t size);
+/* Functions of the module: decode(text, options), decode_at(text, position, options). */
+int   bind_json_decode(lua_State *L);
+int   bind_json_decode_at(lua_State *L);
 /* Appends the value at index as JSON; raises {code = "argument"} for values without a JSON form. */
 void  bind_encode(lua_State *L, int index, Buffer *out);
 /* The same for a value that will be nested in `depth` others; raises {code = "limit"} if *out gets more than `most`

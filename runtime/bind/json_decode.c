@@ -1,0 +1,189 @@
+/*
+** JSON becomes Lua values; see json.c for what stands for what.
+*/
+#include <math.h>
+#include <string.h>
+
+#include "bind/argument.h"
+#include "bind/error.h"
+#include "bind/json.h"
+#include "bind/number.h"
+#include "json/json.h"
+#include "json/source_position.h"
+
+typedef struct Decoder {
+  lua_State *L;
+  Json json;
+  int raw_keys;              /* table of keys whose values stay raw; 0: none */
+  bool unique;               /* a name that stands twice in an object is refused */
+} Decoder;
+
+/* Does a double give back the digits it was read from? */
+static bool survives(const JsonValue *value) {
+  int digits = 0;
+  bool leading = true;
+  for (size_t i = 0; i < value->size; i++) {
+    char c = value->bytes[i];
+    if (c == 'e' || c == 'E') break;
+    if (c < '0' || c > '9') continue;
+    leading = leading && c == '0';
+    digits += !leading;
+  }
+  return digits <= 17;
+}
+
+static void push_number(lua_State *L, const JsonValue *value) {
+  int64_t integer;
+  char text[64];
+  if (json_integer(value, &integer)) {
+    lua_pushinteger(L, integer);
+    return;
+  }
+  bool whole = memchr(value->bytes, '.', value->size) == NULL && memchr(value->bytes, 'e', value->size) == NULL &&
+               memchr(value->bytes, 'E', value->size) == NULL;
+  if (whole || value->size >= sizeof text || !survives(value)) {
+    bind_push_raw_json(L, value->bytes, value->size);
+    return;
+  }
+  memcpy(text, value->bytes, value->size);
+  text[value->size] = '\0';
+  double number = bind_read_float(text);
+  if (isfinite(number)) lua_pushnumber(L, number);
+  else bind_push_raw_json(L, value->bytes, value->size);
+}
+
+static bool push_value(Decoder *decoder);
+
+static bool push_list(Decoder *decoder) {
+  lua_State *L = decoder->L;
+  lua_newtable(L);
+  bind_set_json_mark(L, 1);
+  if (!json_enter(&decoder->json)) return false;
+  for (lua_Integer i = 1; json_next_element(&decoder->json); i++) {
+    if (!push_value(decoder)) return false;
+    lua_rawseti(L, -2, i);
+  }
+  return decoder->json.status == STATUS_OK;
+}
+
+static bool wants_raw(Decoder *decoder, Text key) {
+  if (decoder->raw_keys == 0) return false;
+  bind_push_text(decoder->L, key);
+  lua_rawget(decoder->L, decoder->raw_keys);
+  bool wanted = lua_toboolean(decoder->L, -1);
+  lua_pop(decoder->L, 1);
+  return wanted;
+}
+
+/* True if the table under the name on top has that name. */
+static bool has_name(lua_State *L) {
+  lua_pushvalue(L, -1);
+  bool has = lua_rawget(L, -3) != LUA_TNIL;
+  lua_pop(L, 1);
+  return has;
+}
+
+static bool refuse_name(Json *json) {
+  json->status = STATUS_SYNTAX;
+  json->error = json->at;
+  json->expected = "a name that the object does not have yet";
+  return false;
+}
+
+static bool push_object(Decoder *decoder) {
+  lua_State *L = decoder->L;
+  Text key;
+  lua_newtable(L);
+  if (!json_enter(&decoder->json)) return false;
+  while (json_next_member(&decoder->json, &key)) {
+    bind_push_text(L, key);
+    if (decoder->unique && has_name(L)) return refuse_name(&decoder->json);
+    if (wants_raw(decoder, key)) {
+      JsonValue value;
+      if (!json_value(&decoder->json, &value)) return false;
+      bind_push_raw_json(L, value.bytes, value.size);
+    } else if (!push_value(decoder)) {
+      return false;
+    }
+    lua_rawset(L, -3);
+  }
+  return decoder->json.status == STATUS_OK;
+}
+
+static bool push_value(Decoder *decoder) {
+  lua_State *L = decoder->L;
+  JsonKind kind;
+  JsonValue value;
+  luaL_checkstack(L, 6, "JSON is nested too deeply");
+  if (!json_peek(&decoder->json, &kind)) return false;
+  if (kind == JSON_ARRAY) return push_list(decoder);
+  if (kind == JSON_OBJECT) return push_object(decoder);
+  if (!json_value(&decoder->json, &value)) return false;
+  if (kind == JSON_STRING) bind_push_text(L, json_text(&value));
+  else if (kind == JSON_NUMBER) push_number(L, &value);
+  else if (kind == JSON_NULL) lua_pushlightuserdata(L, NULL);
+  else lua_pushboolean(L, kind == JSON_TRUE);
+  return true;
+}
+
+void bind_push_json(lua_State *L, const char *bytes, size_t size) {
+  Decoder decoder = {.L = L};
+  json_open(&decoder.json, bytes, size);
+  push_value(&decoder);
+}
+
+bool bind_push_json_value(lua_State *L, Json *json) {
+  Decoder decoder = {.L = L, .json = *json};
+  bool good = push_value(&decoder);
+  *json = decoder.json;
+  return good;
+}
+
+/* Reads the options `raw` and `unique` of the table at `index`, which may be nil or absent. */
+static void read_decode_options(lua_State *L, int index, Decoder *decoder) {
+  static const char *const names[] = {"raw", "unique", NULL};
+  if (lua_isnoneornil(L, index)) return;
+  bind_check_names(L, index, NULL, names);
+  if (bind_field(L, index, "unique")) {
+    bind_expect(L, -1, "unique", LUA_TBOOLEAN);
+    decoder->unique = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  if (!bind_field(L, index, "raw")) return;
+  bind_expect(L, -1, "raw", LUA_TTABLE);
+  decoder->raw_keys = lua_gettop(L);
+}
+
+/* nil and an error object with the place in the text, as "line:byte" */
+static int refuse_syntax(lua_State *L, Text text, const Json *json) {
+  SourcePosition place = source_position(text.bytes, text.size, (size_t)(json->error - text.bytes));
+  const char *message = lua_pushfstring(L, "%I:%I: expected %s", (lua_Integer)place.line, (lua_Integer)place.byte,
+                                        json->expected);
+  return bind_refuse(L, status_code(json->status), message);
+}
+
+/* decode(text, {raw = {key = true}, unique = boolean}) -> value | nil, error. unique: an object that has a
+   name twice is refused; else the last value counts. */
+int bind_json_decode(lua_State *L) {
+  Text text = bind_text(L, 1);
+  Decoder decoder = {.L = L};
+  lua_settop(L, 2);
+  read_decode_options(L, 2, &decoder);
+  json_open(&decoder.json, text.bytes, text.size);
+  if (push_value(&decoder) && json_end(&decoder.json)) return 1;
+  return refuse_syntax(L, text, &decoder.json);
+}
+
+/* decode_at(text, position, options as above) -> the value that begins at this byte, the position
+   behind it | nil, error. What follows the value is not read. */
+int bind_json_decode_at(lua_State *L) {
+  Text text = bind_text(L, 1);
+  Decoder decoder = {.L = L};
+  lua_settop(L, 3);
+  size_t start = (size_t)bind_integer(L, 2, "position", 1, (lua_Integer)text.size + 1) - 1;
+  read_decode_options(L, 3, &decoder);
+  json_open(&decoder.json, text.bytes + start, text.size - start);
+  if (!push_value(&decoder)) return refuse_syntax(L, text, &decoder.json);
+  lua_pushinteger(L, decoder.json.at - text.bytes + 1);
+  return 2;
+}
