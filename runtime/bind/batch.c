@@ -110,7 +110,7 @@ static DiffHandle *push_diff(lua_State *L, const Store *store, const Sequence *b
 /* A list in JSON too when it is empty. */
 static void push_list(lua_State *L) {
   lua_newtable(L);
-  bind_set_json_mark(L, 1);
+  bind_set_json_mark(L, JSON_MARK_LIST);
 }
 
 /* Pushes added and replaced; the batches stand at 4 and 5. A removed and an

@@ -23,39 +23,7 @@
 #include "json/json.h"
 #include "sandbox/guard.h"
 
-static const char ARRAY_METATABLE, RAW_METATABLE;
-
 static void push_null(lua_State *L) { lua_pushlightuserdata(L, NULL); }
-
-static void mark(lua_State *L, const char *metatable) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, metatable);
-  lua_setmetatable(L, -2);
-}
-
-static bool is_marked(lua_State *L, int index, const char *metatable) {
-  if (!lua_istable(L, index) || !lua_getmetatable(L, index)) return false;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, metatable);
-  bool same = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return same;
-}
-
-void bind_push_raw_json(lua_State *L, const char *bytes, size_t size) {
-  lua_createtable(L, 1, 0);
-  lua_pushlstring(L, bytes, size);
-  lua_rawseti(L, -2, 1);
-  mark(L, &RAW_METATABLE);
-}
-
-bool bind_is_json_list(lua_State *L, int index) { return is_marked(L, index, &ARRAY_METATABLE); }
-
-int bind_json_mark(lua_State *L, int index) {
-  return is_marked(L, index, &ARRAY_METATABLE) ? 1 : is_marked(L, index, &RAW_METATABLE) ? 2 : 0;
-}
-
-void bind_set_json_mark(lua_State *L, int kind) {
-  if (kind != 0) mark(L, kind == 1 ? &ARRAY_METATABLE : &RAW_METATABLE);
-}
 
 /* ---- encoding ---- */
 
@@ -250,7 +218,7 @@ static void put_raw(Encoder *encoder, Text raw) {
    mixed keys and above JSON_DEPTH_MAX levels, where a table that contains itself ends, too. */
 static void put_table(Encoder *encoder, int index) {
   lua_State *L = encoder->L;
-  if (is_marked(L, index, &RAW_METATABLE)) {
+  if (bind_json_mark(L, index) == JSON_MARK_RAW) {
     lua_rawgeti(L, index, 1);
     Text raw = bind_text(L, -1);
     check_depth(encoder, raw);
@@ -263,7 +231,7 @@ static void put_table(Encoder *encoder, int index) {
   }
   luaL_checkstack(L, 8, "JSON is nested too deeply");
   guard_charge(L, TABLE_UNITS);
-  if (lua_rawlen(L, index) > 0 || is_marked(L, index, &ARRAY_METATABLE)) {
+  if (lua_rawlen(L, index) > 0 || bind_json_mark(L, index) == JSON_MARK_LIST) {
     lua_Integer keys = 0;
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) keys++;
     guard_charge(L, VALUE_UNITS * (uint64_t)keys);
@@ -334,7 +302,7 @@ void bind_encode_message(lua_State *L, int index, Buffer *out) {
   Encoder encoder = {.L = L, .out = out};
   bool first = true;
   index = lua_absindex(L, index);
-  if (is_marked(L, index, &RAW_METATABLE) || lua_rawlen(L, index) > 0) {
+  if (bind_json_mark(L, index) == JSON_MARK_RAW || lua_rawlen(L, index) > 0) {
     put_value(&encoder, index);
     return;
   }
@@ -390,7 +358,7 @@ static int l_encode(lua_State *L) {
 static int l_array(lua_State *L) {
   bind_expect(L, 1, NULL, LUA_TTABLE);
   lua_settop(L, 1);
-  mark(L, &ARRAY_METATABLE);
+  bind_set_json_mark(L, JSON_MARK_LIST);
   return 1;
 }
 
@@ -408,21 +376,6 @@ static int l_raw(lua_State *L) {
   return 1;
 }
 
-/* tostring(raw) -> its JSON */
-static int l_raw_tostring(lua_State *L) {
-  lua_rawgeti(L, 1, 1);
-  return 1;
-}
-
-/* All scripts of a state share the mark: getmetatable returns its name, and scripts cannot change it. */
-static void push_mark(lua_State *L, const char *name) {
-  lua_createtable(L, 0, 3);
-  lua_pushstring(L, name);
-  lua_setfield(L, -2, "__name");
-  lua_pushstring(L, name);
-  lua_setfield(L, -2, "__metatable");
-}
-
 void bind_open_json(lua_State *L) {
   static const BindMethod functions[] = {
     {"decode", bind_json_decode, "text options", CHARGE_TEXT},
@@ -432,12 +385,7 @@ void bind_open_json(lua_State *L) {
     {"raw", l_raw, "text", CHARGE_STEP},
     BIND_END,
   };
-  push_mark(L, "json.array");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &ARRAY_METATABLE);
-  push_mark(L, "json.raw");
-  lua_pushcfunction(L, l_raw_tostring);
-  lua_setfield(L, -2, "__tostring");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &RAW_METATABLE);
+  bind_open_json_marks(L);
   lua_newtable(L);
   bind_functions(L, "ebb.json", functions);
   push_null(L);

@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "json/json.h"
 
+/* What a table is written as: by its keys, as a list though it is empty, or as the text of a value that it holds. */
+typedef enum JsonMark { JSON_MARK_NONE, JSON_MARK_LIST, JSON_MARK_RAW } JsonMark;
+
 void  bind_push_json(lua_State *L, const char *bytes, size_t size);     /* pushes the value of valid JSON */
 /* Pushes the value at the cursor, and steps over it; false if it is not valid. */
 bool  bind_push_json_value(lua_State *L, Json *json);
@@ -27,9 +30,9 @@ void  bind_encode_message(lua_State *L, int index, Buffer *out);        /* keys 
 /* The keys of the table at the absolute `index` in byte order, in a block that it pushes; the table holds their bytes.
    Raises {code = "argument"} for keys that are no texts. */
 Text *bind_push_keys(lua_State *L, int index, size_t *count);
-bool  bind_is_json_list(lua_State *L, int index);                       /* a table that is marked as a list */
-/* The mark of a table, by which it is a list or raw JSON; 0 for plain tables and other values. Needs no memory. */
-int   bind_json_mark(lua_State *L, int index);
-void  bind_set_json_mark(lua_State *L, int mark);    /* gives the table on top that mark */
+/* The mark of a table; none for other values. Needs no memory. */
+JsonMark bind_json_mark(lua_State *L, int index);
+void  bind_set_json_mark(lua_State *L, JsonMark mark);                   /* gives the table on top that mark */
+void  bind_open_json_marks(lua_State *L);            /* makes the marks; before all that reads or sets them */
 
 #endif

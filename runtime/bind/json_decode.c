@@ -57,7 +57,7 @@ static bool push_value(Decoder *decoder);
 static bool push_list(Decoder *decoder) {
   lua_State *L = decoder->L;
   lua_newtable(L);
-  bind_set_json_mark(L, 1);
+  bind_set_json_mark(L, JSON_MARK_LIST);
   if (!json_enter(&decoder->json)) return false;
   for (lua_Integer i = 1; json_next_element(&decoder->json); i++) {
     if (!push_value(decoder)) return false;

@@ -126,7 +126,7 @@ static bool same_list(lua_State *L, Json *json) {
     lua_pop(L, 1);
     if (!same) return false;
   }
-  return i == count && (count > 0 || bind_is_json_list(L, -1));
+  return i == count && (count > 0 || bind_json_mark(L, -1) == JSON_MARK_LIST);
 }
 
 /* Number of members of the table at the top, without added ones. `added` NULL: of all. */
@@ -170,7 +170,7 @@ static bool same_object(lua_State *L, Json *json, const AddedNames *added) {
     if (!same) return false;
     members++;
   }
-  if (members == 0 && bind_is_json_list(L, table)) return false;
+  if (members == 0 && bind_json_mark(L, table) == JSON_MARK_LIST) return false;
   return member_count(L, added) == members - moved;
 }
 
