@@ -41,7 +41,7 @@ _ebb() {
                 ;;
             count)
                 cmd="count"
-                opts="$opts --text --by -o --output -q --quiet --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --text --by --reported -o --output -q --quiet --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             check)
@@ -699,6 +699,10 @@ _ebb() {
             case "$prev" in
                 --by)
                     COMPREPLY=($(compgen -W "message role" -- "$cur"))
+                    return 0
+                    ;;
+                --reported)
+                    COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
                 -o|--output)

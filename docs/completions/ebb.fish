@@ -318,6 +318,7 @@ complete -c ebb -n '__fish_ebb_seen_command pipeline' -s h -l help -d 'Show this
 
 complete -c ebb -n '__fish_ebb_seen_command count' -l text -d 'The files are plain text, not conversations'
 complete -c ebb -n '__fish_ebb_seen_command count' -l by -xa 'message role' -d 'A line per message, or per role'
+complete -c ebb -n '__fish_ebb_seen_command count' -l reported -r -d 'Keep what the provider counted for this request: it narrows the margin of its model'
 complete -c ebb -n '__fish_ebb_seen_command count' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command count' -s q -l quiet -d 'Do not report success or progress'
 complete -c ebb -n '__fish_ebb_seen_command count' -l json -d 'Report as JSON'

@@ -28,7 +28,7 @@ local OTHERS = {
   ["lua/ebb/processors/token_limiter.lua"] = "estimates",
   ["lua/ebb/rules/schema.lua DEPTH_MAX"] = "no bound in practice",
   ["lua/ebb/rules/schema.lua TRIMS_MAX"] = "REGEX_TRIMS_MAX",
-  ["lua/ebb/models/checked_images.lua"] = "a cache",
+  ["lua/ebb/models/checked_images.lua"] = "a cache", ["lua/ebb/models/usage_reports.lua"] = "the same",
   ["lua/ebb/libebb/init.lua TIMER_MAX"] = "a hundred years",
   ["lua/ebb/libebb/json_form.lua DEPTH_MAX"] = "JSON_DEPTH_MAX",
   ["lua/ebb/windows/parameters.lua QUOTED_BYTES_MAX"] = "what is shown",

@@ -7,12 +7,14 @@ local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local imported = require "ebb.cli.imported"
 local models = require "ebb.models"
+local margins = require "ebb.models.margins"
 local model_file = require "ebb.cli.model_file"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local trust_reason = require "ebb.cli.trust"
+local usage_reports = require "ebb.models.usage_reports"
 
 local count = {}
 
@@ -22,6 +24,8 @@ function count.declare(parser)
   parser:argument("files", "JSON arrays, JSONL or request bodies; - is standard input."):args("*")
   parser:flag("--text", "The files are plain text, not conversations.")
   parser:option("--by", "A line per message, or per role."):choices { "message", "role" }
+  parser:option("--reported", "Keep what the provider counted for this request: it narrows the margin of its model.")
+    :argname("<tokens>"):convert(options.tokens "--reported")
   options.output(parser)
   options.quiet(parser)
   options.json(parser)
@@ -93,10 +97,22 @@ local function count_many(args, path, many)
   return total
 end
 
+--- Calibrates a conversation by what the provider counted, and keeps that for its model.
+local function take_report(chat, args)
+  local model = models.name(chat)
+  if not model then failure.usage("--reported needs a model", "--model, or a request body that names one") end
+  local known = failure.typed(models.find, model)
+  local ratio = failure.check(chat:report_usage { prompt_tokens = args.reported })
+  usage_reports.add(chat, model, ratio)
+  terminal.inform(("%s: %.4g times the estimate; budgets keep a margin of %d %%"):format(model, ratio,
+    margins.percent(known, model)))
+end
+
 local function count_conversation(args, path)
   local many = conversations.open(path, args)
   if many then return count_many(args, path, many) end
   local chat, _, result = options.load(path, args)
+  if args.reported then take_report(chat, args) end
   local tokens, trust = chat:tokens(), chat:trust()
   options.tell_stand_in(chat, args)
   local reason = trust_reason.reason(chat)
@@ -172,9 +188,17 @@ local function check_text(args)
   if args.role_map and args.role_map[1] then failure.usage "--role-map and --text do not go together" end
 end
 
+--- Refuses a report with plain text or with several files.
+local function check_report(args, files)
+  if not args.reported then return end
+  if args.text or #files > 1 then failure.usage "--reported is what a provider counted for one request" end
+  if args.reported < 1 then failure.usage "--reported: expected 1 or more" end
+end
+
 function count.run(args)
   local files = args.files[1] and args.files or { options.path(nil) }
   model_file.load(args.model)
+  check_report(args, files)
   if args.text then check_text(args) end
   local results = core.json.array {}
   for i, path in ipairs(files) do

@@ -5,12 +5,14 @@ local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local registry = require "ebb.models"
+local margins = require "ebb.models.margins"
 local model_file = require "ebb.cli.model_file"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local usage_reports = require "ebb.models.usage_reports"
 
 local command = {}
 
@@ -49,6 +51,13 @@ local function image_of(model)
   return image.multiplier and ("%s x %s"):format(image.rule, image.multiplier) or image.rule
 end
 
+--- The number of conversations for which a provider reported what an estimate was; nil for exact counts.
+local function reports_of(name, encoding, trust)
+  if trust ~= "estimated" then return nil end
+  local _, conversations = usage_reports.of(name, encoding)
+  return conversations
+end
+
 local function as_data(name)
   local model = failure.typed(registry.find, name)
   local encoding, trust = counted_by(name)
@@ -56,6 +65,7 @@ local function as_data(name)
   return {
     name = name, encoding = model.encoding, countedBy = encoding, trust = trust, window = model.window,
     output = model.output, dialect = model.dialect, image = image_of(model),
+    margin = margins.percent(model, name), reports = reports_of(name, encoding, trust),
     prices = prices and { input = prices.input, cachedInput = prices.cached_input, cacheWrite = prices.cache_write,
       output = prices.output },
   }
@@ -96,6 +106,10 @@ local function describe(model)
   local lines = { model.name }
   for _, field in ipairs(LINES) do
     lines[#lines + 1] = ("  %-10s %s"):format(field:gsub("%u", " %0"):lower(), model[field])
+  end
+  if model.margin > 0 or model.reports then
+    lines[#lines + 1] = ("  %-10s %d %% of an estimate stay free%s"):format("margin", model.margin,
+      model.reports > 0 and (", by reports of %s"):format(text.count(model.reports, "conversation")) or "")
   end
   if model.prices then
     lines[#lines + 1] = ("  %-10s %s per million tokens (input / cached input / output)"):format("price",

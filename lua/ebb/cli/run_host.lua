@@ -6,6 +6,7 @@ local host = require "ebb.host"
 local options = require "ebb.cli.options"
 local printable = require "ebb.support.printable"
 local terminal = require "ebb.cli.terminal"
+local usage_reports = require "ebb.models.usage_reports"
 
 local run_host = {}
 
@@ -49,6 +50,12 @@ local function together(count, run)
   return texts
 end
 
+--- Keeps what a provider counted, so that later runs keep smaller margins for its model.
+local function reported(chat, ratio)
+  local model = chat:model()
+  if model then usage_reports.add(chat, model, ratio) end
+end
+
 --- The host of one run.
 ---@param args table
 ---@return ebb.WorkflowHost
@@ -58,7 +65,7 @@ function run_host.new(args)
   local shows = args.stream or terminal.talks_to_person and not args.quiet
   return {
     http = host.http, sleep = host.sleep, converse = host.converse, dialogue = host.dialogue, together = together,
-    say = terminal.say, show = shows and show or false,
+    reported = reported, say = terminal.say, show = shows and show or false,
     model_command = args.model_command, base_url = args.base_url,
     record = args.record and recording.writer(args.record) or nil,
     replay = args.replay_model and recording.reader(args.replay_model) or nil,

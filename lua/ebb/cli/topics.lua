@@ -201,7 +201,8 @@ TEXTS.environment = [[
   XDG_CONFIG_HOME  ebb/models.json: your models and prices; ebb/policies,
                    ebb/filters; ebb/profiles.json: servers (default ~/.config)
   XDG_DATA_HOME    ebb/vocab: vocabularies (default ~/.local/share)
-  XDG_STATE_HOME   ebb/history: lines of `ebb repl` (default ~/.local/state)]]
+  XDG_STATE_HOME   ebb/history: lines of `ebb repl`; ebb/usage: what providers
+                   counted, by model (default ~/.local/state)]]
 
 --- The text of a topic; nil for other names.
 ---@param name string

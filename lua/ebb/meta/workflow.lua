@@ -45,6 +45,7 @@
 ---    several numbers at the same time
 ---@field show? fun(text: string)             gets answers as they come; without it they come whole
 ---@field say? fun(line: string)              gets lines about requests that are asked again
+---@field reported? fun(chat: ebb.Conversation, ratio: number)   gets what chat:report_usage said of an answer's usage
 ---@field model_command? string               answers model nodes that name no command
 ---@field base_url? string                    of model nodes that name none
 ---@field record? fun(body: string, dialect: ebb.Dialect, response: string)   gets each request with its answer

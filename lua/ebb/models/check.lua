@@ -43,6 +43,8 @@ check.MODEL = {
       help = "the provider's form of requests" },
     image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule", check = image_problem,
       help = "how images are counted: the name of a rule, or {rule, base, tile, multiplier}" },
+    margin = { type = "integer", min = 0, max = 100, unit = "percent",
+      help = "what budgets keep free of an estimate; default: by the encoding, and by what providers reported" },
     prices = check.PRICES,
     cache = { any_of = { { type = "choice", choices = caches.names() }, RULE }, expected = "a rule",
       help = "how its prompt cache serves: the name of a rule, or fields of one" },

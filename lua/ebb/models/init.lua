@@ -22,6 +22,7 @@ local ESTIMATORS = { bytes4 = true, cjk = true, claude = true, claude_4_7 = true
 models.estimators = tables.keys(ESTIMATORS)
 
 local STAND_IN = "cjk"   -- counts where a model's vocabulary is not installed
+models.STAND_IN = STAND_IN
 
 ---@type table<string, ebb.Model>?
 local list

@@ -1,7 +1,7 @@
 --- Margins: how far a request may lie above its estimate. Budgets keep so much free.
 --
 -- By measurements of others and of the project, an estimate and its margin are below the truth in at most 5 % of the
--- known cases; what a provider reports (chat:report_usage) takes the place of a margin.
+-- known cases; what a provider reports (chat:report_usage) takes the place of a margin. A model may have its own.
 
 local models = require "ebb.models"
 local vocabularies = require "ebb.models.vocabularies"
@@ -23,13 +23,22 @@ local PERCENT = {
 }
 local OTHERS = 15                     -- cjk for a vocabulary of which nothing was measured
 
+--- What remains of a margin after reports of other conversations; the command sets it (usage_reports.margin).
+---@type (fun(name: string, encoding: string, percent: integer): integer)?
+margins.narrowed = nil
+
 --- The margin of a model's counts in percent of an estimate; 0 where its vocabulary is installed.
 ---@param model ebb.Model
+---@param name? string       of the model; without it reports do not count
 ---@return integer percent
-function margins.percent(model)
+function margins.percent(model, name)
   local encoding = model.encoding
-  if not models.is_estimator(encoding) and vocabularies.find(encoding) then return 0 end
-  return PERCENT[encoding] or OTHERS
+  local is_estimator = models.is_estimator(encoding)
+  if not is_estimator and vocabularies.find(encoding) then return 0 end
+  if model.margin then return model.margin end
+  local percent = PERCENT[encoding] or OTHERS
+  if not (margins.narrowed and name) then return percent end
+  return margins.narrowed(name, is_estimator and encoding or models.STAND_IN, percent)
 end
 
 --- The margin of a conversation's counts: 0 without a model, by another counter than the model's, and after a report.
@@ -39,7 +48,7 @@ function margins.of_chat(chat)
   local model, encoding = models.of_chat(chat), chat:encoding()
   local is_estimated = model and encoding and models.is_estimator(encoding)
   if not is_estimated or encoding ~= model.encoding and not models.missing(chat) then return 0 end
-  return chat:trust() == "calibrated" and 0 or margins.percent(model)
+  return chat:trust() == "calibrated" and 0 or margins.percent(model, models.name(chat))
 end
 
 --- The greatest estimate that is within `tokens` with its margin.

@@ -38,8 +38,8 @@ local function abilities_of(model, declared)
 end
 
 --- Percent of an estimate that a budget keeps free; none after a report of the provider.
-local function margin_of(chat, model)
-  return chat:trust() == "calibrated" and 0 or margins.percent(model)
+local function margin_of(chat, model, name)
+  return chat:trust() == "calibrated" and 0 or margins.percent(model, name)
 end
 
 --- The `capabilities` of the context.
@@ -55,7 +55,7 @@ function request_model.capabilities(self, chat)
   capabilities.provider, capabilities.profile = file.provider or self.agent.provider, file.profile
   capabilities.window, capabilities.output = model and model.window, model and model.output
   local is_chosen = self.options.encoding or self.options.counter
-  capabilities.margin = model and not is_chosen and margin_of(chat, model) or 0
+  capabilities.margin = model and not is_chosen and margin_of(chat, model, name) or 0
   return capabilities
 end
 

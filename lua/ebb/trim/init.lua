@@ -56,7 +56,8 @@ local function read_options(chat, options)
     counter, model = models.counter({ encoding = values.encoding, model = name }, "trim")
   end
   local requested = values.budget or default_budget(chat, model)
-  local margin = counter and (model and not values.encoding and margins.percent(model) or 0) or margins.of_chat(chat)
+  local margin = not counter and margins.of_chat(chat) or model and not values.encoding and margins.percent(model, name)
+    or 0
   return {
     requested = requested, reserve = values.reserve, margin = margin,
     available = margins.without(math.max(0, requested - values.reserve), margin),

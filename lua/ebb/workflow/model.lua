@@ -152,7 +152,10 @@ local function take(chat, answer, endpoint, wants, run, is_same)
   end
   if answer.cut and run.host.say then run.host.say(("warning: the answer was cut off (%s)"):format(answer.stop)) end
   local usage = answer.usage
-  if is_same and usage.input and usage.input > 0 then chat:report_usage { prompt_tokens = usage.input } end
+  if is_same and usage.input and usage.input > 0 then
+    local ratio = chat:report_usage { prompt_tokens = usage.input }
+    if ratio and run.host.reported then run.host.reported(chat, ratio) end
+  end
   local count = provider.append(chat, answer, answer.dialect or endpoint.dialect)
   if count == 0 then
     local why = answer.stop and (" (%s)"):format(answer.stop) or ""
