@@ -95,6 +95,12 @@ static unsigned first_of(unsigned dialects) {
   return (unsigned)__builtin_ctz(dialects);
 }
 
+/* True for a system message that Anthropic's newest models take between the others, too: it tells no dialect. */
+static bool may_be_late_system(const Message *message) {
+  return !message_is_window(message) && message_role(message) == ROLE_SYSTEM &&
+         message_form(message) == FORM_CONTENT && parts_fit(DIALECT_ANTHROPIC, message);
+}
+
 Dialect dialect_detect(const Store *store, const Sequence *list) {
   return dialect_detect_within(store, list, DIALECTS_ALL, 0);
 }
@@ -105,8 +111,9 @@ Dialect dialect_detect_within(const Store *store, const Sequence *list, unsigned
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      unsigned dialects = message_dialects(store_message(store, walk.ids[i]));
-      bool is_only = dialects != 0 && (dialects & (dialects - 1)) == 0;
+      const Message *message = store_message(store, walk.ids[i]);
+      unsigned dialects = message_dialects(message);
+      bool is_only = dialects != 0 && (dialects & (dialects - 1)) == 0 && !may_be_late_system(message);
       if (is_only) only |= dialects;
       if ((common & dialects) != 0) common &= dialects;
     }

@@ -58,8 +58,8 @@ unsigned    dialects_traits(unsigned dialects);
    window. Members that no dialect has do not count. O(parts). */
 unsigned    message_dialects(const Message *message);
 /* Detects the dialect of the messages: the first in the order of the enum that is the only one
-   whose form some message has; else the first whose form all messages have, else openai.
-   O(messages and their parts). */
+   whose form some message has (but system messages of text, which stand between the messages of two dialects); else
+   the first whose form all messages have, else openai. O(messages and their parts). */
 Dialect     dialect_detect(const Store *store, const Sequence *list);
 /* The same for messages of a body, where the member that has them leaves the `possible` dialects
    (bits, not 0), and other members tell some of these (`likely`; 0: they tell nothing): one of them, unless a

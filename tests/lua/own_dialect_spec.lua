@@ -35,6 +35,17 @@ describe("the dialect of plain texts", function()
     assert.equal("openai", assert(ebb.parse(body)):dialect())
   end)
 
+  it("is not told by a late system message, which Claude's newest models take", function()
+    local late = '{"role":"system","content":[{"type":"text","text":"s"}]},{"role":"user","content":"q"}]'
+    local call = '[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},'
+      .. '{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"r"}]},'
+    assert.equal("anthropic", assert(ebb.parse(call .. late)):dialect())
+    assert.equal("anthropic", assert(ebb.parse('{"system":"s","messages":' .. call .. late .. "}")):dialect())
+    local image = '[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y.png"}}]},'
+    assert.equal("openai", assert(ebb.parse(image .. late)):dialect())
+    assert.equal("openai", assert(ebb.parse("[" .. late)):dialect())
+  end)
+
   it("stays with a saved conversation and with a copy", function()
     local chat = assert(ebb.parse(("{%s,%s}"):format('"stop_sequences":["x"]', MESSAGES)))
     assert.equal("anthropic", chat:fork():dialect())
