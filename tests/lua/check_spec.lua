@@ -224,7 +224,7 @@ local SPECS = {
 }
 
 for name in pairs(ebb.policies) do
-  SPECS[#SPECS + 1] = { name }
+  if name ~= "quota" then SPECS[#SPECS + 1] = { name } end   -- which needs limits
 end
 
 local function summary() return "In short." end

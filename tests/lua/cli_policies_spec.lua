@@ -189,6 +189,12 @@ describe("the command's policies", function()
     end)
   end)
 
+  it("are refused with options that do not go together, which is a mistake of use", function()
+    contains("quota needs messages or tokens", fails(command.USAGE, ("trim %s --policy quota"):format(SAMPLE)))
+    contains("low must be below high",
+      fails(command.USAGE, ("trim %s --budget 4000 --policy stable_prefix:low=0.5,high=0.5"):format(SAMPLE)))
+  end)
+
   it("each have a page", function()
     for _, name in ipairs { "keep_recent", "keep_turns", "stable_prefix", "digest", "agent", "summarize",
       "clear_tool_uses", "prune_messages", "trim_messages", "quota",

@@ -160,9 +160,6 @@ describe("stable_prefix", function()
         grid = row[1].grid } })
       assert.equal(row[2], #fork)
     end
-    local policy = { "stable_prefix", high = 0.5, low = 0.5 }
-    local _, _, code = helper.outcome(chat:trim { budget = 400 + overhead, policy = policy })
-    assert.equal("policy", code)
   end)
 end)
 
@@ -184,15 +181,36 @@ describe("quota", function()
     end)
   end
 
-  it("refuses roles and limits that make no sense", function()
-    for _, given in ipairs { { messages = { robot = 1 } }, { messages = { user = -1 } }, { tokens = { user = 1.5 } },
-      {} } do
-      given[1] = "quota"
-      local report, _, code = helper.outcome(conversation(words):trim { budget = 1000, policy = given })
-      assert.is_nil(report)
-      assert.equal("policy", code)
-    end
-  end)
+end)
+
+describe("options that do not go together are refused before anything runs:", function()
+  local rows = {
+    { "quota needs messages or tokens", { "quota" } },
+    { "unknown role 'robot'", { "quota", messages = { robot = 1 } } },
+    { "whole number from 0, not -1", { "quota", messages = { user = -1 } } },
+    { "whole number from 0, not 1.5", { "quota", tokens = { user = 1.5 } } },
+    { "low must be below high", { "stable_prefix", high = 0.5, low = 0.5 } },
+    { "start_on goes with the strategy 'last' only", { "trim_messages", strategy = "first", start_on = { "user" } } },
+    { "include_system goes with the strategy 'last' only",
+      { "trim_messages", strategy = "first", include_system = true } },
+    { "end_on: unknown role 'robot'", { "trim_messages", end_on = { "robot" } } },
+    { "got minutes = 5", { "clear_tool_uses", trigger = { minutes = 5 } } },
+    { "got minutes = 5", { "clear_tool_uses", trigger = { { messages = 1 }, { type = "minutes", value = 5 } } } },
+    { "a number, got 3", { "clear_tool_uses", trigger = { 3 } } },
+    { "got 'some'", { "prune_messages", tool_calls = { "some" } } },
+    { "got 'some'", { "prune_messages", tool_calls = { { type = "some", tools = { "f" } } } } },
+    { "expected a list of tools, got f", { "prune_messages", tool_calls = { { type = "all", tools = "f" } } } },
+  }
+  for _, row in ipairs(rows) do
+    it(("%s: %s"):format(row[2][1], row[1]), function()
+      local chat = conversation "u1 c1(x) r50(x) u1"
+      local before = helper.snapshot(chat)
+      local problem = helper.refusal(chat.trim, chat, { budget = 1000, policy = row[2] })
+      assert.equal("argument", problem.code)
+      assert.matches(row[1], problem.message, 1, true)
+      assert.equal(before, helper.snapshot(chat))
+    end)
+  end
 end)
 
 describe("supersede", function()
@@ -253,7 +271,6 @@ describe("clear_tool_uses", function()
     assert.same({ 0, 2 }, { cleared { input_tokens = total }, cleared { input_tokens = total - 1 } })
     assert.same({ 0, 2 }, { cleared { tool_uses = 2 }, cleared { type = "tool_uses", value = 1 } })
     assert.same({ 0, 2 }, { cleared(nil, total), cleared(nil, total - 1) })
-    assert.is_nil(cleared { minutes = 5 })
   end)
 
   it("notes what it does not do for less than clear_at_least", function()

@@ -219,6 +219,15 @@ describe("policies that fail", function()
     return why, code
   end
 
+  it("by dropping nothing: over_budget names what would", function()
+    local words = "s10 u20 a30 u5"
+    local _, problem = conversation(words):trim { budget = 15 + overhead, policy = function() end }
+    assert.matches("let a policy follow that drops", problem.hint, 1, true)
+    _, problem = conversation(words):trim { budget = 15 + overhead,
+      policy = function(draft) draft:drop(draft[2], "one") end }
+    assert.is_nil(problem.hint)
+  end)
+
   it("by stopping too early: over_budget says by how much", function()
     local why, code = fails(function(draft) draft:drop(draft[2], "one") end)
     assert.equal("over_budget", code)

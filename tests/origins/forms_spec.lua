@@ -70,7 +70,8 @@ for _, path in ipairs(files()) do
       for round = 1, 30 do
         local chat = original:fork()
         local budget = math.random(original:tokens())
-        chat:trim { budget = budget, policy = ({ "keep_recent", "keep_turns", "quota" })[round % 3 + 1] }
+        chat:trim { budget = budget,
+          policy = ({ "keep_recent", "keep_turns", { "quota", messages = { tool = round } } })[round % 3 + 1] }
         assert.is_true(is_whole(original, chat), budget)
         for seq in pairs(open_calls(chat)) do
           assert.is_true(before[seq], "seq " .. seq)

@@ -4,6 +4,7 @@
 local core = require "ebb.support.core"
 local idle = require "ebb.support.idle"
 local parts = require "ebb.conversation.parts"
+local tables = require "ebb.support.tables"
 
 local encode = core.json.encode
 
@@ -11,23 +12,40 @@ local encode = core.json.encode
 
 local MEASURES = { "input_tokens", "tool_uses", "messages" }
 
---- Does one condition hold? {type = ..., value = n}, or {measure = n, ...}, all of which must hold.
-local function holds(condition, measured)
-  if condition.type ~= nil then condition = { [condition.type] = condition.value } end
-  for name, value in pairs(condition) do
-    if measured[name] == nil or type(value) ~= "number" then
-      error(("trigger: expected %s = a number, got %s = %s"):format(table.concat(MEASURES, " or "), tostring(name),
-        tostring(value)), 0)
+--- The conditions of a trigger, of which one must hold: it is one, or a list of them. Each is {measure = n, ...};
+--- {type = measure, value = n} is another spelling.
+local function conditions_of(trigger)
+  local conditions = {}
+  for i, condition in ipairs(trigger[1] == nil and { trigger } or trigger) do
+    local is_spelled = type(condition) == "table" and condition.type ~= nil
+    conditions[i] = is_spelled and { [condition.type] = condition.value } or condition
+  end
+  return conditions
+end
+
+--- What is wrong with a trigger; nil if nothing is.
+local function complaint_about(trigger)
+  local expected = ("trigger: expected %s = a number, got "):format(table.concat(MEASURES, " or "))
+  for _, condition in ipairs(conditions_of(trigger)) do
+    if type(condition) ~= "table" then return expected .. tostring(condition) end
+    for name, value in pairs(condition) do
+      if not tables.contains(MEASURES, name) or type(value) ~= "number" then
+        return ("%s%s = %s"):format(expected, tostring(name), tostring(value))
+      end
     end
+  end
+end
+
+--- Are all measures of a condition passed?
+local function holds(condition, measured)
+  for name, value in pairs(condition) do
     if measured[name] <= value then return false end
   end
   return true
 end
 
---- One condition, or a list of them of which one must hold.
-local function triggered(trigger, measured)
-  if trigger[1] == nil then return holds(trigger, measured) end
-  for _, condition in ipairs(trigger) do
+local function is_triggered(trigger, measured)
+  for _, condition in ipairs(conditions_of(trigger)) do
     if holds(condition, measured) then return true end
   end
   return false
@@ -177,10 +195,12 @@ leave more than the budget, so another policy usually comes after it.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 540 \
     --policy clear_tool_uses:keep=1,exclude_tools=read_file]],
 
+  check = function(options) return options.trigger and complaint_about(options.trigger) end,
+
   trim = function(draft, budget, options)
     local trigger = options.trigger
     if not trigger and draft:tokens() <= idle.budget(draft, budget, options.idle) then return end
-    if trigger and not triggered(trigger, measure(draft)) then return end
+    if trigger and not is_triggered(trigger, measure(draft)) then return end
 
     local kept, placeholder = newest_results(draft, options.keep), options.placeholder
     if #options.exclude_tools > 0 then add_results_of(draft, kept, options.exclude_tools) end

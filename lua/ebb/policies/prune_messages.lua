@@ -24,29 +24,40 @@ local APPROVAL = { ["tool-approval-request"] = true, ["tool-approval-response"] 
 
 ---- Rules ----
 
---- How many newest messages a word keeps; nil if it prunes nothing.
-local function tail_of(word, count)
+local TAILS = { none = math.huge, all = 0, before_last_message = 1 }
+
+--- How many newest messages a word keeps, math.huge for all of them; nil if it is no such word.
+local function tail_of(word)
   local name = tostring(word):gsub("-", "_")
-  if name == "none" then return nil end
-  if name == "all" then return 0 end
-  if name == "before_last_message" then return 1 end
-  local n = tonumber(name:match "^before_last_(%d+)_messages$")
-  if not n then
-    error(("tool_calls: expected none, all, before_last_message or before_last_<n>_messages, got '%s'"):format(word), 0)
+  local n = TAILS[name] or tonumber(name:match "^before_last_(%d+)_messages$")
+  return n == 0 and name ~= "all" and math.huge or n   -- "before the last 0" has always meant: prune nothing
+end
+
+--- An entry of `tool_calls` as {type = word, tools = names}.
+local function entry_of(item) return type(item) == "table" and item or { type = item } end
+
+--- What is wrong with the entries of `tool_calls`; nil if nothing is.
+local function complaint_about(entries)
+  local expected = "tool_calls: expected none, all, before_last_message or before_last_<n>_messages, got '%s'"
+  for _, item in ipairs(entries) do
+    local entry = entry_of(item)
+    if not tail_of(entry.type) then return expected:format(tostring(entry.type)) end
+    if entry.tools ~= nil and type(entry.tools) ~= "table" then
+      return ("tool_calls: expected a list of tools, got %s"):format(tostring(entry.tools))
+    end
   end
-  return n > 0 and n or count   -- "before the last 0" has always meant: prune nothing
 end
 
 --- The rules that prune something.
 local function rules_of(entries, count)
   local rules = {}
   for _, item in ipairs(entries) do
-    local rule = type(item) == "table" and item or { type = item }
-    local tail, tools = tail_of(rule.type, count), rule.tools and {}
+    local rule = entry_of(item)
+    local tail, tools = tail_of(rule.type), rule.tools and {}
     for _, tool in ipairs(rule.tools or {}) do
       tools[tool] = true
     end
-    if tail and tail < count then rules[#rules + 1] = { tail = tail, tools = tools, ids = {}, approvals = {} } end
+    if tail < count then rules[#rules + 1] = { tail = tail, tools = tools, ids = {}, approvals = {} } end
   end
   return rules
 end
@@ -334,6 +345,8 @@ Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 \
     --policy prune_messages:reasoning=all,tool_calls=before_last_3_messages]],
+
+  check = function(options) return complaint_about(options.tool_calls) end,
 
   trim = function(draft, budget, options)
     if options.idle > 0 and draft:tokens() <= idle.budget(draft, budget, options.idle) then return end

@@ -4,17 +4,17 @@ local idle = require "ebb.support.idle"
 local roles = require "ebb.conversation.roles"
 local tables = require "ebb.support.tables"
 
---- A limit per role, checked: {tool = 5}.
-local function check_limits(limits, name)
-  for role, limit in pairs(limits or {}) do
+--- What is wrong with limits per role, such as {tool = 5}; nil if nothing is.
+local function complaint_about(limits, name)
+  for _, role in ipairs(tables.keys(limits)) do
     if not tables.contains(roles, role) then
-      error(("%s: unknown role '%s'; roles are %s"):format(name, role, table.concat(roles, ", ")), 0)
+      return ("%s: unknown role '%s'; roles are %s"):format(name, tostring(role), table.concat(roles, ", "))
     end
+    local limit = limits[role]
     if math.type(limit) ~= "integer" or limit < 0 then
-      error(("%s: the limit of %s is a whole number from 0, not %s"):format(name, role, tostring(limit)), 0)
+      return ("%s: the limit of %s is a whole number from 0, not %s"):format(name, role, tostring(limit))
     end
   end
-  return limits or {}
 end
 
 --- Messages and tokens of a role in a unit.
@@ -58,11 +58,16 @@ Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), even over its quota.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 700 --policy 'quota:messages={"tool": 2}']],
 
+  check = function(options)
+    local messages, tokens = options.messages or {}, options.tokens or {}
+    if next(messages) == nil and next(tokens) == nil then return "quota needs messages or tokens" end
+    return complaint_about(messages, "messages") or complaint_about(tokens, "tokens")
+  end,
+
   ---@param draft ebb.Draft
   ---@param options { messages?: table<string, integer>, tokens?: table<string, integer>, idle: integer }
   trim = function(draft, _, options)
-    local messages, tokens = check_limits(options.messages, "messages"), check_limits(options.tokens, "tokens")
-    if next(messages) == nil and next(tokens) == nil then error("quota needs messages or tokens", 0) end
+    local messages, tokens = options.messages or {}, options.tokens or {}
     for _, role in ipairs(roles) do
       if messages[role] or tokens[role] then
         enforce(draft, role, idle.budget(draft, messages[role] or math.maxinteger, options.idle),

@@ -26,6 +26,9 @@ return {
       help = "tokens between two cuts; 0: the distance between high and low" },
     idle = idle.OPTION,
   },
+  check = function(options)
+    if options.low >= options.high then return "low must be below high" end
+  end,
   help = [[
 Up to the high mark nothing is dropped; above it the oldest units go until the
 request is near the low mark. Between two cuts every request begins like the one
@@ -41,7 +44,6 @@ results, the last user message).]],
   ---@param budget integer
   ---@param options { high: number, low: number, grid: integer, idle: integer }
   trim = function(draft, budget, options)
-    if options.low >= options.high then error("low must be below high", 0) end
     local now, high, low = draft:tokens(), math.floor(budget * options.high), math.floor(budget * options.low)
     if idle.is_cold(draft, options.idle) then
       draft:drop_oldest { to = low, reason = "the cache is cold" }

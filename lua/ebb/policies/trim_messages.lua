@@ -22,11 +22,18 @@ local idle = require "ebb.support.idle"
 local SPELLINGS = { human = "user", ai = "assistant", user = "user", assistant = "assistant", system = "system",
   tool = "tool" }
 
+--- What is wrong with a list of roles; nil if nothing is.
+local function complaint_about(names, option)
+  for _, name in ipairs(names) do
+    if not SPELLINGS[name] then return ("%s: unknown role '%s'"):format(option, tostring(name)) end
+  end
+end
+
 --- The roles of a list as a set; nil for an empty one, which sets no condition.
-local function roles_of(names, option)
+local function roles_of(names)
   local set = {}
   for _, name in ipairs(names) do
-    set[SPELLINGS[name] or error(("%s: unknown role '%s'"):format(option, tostring(name)), 0)] = true
+    set[SPELLINGS[name]] = true
   end
   return next(set) and set
 end
@@ -162,15 +169,21 @@ Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), also between dropped messages.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 300 --policy trim_messages:start_on=user]],
 
+  check = function(options)
+    if options.strategy == "first" then
+      if #options.start_on > 0 then return "start_on goes with the strategy 'last' only" end
+      if options.include_system then return "include_system goes with the strategy 'last' only" end
+    end
+    return complaint_about(options.start_on, "start_on") or complaint_about(options.end_on, "end_on")
+  end,
+
   ---@param draft ebb.Draft
   ---@param budget integer
   ---@param options ebb.TrimMessages
   trim = function(draft, budget, options)
     budget = idle.budget(draft, budget, options.idle)
-    local start_on, end_on = roles_of(options.start_on, "start_on"), roles_of(options.end_on, "end_on")
+    local start_on, end_on = roles_of(options.start_on), roles_of(options.end_on)
     if options.strategy == "first" then
-      if start_on then error("start_on goes with the strategy 'last' only", 0) end
-      if options.include_system then error("include_system goes with the strategy 'last' only", 0) end
       fit(draft, "oldest", budget, options, end_on, last_role)
       return drop_to(draft, "newest", end_on, last_role, "after the last end_on")
     end

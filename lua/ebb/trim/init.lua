@@ -124,6 +124,11 @@ local function refusals_of(draft)
   return ("%s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
 end
 
+--- What would help where nothing was dropped: such policies make messages smaller, and others have to follow them.
+local DROP = ("nothing was dropped: let a policy follow that drops messages, such as policy = { ..., \"%s\" } or "
+  .. "--policy '...;%s'"):format(policies.default, policies.default)
+
+--- A text, and a hint where there is one.
 local function over_budget(run, tokens, steps)
   tokens = run.measure.total(tokens)
   local refusals = refusals_of(run.draft)
@@ -131,7 +136,7 @@ local function over_budget(run, tokens, steps)
   local label = policies.label(steps)
   local margin = run.margin > 0 and (", with a margin of %d %% for estimates"):format(run.margin) or ""
   return text:format(label, tokens, tokens - run.available, run.available, margin,
-    refusals and "; " .. refusals or "")
+    refusals and "; " .. refusals or ""), core.draft.info(run.draft).dropped == 0 and DROP or nil
 end
 
 ---- One trim ----
