@@ -37,11 +37,13 @@
 #include "bind/vocab.h"
 #include "bind/window.h"
 #include "core/merge_branch.h"
+#include "format/state.h"
 #include "include/ebb.h"
 #include "include/ebb_lua.h"
 #include "sandbox/sandbox.h"
 
 typedef struct MemoryQuota MemoryQuota;
+typedef struct ChatJournal ChatJournal;
 typedef struct VocabEntry VocabEntry;
 
 /* What the files above library.c do for the Lua library; each function has the runtime as upvalue 1. */
@@ -55,6 +57,14 @@ enum {
   ANSWER_KEPT = 64 * 1024,   /* bytes; a larger buffer of which an answer needs less than a quarter is trimmed */
   API_POLICY_NAME = 63       /* bytes of a policy's name */
 };
+
+/* What calls do for chats with a journal (journal.c). */
+typedef struct JournalHooks {
+  ebb_status (*begin)(ebb_runtime *runtime);      /* a call: makes each chat ready for undoing it */
+  ebb_status (*end)(ebb_runtime *runtime);        /* a call: writes what it changed, or undoes it */
+  ebb_status (*note)(ebb_chat *chat);             /* the same for one chat, before the call goes on */
+  void (*free)(ebb_chat *chat);
+} JournalHooks;
 
 /* The state of a chat that its listener knows, to be compared after each call. */
 typedef struct ChatState {
@@ -78,6 +88,8 @@ struct ebb_runtime {
   Ring sleepers;             /* tasks that wait for a timer, in the order in which they wake */
   atomic_bool stopped;       /* ebb_task_stop was called since the last step; set by any thread */
   const LibraryHooks *hooks;
+  Ring journals;             /* of chats that have one */
+  const JournalHooks *journal_hooks;    /* set by journal.c for the first one, else NULL */
   void (*tell)(ebb_runtime *runtime);   /* calls the listeners; set by listen.c for the first one, else NULL */
   VocabEntry *vocabs;        /* of the host, or read from files; a list */
   bool busy;                 /* a call of the host is running */
@@ -95,6 +107,7 @@ struct ebb_chat {
   ConversationHandle *handle;   /* the registry has the userdata */
   MemoryQuota *quota;
   char *options;                /* of its creation: JSON, options_size bytes */
+  uint64_t options_edits;       /* how often they were replaced */
   size_t options_size, options_document;       /* options_document: see document.c; 0: it was not read from a file */
   Ring link;                    /* in the runtime's chats */
   Ring listening;               /* in the runtime's; alone in it: the chat has no listener */
@@ -104,6 +117,7 @@ struct ebb_chat {
   Ring tasks;                   /* its tasks, until they are freed */
   void (*end_stream)(ebb_chat *chat);   /* set by stream.c and task.c with the first stream, the first task */
   void (*end_task)(ebb_task *task);
+  ChatJournal *journal;         /* NULL: none */
   struct Stream *stream;        /* in the quota's memory; NULL: no open stream */
   void *user;
 };
@@ -310,6 +324,11 @@ void       branch_push_fork(lua_State *L, Branch *branch);
 ebb_status branch_commit(Branch *branch);
 /* Drops the fork with the edits that were not merged; allowed without a fork. */
 void       branch_end(Branch *branch);
+
+/* ---- save.c ---- */
+
+/* A chat from the text of a state. */
+ebb_status chat_load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust, ebb_chat **chat);
 
 /* ---- vocab.c ---- */
 

@@ -33,7 +33,9 @@ ebb_status branch_commit(Branch *branch) {
                     "the chat was changed since the task began, otherwise than by appending");
   }
   chat_tick(branch->chat);
-  return api_fail_status(runtime, conversation_merge_branch(conversation, fork, &changed), "commit");
+  Status merged = conversation_merge_branch(conversation, fork, &changed);
+  if (merged != STATUS_OK) return api_fail_status(runtime, merged, "commit");
+  return branch->chat->journal == NULL ? EBB_OK : runtime->journal_hooks->note(branch->chat);
 }
 
 void branch_end(Branch *branch) {

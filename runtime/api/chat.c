@@ -187,6 +187,7 @@ void chat_drop(ebb_runtime *runtime, const void *holder) {
 void chat_discard(ebb_chat *chat) {
   ebb_runtime *runtime = chat->runtime;
   chat_drop(runtime, chat);
+  if (chat->journal != NULL) runtime->journal_hooks->free(chat);
   if (chat->end_stream != NULL) chat->end_stream(chat);
   quota_release(chat->quota);
   memory_free(&runtime->memory, chat->options, chat->options_size);

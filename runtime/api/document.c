@@ -25,6 +25,7 @@ static Status describe(ebb_chat *chat) {
     memory_free(memory, chat->options, chat->options_size);
     chat->options = options;
     chat->options_size = out.size;
+    chat->options_edits++;
     chat->options_document = described;
   }
   buffer_free(&out);

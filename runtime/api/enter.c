@@ -18,7 +18,7 @@ size_t api_message_limit(const ebb_runtime *runtime) {
 
 /* ---- calls ---- */
 
-ebb_status api_enter(ebb_runtime *runtime) {
+static ebb_status enter(ebb_runtime *runtime) {
   if (runtime == NULL) return EBB_ARGUMENT;
   if (runtime->busy || runtime->allocating)
     return api_fail(runtime, EBB_BUSY, NULL, "called from a callback: the runtime is at work");
@@ -26,8 +26,16 @@ ebb_status api_enter(ebb_runtime *runtime) {
   return EBB_OK;
 }
 
+ebb_status api_enter(ebb_runtime *runtime) {
+  ebb_status status = enter(runtime);
+  if (status != EBB_OK || runtime->journal_hooks == NULL) return status;
+  status = runtime->journal_hooks->begin(runtime);
+  if (status != EBB_OK) runtime->busy = false;
+  return status;
+}
+
 ebb_status api_enter_read(ebb_runtime *runtime) {
-  if (runtime == NULL || !runtime->busy) return api_enter(runtime);
+  if (runtime == NULL || !runtime->busy) return enter(runtime);
   if (runtime->reading || runtime->allocating)
     return api_fail(runtime, EBB_BUSY, NULL, "called from `allocate`: the runtime is at work");
   runtime->reading = true;
@@ -38,6 +46,10 @@ ebb_status api_leave(ebb_runtime *runtime, ebb_status status) {
   if (runtime->reading) {
     runtime->reading = false;
     return status;
+  }
+  if (runtime->journal_hooks != NULL) {
+    ebb_status written = runtime->journal_hooks->end(runtime);
+    if (written != EBB_OK) status = written;
   }
   if (runtime->tell != NULL) runtime->tell(runtime);
   runtime->busy = false;

@@ -86,6 +86,7 @@ static ebb_status open_runtime(ebb_runtime *runtime, const ebb_config *config, M
   ring_init(&runtime->chats);
   ring_init(&runtime->pipelines);
   ring_init(&runtime->listening);
+  ring_init(&runtime->journals);
   ring_init(&runtime->ready);
   ring_init(&runtime->events);
   ring_init(&runtime->sleepers);

@@ -140,7 +140,7 @@ static ebb_status read_state(ebb_chat *chat, const State *state) {
   return status == EBB_OK ? check_windows(chat) : status;
 }
 
-static ebb_status load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust, ebb_chat **result) {
+ebb_status chat_load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust, ebb_chat **result) {
   State state;
   StateError error;
   ebb_chat *chat;
@@ -163,7 +163,7 @@ static ebb_status enter_and_load(ebb_runtime *runtime, const char *saved, size_t
                                  ebb_chat **chat) {
   if (saved == NULL || chat == NULL) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
-  return status == EBB_OK ? api_leave(runtime, load(runtime, saved, size, trust, chat)) : status;
+  return status == EBB_OK ? api_leave(runtime, chat_load(runtime, saved, size, trust, chat)) : status;
 }
 
 ebb_status ebb_chat_load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat) {

@@ -187,6 +187,7 @@ static ebb_status set(ebb_chat *chat, Text changes) {
   memory_free(&runtime->memory, chat->options, chat->options_size);
   chat->options = options;
   chat->options_size = size;
+  chat->options_edits++;
   chat->options_document = chat->options_document == 0 ? 0 : state_document_size(text_plain(options, size));
   chat->handle->has_limit = setting.has_limit;
   chat->handle->limit = setting.limit;

@@ -128,11 +128,32 @@ void batches_free(Batches *batches) {
   batches->count = 0;
 }
 
-const Batch *batches_at(const Batches *batches, uint32_t index) {
+static Batch *find(const Batches *batches, uint32_t index) {
   assert(index < batches->count);
   const BatchNode *node = batches->root;
   for (uint32_t height = batches->height; height > 0; height--) node = node->slots[slot_at(index, height)];
   return node->slots[slot_at(index, 0)];
+}
+
+const Batch *batches_at(const Batches *batches, uint32_t index) { return find(batches, index); }
+
+/* All owners of the batch share its list, and so its memo. */
+uint32_t batches_straight(const Batches *batches, uint32_t index) {
+  Batch *batch = find(batches, index);
+  if (batch->list == NULL) return 0;
+  uint32_t end = sequence_count(batch->list), next = batch->born + batch->straight;
+  assert(next <= end);
+  if (next == end) return batch->straight;
+  MessageId expected = sequence_at(batch->list, batch->born) + batch->straight;
+  SequenceWalk walk = sequence_walk(batch->list, next, end);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++, expected++) {
+      if (walk.ids[i] != expected) return batch->straight;
+      batch->straight++;
+    }
+  }
+  assert(batch->born + batch->straight == end);
+  return batch->straight;
 }
 
 /* Gives the leaf that holds, or will hold, `index` for writing. New nodes on the way

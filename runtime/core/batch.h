@@ -33,6 +33,7 @@ typedef struct Batch {
   uint32_t parent, parent_length;
   uint32_t born;             /* messages when it was created */
   uint32_t count;            /* messages when it was pruned */
+  uint32_t straight;         /* messages after its birth that are known to have consecutive seqs; a memo */
   BatchKind kind;
   int64_t timestamp;
   char *description;
@@ -49,6 +50,9 @@ Batches batches_share(const Batches *batches);
 void    batches_free(Batches *batches);
 
 const Batch *batches_at(const Batches *batches, uint32_t index);      /* index < count */
+/* How many messages after the batch's birth have consecutive seqs, in order. O(1) for those of which it was known;
+   a batch without a list has none. */
+uint32_t batches_straight(const Batches *batches, uint32_t index);
 /* Appends a batch with these fields, a share of the policy memory and a copy of the
    description; takes over list and ledger on success. STATUS_MEMORY. */
 Status  batches_push(Batches *batches, const Batch *fields, Text description);

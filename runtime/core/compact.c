@@ -114,6 +114,7 @@ void conversation_take_store(Conversation *conversation, Store *store) {
 }
 
 bool conversation_is_compacted(const Conversation *conversation) { return conversation->compacted; }
+uint64_t conversation_removals(const Conversation *conversation) { return conversation->removals; }
 
 Status conversation_compact(Conversation *conversation, uint32_t keep, uint32_t *pruned, uint32_t *removed) {
   History *history;
@@ -130,6 +131,7 @@ Status conversation_compact(Conversation *conversation, uint32_t keep, uint32_t 
     return status;
   }
   conversation->compacted |= *pruned > 0 || *removed > 0;
+  conversation->removals++;
   conversation_take_history(conversation, history);
   conversation_take_marks(conversation, marks);
   if (store != NULL) conversation_take_store(conversation, store);

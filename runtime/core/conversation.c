@@ -214,6 +214,7 @@ static Status note_redacted(Conversation *branch, MessageId id) {
 }
 
 Status conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size) {
+  conversation->removals++;      /* also where nothing is redacted in the end */
   if (!conversation->isolated) {
     *bytes = store_bytes(conversation->store, id, size);
     return STATUS_OK;

@@ -32,6 +32,10 @@ typedef struct ConversationConfig {
 Status   conversation_new(const ConversationConfig *config, Conversation **conversation);
 /* Creates an independent conversation that shares the state of this one. STATUS_MEMORY, STATUS_LIMIT. */
 Status   conversation_fork(Conversation *conversation, Conversation **fork);
+/* Exchanges what a conversation has for what its unedited fork has: an undo of all edits since the fork, except
+   redactions, whose bytes both share. Branches of the conversation from before the fork can be merged as before.
+   Cannot fail; the fork can only be freed then. (exchange.c) */
+void     conversation_exchange(Conversation *conversation, Conversation *fork);
 void     conversation_free(Conversation *conversation);     /* NULL is allowed */
 
 /* Its parts; borrowed as long as the conversation lives, history, marks and windows until the next
@@ -142,6 +146,9 @@ Status   conversation_redact(Conversation *conversation, MessageId id, char **by
 uint32_t conversation_redacted(const Conversation *branch, const MessageId **ids);
 /* True if conversation_compact changed anything since the conversation was created, or forked. */
 bool     conversation_is_compacted(const Conversation *conversation);
+/* How often bytes of messages were overwritten or freed, here and in merged branches, since the conversation was
+   created or forked. */
+uint64_t conversation_removals(const Conversation *conversation);
 
 /* Prunes all batches but the newest `keep`, the current one and those with a checkpoint,
    then frees every message that no remaining batch shows. Seqs stay. *pruned and

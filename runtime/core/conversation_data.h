@@ -1,5 +1,5 @@
 /*
-** The fields of a conversation, for conversation.c, recount.c, compact.c and merge_branch.c only.
+** The fields of a conversation, for conversation.c, recount.c, compact.c, exchange.c and merge_branch.c only.
 */
 #ifndef EBB_CORE_CONVERSATION_DATA_H
 #define EBB_CORE_CONVERSATION_DATA_H
@@ -39,6 +39,7 @@ struct Conversation {
   uint64_t overhead;
   bool overhead_guessed;
   bool compacted;            /* messages were removed since its creation */
+  uint64_t removals;         /* redactions and compactions since then */
   bool isolated;             /* a branch or a fork of one: never changes shared bytes */
   BranchBase *base;          /* NULL unless it is a branch */
   MessageId *redacted;       /* in a branch: messages that the merge redacts in the conversation */

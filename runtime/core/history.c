@@ -90,8 +90,15 @@ Status history_grow(History *history, Sequence ***list) {
 }
 
 Status history_put(History *history, uint32_t batch, Sequence *list) {
+  uint32_t straight = at(history, batch)->straight;
+  Batch *entry;
   assert(sequence_count(list) == sequence_count(at(history, batch)->list));
-  return history_replace(history, batch, list);
+  Status status = history_replace(history, batch, list);
+  if (status != STATUS_OK) return status;
+  status = batches_own(&history->batches, batch, &entry);
+  assert(status == STATUS_OK && entry->list == list);      /* it is its own by now */
+  entry->straight = straight;
+  return STATUS_OK;
 }
 
 Status history_replace(History *history, uint32_t batch, Sequence *list) {
@@ -102,6 +109,7 @@ Status history_replace(History *history, uint32_t batch, Sequence *list) {
   assert(entry->list != list);
   sequence_release(entry->list);
   entry->list = list;
+  entry->straight = 0;
   return STATUS_OK;
 }
 
@@ -112,6 +120,10 @@ Status history_put_ledger(History *history, uint32_t batch, Ledger *ledger) {
   ledger_release(entry->ledger);
   entry->ledger = ledger;
   return STATUS_OK;
+}
+
+uint32_t history_straight(const History *history, uint32_t batch) {
+  return batches_straight(&history->batches, batch);
 }
 
 BatchInfo history_batch(const History *history, uint32_t batch) {

@@ -75,6 +75,9 @@ Status   history_remember(History *history, uint32_t batch, Text text);
 /* Number of changes by history_remember, including those before a fork. */
 uint64_t history_memory_edits(const History *history);
 
+/* How many messages of a batch's list after its birth have consecutive seqs, in order: mostly all. O(1) but for
+   messages added since the last call. */
+uint32_t history_straight(const History *history, uint32_t batch);
 /* Replaces the list of a batch by another list of the same messages; takes it over on
    success. STATUS_MEMORY. */
 Status   history_put(History *history, uint32_t batch, Sequence *list);

@@ -117,6 +117,7 @@ static Status merge_names(Merge *merge) {
 /* Installs the parts in the conversation; the last step. Cannot fail. */
 static void install(Merge *merge) {
   Conversation *conversation = merge->conversation, *branch = merge->branch;
+  conversation->removals += branch->removals;
   Calibration calibration = branch->calibration;
   bool calibrated = calibration.reported != merge->base->calibration.reported ||
                     calibration.counted != merge->base->calibration.counted;

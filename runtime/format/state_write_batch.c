@@ -214,5 +214,11 @@ void state_write_batch(StateWriter *w, uint32_t index, BatchScope scope) {
 void state_write_growth(StateWriter *w, uint32_t index) {
   BatchInfo info = history_batch(w->history, index);
   assert(w->compared == NULL && !info.pruned);
-  write_put(w, history_list(w->history, index), info.born, info.count);
+  const Sequence *list = history_list(w->history, index);
+  uint32_t straight = history_straight(w->history, index);
+  PutRun run = {.position = info.born, .count = straight};
+  assert(info.born + straight <= info.count);
+  if (straight > 0) run.first = sequence_at(list, info.born);
+  write_run(w, &run);
+  write_put(w, list, info.born + straight, info.count);
 }

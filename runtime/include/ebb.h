@@ -757,6 +757,42 @@ EBB_API ebb_status ebb_chat_salvage(ebb_runtime *runtime, const char *saved, siz
    equal digests. */
 EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);
 
+/* ---- journals ---- */
+
+/*
+** A journal gets what each call changed in a chat, as bytes, before the call returns: appends, batches,
+** rollbacks, marks, windows, settings. So a host has each turn on disk without writing the whole chat, where and
+** how it likes; ebb_chat_read_journal makes the chat of the bytes again, equal by its digest:
+**
+**     static ebb_status keep(void *user, const void *record, size_t size) {
+**       FILE *file = user;
+**       bool good = fwrite(record, 1, size, file) == size && fflush(file) == 0 && fsync(fileno(file)) == 0;
+**       return good ? EBB_OK : EBB_IO;
+**     }
+**     ebb_chat_journal(chat, keep, file, 0);            the first record has the whole chat
+**     ebb_chat_append(chat, json, size);                a record of about the message's size
+*/
+
+/* Takes a record, valid during the call. If it returns a status other than EBB_OK, the call that made the change
+   returns that status, and the chat is as before (a task ends with it; a message that ebb_chat_forget has
+   overwritten stays so); the host then cuts off what it wrote of the record, or reads up to there later. Of this
+   runtime it may only read chats ("Callbacks" above). It may wait for a disk. */
+typedef ebb_status (*ebb_journal)(void *user, const void *record, size_t size);
+/* Begins a journal; the chat's former one ends. NULL ends it, and nothing is written any more. goes_on 0: the first
+   record has all of the chat, and stands for itself: a journal that has become long is begun anew with it, in a new
+   place. goes_on 1: the records follow those that the chat was read from; EBB_ARGUMENT if it was not, or was
+   changed since. Forks have no journal. After ebb_chat_forget and ebb_chat_compact a record has all of the chat, too;
+   what the records before it have is the host's to remove.
+   EBB_MEMORY; the status of `journal`. Later calls need memory for their record, about as much as it has bytes, and
+   O(messages / 4096) for undoing it: EBB_MEMORY, and nothing has changed. */
+EBB_API ebb_status ebb_chat_journal(ebb_chat *chat, ebb_journal journal, void *user, int goes_on);
+/* A chat from records that stand one after the other. A part of a record at the end, or bytes of 0 there, are left
+   out: a crash came while it was written. *whole (may be NULL) gets how many bytes the records before it have; cut the
+   file to that, and go on behind it. EBB_DAMAGED: a byte was changed, or a record is missing, behind *whole; who would
+   rather lose what follows than the chat reads the bytes up to there. EBB_UNKNOWN_VERSION, EBB_LIMIT, EBB_MEMORY. */
+EBB_API ebb_status ebb_chat_read_journal(ebb_runtime *runtime, const void *records, size_t size, size_t *whole,
+                                         ebb_chat **chat);
+
 /* ---- tasks ---- */
 
 /*

@@ -130,6 +130,39 @@ static void a_turn_costs_the_same_for_ever(void **state) {
   host_close(&host, runtime);
 }
 
+/* ---- journals ---- */
+
+static ebb_status count_bytes(void *user, const void *record, size_t size) {
+  (void)record;
+  *(size_t *)user += size;
+  return EBB_OK;
+}
+
+/* CPU of an append to a chat with a journal. */
+static double journal_cost(uint32_t count) {
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  size_t bytes = 0;
+  double cost = 1e12;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  for (uint32_t i = 0; i < count; i++) must(append(chat, "{\"role\":\"user\",\"content\":\"before\"}"));
+  must(ebb_chat_journal(chat, count_bytes, &bytes, 0));
+  for (int window = 0; window < WINDOWS; window++) {
+    double start = cpu();
+    for (int i = 0; i < 100; i++) must(append(chat, "{\"role\":\"user\",\"content\":\"one\"}"));
+    cost = least(cost, cpu() - start);
+  }
+  host_close(&host, runtime);
+  return cost;
+}
+
+static void a_record_costs_the_same_in_a_long_chat(void **state) {
+  (void)state;
+  check_flat("an append with a journal", journal_cost, 1000, 50000, 3);
+}
+
 /* ---- freeing ---- */
 
 static int order;            /* 0: the oldest first, 1: the newest first, 2: this way and that */
@@ -345,6 +378,7 @@ int main(void) {
     cmocka_unit_test(waiting_tasks_cost_nothing), cmocka_unit_test(a_list_of_batches_reads_no_messages),
     cmocka_unit_test(nothing_left_is_nothing_done), cmocka_unit_test(each_step_begins_with_another_task),
     cmocka_unit_test(long_answers_give_their_memory_back),
+    cmocka_unit_test(a_record_costs_the_same_in_a_long_chat),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

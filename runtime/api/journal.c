@@ -1,0 +1,228 @@
+/*
+** Journals: what calls change goes to the host as records (format/journal.h), before they return. What a chat was at
+** the last record is kept as a fork, with which the chat is compared, and by which a change is undone that the host
+** did not take:
+**
+**     ebb_chat_append .. ebb_step --> api_leave --> end: compares, writes; on failure the chat is as it was
+*/
+#include "api/api.h"
+#include "format/journal.h"
+
+/* Numbers of which one is another after each change. */
+typedef struct JournalState {
+  uint64_t version, marks, namings, prunings, windows, removals, options;
+  Calibration calibration;
+} JournalState;
+
+struct ChatJournal {
+  ebb_chat *chat;
+  ebb_journal write;         /* NULL: the chat was read from records, and writes none yet */
+  void *user;
+  Ring link;                 /* in the runtime's journals, once there is `write` */
+  Conversation *kept;        /* the chat as of the last record; NULL: not forked yet */
+  JournalState state;        /* then */
+  uint64_t sum;              /* of the last record */
+  bool undone;               /* redactions may have stayed: the next record is whole */
+  Buffer record;
+};
+
+static JournalState state_of(const ebb_chat *chat) {
+  const Conversation *c = chat_conversation(chat);
+  HistoryCounts counts = history_counts(conversation_history(c));
+  return (JournalState){.version = conversation_version(c), .marks = marks_edits(conversation_marks(c)),
+                        .namings = counts.namings, .prunings = counts.prunings,
+                        .windows = windows_edits(conversation_windows(c)), .removals = conversation_removals(c),
+                        .options = chat->options_edits, .calibration = conversation_calibration(c)};
+}
+
+static bool is_equal(const JournalState *a, const JournalState *b) {
+  return a->version == b->version && a->marks == b->marks && a->namings == b->namings &&
+         a->prunings == b->prunings && a->windows == b->windows && a->removals == b->removals &&
+         a->options == b->options && a->calibration.reported == b->calibration.reported &&
+         a->calibration.counted == b->calibration.counted;
+}
+
+/* ---- writing ---- */
+
+static ebb_status make_record(ebb_chat *chat, ChatJournal *journal, const JournalState *now, uint64_t *sum) {
+  bool whole = journal->kept == NULL || journal->undone || now->removals != journal->state.removals;
+  bool options = whole || now->options != journal->state.options;
+  Text text = chat->options_size == 0 ? text_of("{}") : text_plain(chat->options, chat->options_size);
+  *sum = journal->sum;
+  buffer_reset(&journal->record);
+  Status status = journal_write(whole ? NULL : journal->kept, chat_conversation(chat), options ? text : text_of(""),
+                                sum, &journal->record);
+  return api_fail_status(chat->runtime, status, "journal");
+}
+
+/* Hands a record to the host, and keeps the chat as it is now. On failure the journal is as it was. */
+static ebb_status write_record(ebb_chat *chat, ChatJournal *journal) {
+  uint64_t sum;
+  Conversation *fork = NULL;
+  JournalState now = state_of(chat);
+  ebb_status status = make_record(chat, journal, &now, &sum);
+  if (status == EBB_OK) {
+    status = api_fail_status(chat->runtime, conversation_fork(chat_conversation(chat), &fork), "journal");
+  }
+  bool changed = journal->record.size > JOURNAL_EMPTY;      /* a rollback to the current batch does not */
+  if (status == EBB_OK && changed) {
+    status = journal->write(journal->user, journal->record.bytes, journal->record.size);
+    if (status != EBB_OK) api_fail(chat->runtime, status, NULL, "the journal answered %s", ebb_status_name(status));
+  }
+  if (journal->record.capacity > ANSWER_KEPT) buffer_free(&journal->record);
+  if (status != EBB_OK) {
+    conversation_free(fork);
+    return status;
+  }
+  conversation_free(journal->kept);
+  journal->kept = fork;
+  journal->state = now;
+  if (changed) journal->sum = sum;
+  journal->undone = false;
+  return EBB_OK;
+}
+
+/* Makes the chat what it was at the last record. What was redacted since stays so. */
+static void undo(ebb_chat *chat, ChatJournal *journal) {
+  JournalState failed = state_of(chat);
+  conversation_exchange(chat_conversation(chat), journal->kept);
+  conversation_free(journal->kept);
+  journal->kept = NULL;                       /* forked anew at the next call */
+  journal->undone |= failed.removals != journal->state.removals || failed.options != journal->state.options;
+  journal->state = state_of(chat);
+}
+
+static ebb_status note(ebb_chat *chat) {
+  ChatJournal *journal = chat->journal;
+  JournalState now = state_of(chat);
+  if (journal->write == NULL || is_equal(&now, &journal->state)) return EBB_OK;
+  assert(journal->kept != NULL);
+  ebb_status status = write_record(chat, journal);
+  if (status != EBB_OK) undo(chat, journal);
+  return status;
+}
+
+/* ---- around calls ---- */
+
+static ebb_status begin(ebb_runtime *runtime) {
+  ebb_status status = EBB_OK;
+  for (Ring *link = runtime->journals.behind; link != &runtime->journals && status == EBB_OK; link = link->behind) {
+    ChatJournal *journal = RING_OWNER(link, ChatJournal, link);
+    if (journal->kept != NULL) continue;
+    Conversation *conversation = chat_conversation(journal->chat);
+    status = api_fail_status(runtime, conversation_fork(conversation, &journal->kept), "journal");
+  }
+  return status;
+}
+
+static ebb_status end(ebb_runtime *runtime) {
+  ebb_status status = EBB_OK;
+  for (Ring *link = runtime->journals.behind; link != &runtime->journals; link = link->behind) {
+    ebb_status noted = note(RING_OWNER(link, ChatJournal, link)->chat);
+    if (status == EBB_OK) status = noted;
+  }
+  return status;
+}
+
+static void free_journal(ChatJournal *journal) {
+  if (journal == NULL) return;
+  ring_remove(&journal->link);
+  conversation_free(journal->kept);
+  buffer_free(&journal->record);
+  memory_free(&journal->chat->runtime->memory, journal, sizeof *journal);
+}
+
+static void end_journal(ebb_chat *chat) {
+  free_journal(chat->journal);
+  chat->journal = NULL;
+}
+
+static const JournalHooks HOOKS = {.begin = begin, .end = end, .note = note, .free = end_journal};
+
+static ebb_status new_journal(ebb_chat *chat, uint64_t sum) {
+  ChatJournal *journal = memory_new(&chat->runtime->memory, sizeof *journal);
+  if (journal == NULL) return api_fail_status(chat->runtime, STATUS_MEMORY, "journal");
+  *journal = (ChatJournal){.chat = chat, .sum = sum, .state = state_of(chat)};
+  ring_init(&journal->link);
+  buffer_init(&journal->record, chat->runtime->memory);
+  chat->runtime->journal_hooks = &HOOKS;
+  chat->journal = journal;
+  return EBB_OK;
+}
+
+/* ---- beginning ---- */
+
+/* Begins with a whole record. On failure the former journal goes on. */
+static ebb_status start(ebb_chat *chat, ebb_journal write, void *user) {
+  ChatJournal *former = chat->journal;
+  ebb_status status = new_journal(chat, 0);
+  if (status != EBB_OK) return status;
+  ChatJournal *journal = chat->journal;
+  journal->write = write;
+  journal->user = user;
+  status = write_record(chat, journal);
+  if (status == EBB_OK) ring_add(&chat->runtime->journals, &journal->link);
+  free_journal(status == EBB_OK ? former : journal);
+  chat->journal = status == EBB_OK ? journal : former;
+  return status;
+}
+
+static ebb_status go_on(ebb_chat *chat, ebb_journal write, void *user) {
+  ChatJournal *journal = chat->journal;
+  JournalState now = state_of(chat);
+  if (journal == NULL || journal->write != NULL || !is_equal(&now, &journal->state)) {
+    return api_fail(chat->runtime, EBB_ARGUMENT, NULL,
+                    "journal: only a chat that was read from records, and not changed since, goes on behind them");
+  }
+  ebb_status status = api_fail_status(chat->runtime, conversation_fork(chat_conversation(chat), &journal->kept),
+                                      "journal");
+  if (status != EBB_OK) return status;
+  journal->write = write;
+  journal->user = user;
+  ring_add(&chat->runtime->journals, &journal->link);
+  return EBB_OK;
+}
+
+ebb_status ebb_chat_journal(ebb_chat *chat, ebb_journal journal, void *user, int goes_on) {
+  if (chat == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  if (journal != NULL && goes_on) return api_leave(chat->runtime, go_on(chat, journal, user));
+  if (journal == NULL) end_journal(chat);
+  return api_leave(chat->runtime, journal == NULL ? EBB_OK : start(chat, journal, user));
+}
+
+/* ---- reading ---- */
+
+static ebb_status read_records(ebb_runtime *runtime, const char *records, size_t size, size_t *whole,
+                               ebb_chat **result) {
+  JournalEnd end;
+  Buffer state;
+  ebb_chat *chat;
+  buffer_init(&state, runtime->memory);
+  Status read = journal_read(records, size, &runtime->memory, &state, &end);
+  *whole = end.whole;
+  ebb_status status = read == STATUS_SHAPE
+      ? api_fail(runtime, EBB_DAMAGED, NULL, "journal: byte %zu: expected %s", end.whole + 1, end.expected)
+      : api_fail_status(runtime, read, "journal");
+  if (status == EBB_OK) status = chat_load(runtime, state.bytes, state.size, STATE_SALVAGED, &chat);
+  buffer_free(&state);
+  if (status != EBB_OK) return status;
+  status = new_journal(chat, end.sum);
+  if (status == EBB_OK) *result = chat;
+  else {
+    ring_remove(&chat->link);
+    chat_discard(chat);
+  }
+  return status;
+}
+
+ebb_status ebb_chat_read_journal(ebb_runtime *runtime, const void *records, size_t size, size_t *whole,
+                                 ebb_chat **chat) {
+  size_t end;
+  if (runtime == NULL || records == NULL || chat == NULL) return api_missing(runtime);
+  if (whole == NULL) whole = &end;
+  *whole = 0;
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, read_records(runtime, records, size, whole, chat)) : status;
+}

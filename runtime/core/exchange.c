@@ -1,0 +1,23 @@
+/*
+** Exchange: undoes edits of a conversation by the state that a fork has kept.
+**
+**     conversation   1 2 3 4      after:  1 2 3      its address, its base and its versions stay
+**     fork           1 2 3                1 2 3 4    to be freed
+*/
+#include <assert.h>
+
+#include "core/conversation_data.h"
+
+void conversation_exchange(Conversation *conversation, Conversation *fork) {
+  assert(fork->base == NULL && conversation->memory.user == fork->memory.user);
+  Conversation left = *conversation;
+  *conversation = *fork;
+  *fork = left;
+  conversation->base = left.base;
+  conversation->compacted = left.compacted;
+  conversation->removals = left.removals;
+  conversation->version = left.version;
+  fork->base = NULL;
+  conversation_touch(conversation);
+  assert(conversation->version > left.version);
+}
