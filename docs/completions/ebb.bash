@@ -11,22 +11,22 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --replay --suggest --requests --html --csv --price --cache --ledger --json -q --quiet -o --output -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --ledger --json -q --quiet --replay --suggest --requests --html --csv --price --cache -o --output -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --repair --dialect --profile -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --ledger --json -q --quiet --repair --dialect --profile -o --output -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --json --explain --dry-run --repair --dialect --profile -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --state --explain --dry-run --ledger --json -q --quiet --repair --dialect --profile -o --output -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input --check --graph --restart --trace --explain --dry-run -o --output -i --in-place -q --quiet --model-command --base-url --stream --record --replay-model --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --input --check --graph --restart --trace --explain --dry-run --ledger --json -q --quiet -o --output -i --in-place --model-command --base-url --stream --record --replay-model --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             each)
@@ -36,7 +36,7 @@ _ebb() {
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --lorebook --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --display --explain --ledger --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --agent --model-config --user-profile --lorebook --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --display --explain --dry-run --ledger --json -q --quiet --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             count)
@@ -51,12 +51,12 @@ _ebb() {
                 ;;
             convert)
                 cmd="convert"
-                opts="$opts --to --shape --strict --keep-extra -o --output -i --in-place -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --to --shape --strict --keep-extra -o --output -i --in-place --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             import)
                 cmd="import"
-                opts="$opts --agent --chat --greeting --user --max-file --lenient --dry-run --from --branch --conversation --json -h --help"
+                opts="$opts --agent --chat --greeting --user --max-file --lenient --explain --dry-run --ledger --json -q --quiet --from --branch --conversation -h --help"
                 break
                 ;;
             inspect)
@@ -66,7 +66,7 @@ _ebb() {
                 ;;
             session)
                 cmd="session"
-                opts="$opts -n --count --keep --messages -o --output --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --db -h --help"
+                opts="$opts -n --count --keep --messages -o --output --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --db -h --help"
                 break
                 ;;
             recall)
@@ -159,6 +159,10 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 --requests)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -173,10 +177,6 @@ _ebb() {
                     ;;
                 --cache)
                     COMPREPLY=($(compgen -W "anthropic anthropic_1h deepseek gemini general none openai openai_30m" -- "$cur"))
-                    return 0
-                    ;;
-                --ledger)
-                    COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
                 -o|--output)
@@ -280,6 +280,10 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 --repair)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -341,6 +345,10 @@ _ebb() {
             ;;
         'apply')
             case "$prev" in
+                --ledger)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 --repair)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -407,6 +415,10 @@ _ebb() {
                     return 0
                     ;;
                 --graph)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --ledger)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -827,6 +839,10 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 --model)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -889,6 +905,10 @@ _ebb() {
                     return 0
                     ;;
                 --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --ledger)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -971,6 +991,10 @@ _ebb() {
                     return 0
                     ;;
                 -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --ledger)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

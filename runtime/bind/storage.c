@@ -8,6 +8,7 @@
 **     local branch = storage.begin(chat)                      edits go to the branch
 **     local version = db:commit { session = info.id, expected = 3, before = chat, after = branch, ... }
 **     storage.merge(chat, branch)                             what is on disk is in memory
+**     storage.enclose(branch, other)                          the texts around the messages, of another conversation
 */
 #include "storage/storage.h"
 
@@ -472,6 +473,21 @@ static int l_state(lua_State *L) {
   return 1;
 }
 
+/* enclose(branch, chat): the branch gets the texts that stand around the messages of `chat` in its file. Its messages
+   stay, and so does its count of what is around them until it is read again. */
+static int l_enclose(lua_State *L) {
+  ConversationHandle *branch = bind_enter(L, 1);
+  const ConversationHandle *chat = bind_check_conversation(L, 2);
+  Envelope *envelope = envelope_share(chat->envelope);
+  envelope_release(branch->envelope);
+  branch->envelope = envelope;
+  branch->document = chat->document;
+  branch->document.first = 0;      /* none of its messages was read with these texts */
+  branch->document.count = 0;
+  branch->document.block = (Text){0};
+  return 0;
+}
+
 static int index_storage(lua_State *L) { return bind_index_method(L, &BIND_STORAGE); }
 
 /* require "ebb.storage", after ebb.core */
@@ -499,6 +515,7 @@ int luaopen_ebb_storage(lua_State *L) {
     {"operation", l_operation, "", CHARGE_NEVER},
     {"state", l_state, "chat", CHARGE_NEVER},
     {"begin", bind_begin_branch, "chat", CHARGE_NEVER},
+    {"enclose", l_enclose, "branch chat", CHARGE_NEVER},
     {"merge", bind_merge_branch, "chat branch", CHARGE_NEVER},
     BIND_END,
   };

@@ -234,9 +234,6 @@ describe("the report of apply", function()
     assert.same({ totalMessages = 5, currentBatchMessages = 1, totalBatches = 3, currentBatchIndex = 2 }, report.stats)
     assert.same({ operation = "append", affectedBatchIndex = 1 }, report.results[2])
     assert.equal(2, report.currentBatch)
-    for _, option in ipairs { "--state", "--repair", "-i", "--dry-run", "--explain" } do
-      fails(command.USAGE, ("apply '%s' %s --json %s"):format(OPERATIONS, path_of "body.json", option))
-    end
   end)
 end)
 

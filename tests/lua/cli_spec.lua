@@ -362,7 +362,6 @@ describe("the command", function()
       assert.equal('[{"role":"user","content":"Bye"}]', (does(words)))
       assert.same({ "", "- 1 system: Be brief.\n- 2 user: Hello\n- 3 assistant: Hi\n" },
         { does(words .. " --dry-run") })
-      fails(command.USAGE, words .. " --dry-run --state")
     end)
   end)
 

@@ -1,6 +1,8 @@
 --- ebb convert: a conversation in the form of another dialect, and what that leaves out.
 
 local conversations = require "ebb.cli.conversations"
+local core = require "ebb.support.core"
+local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
@@ -22,7 +24,11 @@ function convert.declare(parser)
   parser:flag("--strict", "Write nothing if something of the conversation would be left out.")
   parser:flag("--keep-extra", "Keep members that requests do not have: id, timestamp, metadata and others.")
   options.edited(parser)
-  options.quiet(parser)
+  edits.declare(parser, {
+    explain = "Show on standard error each thing that is left out or changed, by message.",
+    dry_run = "Write no conversation, only what would be left out or changed.",
+    ledger = "Write what is left out or changed to this file, as JSON.",
+  })
   options.reading(parser)
   parser:epilog(options.examples {
     "ebb convert chat.json --to anthropic --model claude-opus-4-5 -o body.json",
@@ -45,11 +51,14 @@ local function save(chat, args)
   if args.shape or args.keep_extra then
     failure.usage("--shape and --keep-extra are for requests, and --to ebb writes a whole conversation")
   end
-  options.save(chat, args, chat, "ebb")
+  edits.write(args, function()
+    return { from = chat:dialect(), to = "ebb", messages = #chat, losses = core.json.array {} }
+  end, function() options.save(chat, args, chat, "ebb") end)
 end
 
 function convert.run(args)
   options.use_in_place(args)
+  edits.check(args)
   local many = conversations.open(args.file, args)
   if many and args.to == "ebb" then
     failure.usage("--to ebb writes one conversation, and the file has many", "other dialects write a line for each")
@@ -59,10 +68,14 @@ function convert.run(args)
   if args.to == "ebb" then return save(chat, args) end
   local wanted = failure.typed(target.of_list, chat, { dialect = args.to, model = args.model })
   local written, lost = write(chat, wanted.dialect, args)
-  losses.tell(lost)
+  if args.explain then losses.list(lost) else losses.tell(lost) end
   if args.strict then losses.refuse(lost, wanted.dialect) end
-  terminal.result(written, args.output)
-  terminal.inform(("%s for %s%s"):format(text.count(#chat, "message"), wanted.dialect, options.target(args)))
+  edits.write(args, function()
+    return { from = chat:dialect(), to = wanted.dialect, messages = #chat, losses = core.json.array(lost) }
+  end, function()
+    terminal.result(written, args.output)
+    terminal.inform(("%s for %s%s"):format(text.count(#chat, "message"), wanted.dialect, options.target(args)))
+  end)
 end
 
 return convert

@@ -1,6 +1,7 @@
 --- ebb convert of a file of many conversations: a line for each, written while the next ones are read.
 
 local core = require "ebb.support.core"
+local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local imported = require "ebb.cli.imported"
 local losses = require "ebb.cli.losses"
@@ -57,6 +58,21 @@ local function tell_losses(kinds)
   end
 end
 
+--- Shows what one conversation loses, with its line.
+local function list_losses(list, path, line)
+  if list[1] then terminal.say(("%s:%d:"):format(path, line)) end
+  losses.list(list)
+end
+
+--- What is lost, for programs: each kind with the number of conversations and the first line.
+local function data_of(kinds, many)
+  local list = core.json.array {}
+  for i, kind in ipairs(kinds) do
+    list[i] = { code = kind.loss.code, text = kind.loss.text, conversations = kind.count, line = kind.line }
+  end
+  return { conversations = many.count, losses = list }
+end
+
 --- Refuses a conversation that loses something, with its line.
 local function refuse_losses(list, dialect, path, line)
   local ok, problem = pcall(losses.refuse, list, dialect)
@@ -73,18 +89,21 @@ function convert_many.run(args, many, convert)
     failure.usage("each conversation is one line, a body or an array", "--shape jsonl is for one conversation")
   end
   imported.check_output(many.path, args, many)
-  local write, finish = output(args.output)
+  local function nothing() end
+  local write, finish = nothing, nothing
+  if not args.dry_run then write, finish = output(args.output) end
   local kinds = {}
   for chat, result in many:each() do
     local wanted = failure.typed(target.of_list, chat, { dialect = args.to, model = args.model })
     local written, lost = convert(chat, wanted.dialect, args)
+    if args.explain then list_losses(lost, many.path, result.line) end
     if args.strict then refuse_losses(lost, wanted.dialect, many.path, result.line) end
     add_losses(kinds, lost, result.line)
     write(written)
   end
   tell_losses(kinds)
   many:finish()
-  finish()
+  edits.write(args, function() return data_of(kinds, many) end, finish)
 end
 
 return convert_many

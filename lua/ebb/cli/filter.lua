@@ -1,5 +1,6 @@
 --- ebb filter: runs Lua filters over the messages, in order, one batch each.
 
+local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local filters = require "ebb.trim.filter"
 local options = require "ebb.cli.options"
@@ -16,10 +17,9 @@ function filter.declare(parser)
   options.filter_path(parser)
   options.sandbox(parser)
   options.input_option(parser)
-  outgoing.declare_trial(parser)
+  edits.declare(parser)
   outgoing.declare(parser)
   options.edited(parser)
-  options.quiet(parser)
   options.reading(parser)
   parser:epilog(options.examples {
     [[ebb filter 'return function(m) return m.role ~= "tool" end' \
@@ -48,6 +48,7 @@ end
 
 function filter.run(args)
   options.use_in_place(args)
+  edits.check(args)
   local list, loading = {}, options.loading(args)
   options.use_filter_path(args)
   for i, word in ipairs(args.filters) do
@@ -60,7 +61,7 @@ function filter.run(args)
     local request = { each.filter, options = each.options, limits = loading.limits, trusted = loading.trusted }
     failure.typed(chat.filter, chat, request)
   end
-  outgoing.save(chat, args, rules)
+  outgoing.save(chat, args, rules, { by = "filter" })
 end
 
 return filter

@@ -1,6 +1,9 @@
 --- ebb import: an agent and a conversation out of another program's file, and what was understood of it.
 
 local core = require "ebb.support.core"
+local edits = require "ebb.cli.edits"
+local diff = require "ebb.cli.diff"
+local difference = require "ebb.conversation.difference"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local files = require "ebb.pipeline.files"
@@ -24,9 +27,13 @@ function command.declare(parser)
   parser:option("--max-file", "The largest file that is read; default 256M."):argname("<bytes>")
     :convert(options.bytes "--max-file")
   parser:flag("--lenient", "Go on behind lines that are not JSON, and say so.")
-  parser:flag("--dry-run", "Write no files, only the report.")
+  edits.declare(parser, {
+    explain = "Show on standard error what was understood, member by member, and each message.",
+    dry_run = "Write no files, only the report.",
+    ledger = "Write the report to this file, as JSON.",
+    json = " on standard output",
+  })
   imported.declare(parser)
-  options.json(parser)
   parser:epilog(options.examples {
     "ebb import ann.png",
     "ebb import world.json --agent world.agent.json --dry-run",
@@ -84,7 +91,7 @@ local function lines_of(result, agent, chat, dry)
 end
 
 local function data_of(result, agent, chat)
-  return json_text.format {
+  return {
     form = result.name, title = result.title, agent = result.agent, agentFile = agent, chatFile = chat,
     messages = #result.messages, understood = core.json.array(result.understood or {}),
     report = core.json.array(result.report),
@@ -102,7 +109,27 @@ local function read(args)
   return failure.check(result, problem)
 end
 
+--- Shows the members that were understood, and the messages.
+local function explain(result)
+  for _, member in ipairs(result.understood or {}) do terminal.say("understood: " .. member) end
+  if not (result.messages[1] or result.body) then return end
+  local chat = failure.check(ebb.parse(ebb.import.body(result)))
+  terminal.show(diff.lines(difference.compare(ebb.conversation {}, chat), terminal.messages()) .. "\n")
+end
+
+--- Writes the report: to standard output, unless one of the files goes there.
+local function report(args, result, agent, chat)
+  if args.quiet and not args.json then return end
+  local lines = args.json and json_text.format(data_of(result, agent, chat))
+    or lines_of(result, agent, chat, args.dry_run)
+  if agent == "-" or chat == "-" then return terminal.show(lines) end
+  terminal.result(lines)
+end
+
 function command.run(args)
+  if args.ledger == "-" then
+    failure.usage("--ledger needs a file", "--json writes the same to standard output")
+  end
   local result = read(args)
   if result.conversations then
     failure.usage(("%s has %d conversations, and one is read"):format(options.name(args.file), #result.conversations),
@@ -110,12 +137,13 @@ function command.run(args)
   end
   if result.agent then check_agent(result) end
   local agent, chat = targets(args, result)
-  if not args.dry_run then
-    if agent then terminal.result(json_text.format(result.agent), agent) end
-    if chat then terminal.result(ebb.import.body(result), chat) end
-  end
-  if agent == "-" or chat == "-" then return terminal.show(lines_of(result, agent, chat, args.dry_run)) end
-  terminal.result(args.json and data_of(result, agent, chat) or lines_of(result, agent, chat, args.dry_run))
+  if args.explain then explain(result) end
+  edits.write({ ledger = args.ledger, dry_run = args.dry_run }, function() return data_of(result, agent, chat) end,
+    function()
+      if agent then terminal.result(json_text.format(result.agent), agent) end
+      if chat then terminal.result(ebb.import.body(result), chat) end
+    end)
+  report(args, result, agent, chat)
 end
 
 return command

@@ -80,6 +80,15 @@ local function check_paths(args)
   end
 end
 
+--- Refuses files that only the parent could write, and whose content it does not have.
+local function check_report(args)
+  if args.ledger then
+    failure.usage("--ledger does not go with --isolate", "--json shows the report on standard error")
+  elseif args.dry_run and args.json and args.output then
+    failure.usage("-o does not go with --isolate --dry-run --json", "the report goes to standard output")
+  end
+end
+
 --- Runs the command in the child; its result goes to the parent.
 local function run_child(args, run_script)
   run_script(args, function(chat)
@@ -100,6 +109,7 @@ end
 ---@return integer? exit_code
 function isolate.run(args, run_script)
   local bounds = bounds_of(args)
+  check_report(args)
   check_paths(args)
   model_file.load()
   terminal.guard(args.file, args.output)

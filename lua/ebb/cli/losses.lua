@@ -39,6 +39,15 @@ function losses.tell(list)
   end
 end
 
+--- Reports each by itself, with its message.
+---@param list ebb.Loss[]
+function losses.list(list)
+  for _, loss in ipairs(list) do
+    terminal.say(("%s: %s: %s"):format(loss.index and ("message %d"):format(loss.index) or "the request", loss.code,
+      loss.text))
+  end
+end
+
 --- Refuses if something is left out; changes of form are none.
 ---@param list ebb.Loss[]
 ---@param dialect string

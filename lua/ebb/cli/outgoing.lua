@@ -5,8 +5,7 @@
 -- which follows which). Those are always repaired if the input obeyed them.
 
 local ebb = require "ebb"
-local difference = require "ebb.conversation.difference"
-local diff = require "ebb.cli.diff"
+local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
@@ -31,12 +30,6 @@ function outgoing.declare(parser)
   parser:option("--repair", "Repair what the provider would refuse; unanswered calls: drop (default) or synthesize.")
     :argname("<way>"):convert(way_of)
   outgoing.declare_dialect(parser)
-end
-
---- Options of commands that edit: their result can be shown, and not written.
-function outgoing.declare_trial(parser)
-  parser:flag("--explain", "Show on standard error which messages changed.")
-  parser:flag("--dry-run", "Write no messages, only what changed.")
 end
 
 function outgoing.declare_dialect(parser)
@@ -221,16 +214,29 @@ function outgoing.request(copy, rules)
   return written
 end
 
+---@class ebb.cli.Saving
+---@field by string                      the command
+---@field dialect? "ebb"                 writes the whole conversation
+---@field extend? fun(data: table): boolean?   adds what else the report has; true: its messages keep their bytes
+
 --- Repairs, reports, and writes in the shape of the input.
-function outgoing.save(chat, args, rules)
+---@param chat ebb.Conversation
+---@param args table
+---@param rules ebb.cli.Rules
+---@param saving ebb.cli.Saving
+function outgoing.save(chat, args, rules, saving)
   outgoing.check_repair(chat, args)
-  local copy, report = outgoing.mend(chat, rules, args.repair)
-  outgoing.tell(report, args)
-  if args.explain or args.dry_run then
-    local lines = diff.lines(difference.compare(rules.original, copy), terminal.messages())
-    terminal.show(lines == "" and "nothing changed\n" or lines .. "\n")
+  local copy, report = chat, nil
+  if saving.dialect ~= "ebb" then
+    copy, report = outgoing.mend(chat, rules, args.repair)
+    outgoing.tell(report, args)
   end
-  if not args.dry_run then options.save(copy, args, rules.original) end
+  edits.finish(args, { before = rules.original, after = copy, by = saving.by },
+    function() options.save(copy, args, rules.original, saving.dialect) end,
+    function(data)
+      data.violations = report and #report.left or nil
+      return saving.extend and saving.extend(data)
+    end)
 end
 
 return outgoing

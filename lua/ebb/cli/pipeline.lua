@@ -1,6 +1,7 @@
 --- ebb pipeline: builds a request body from a conversation and an agent.
 
 local core = require "ebb.support.core"
+local edits = require "ebb.cli.edits"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local json_text = require "ebb.cli.json_text"
@@ -10,6 +11,7 @@ local options = require "ebb.cli.options"
 local plugins = require "ebb.pipeline.plugins"
 local script_file = require "ebb.sandbox.script_file"
 local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 
 local command = {}
 
@@ -43,15 +45,18 @@ function command.declare(parser)
   parser:option("--seed", "Seed for random macros; default: derived from the conversation."):argname("<n>")
     :convert(options.integer "--seed")
   parser:flag("--display", "Write the messages as a reader is shown them, with the rules of stage render; no request.")
-  parser:flag("--explain", "Show on standard error what became of each message of the history, and why.")
-  parser:option("--ledger", "Write what the token limiter did to the history to this file, as JSON.")
-    :argname("<file>")
+  edits.declare(parser, {
+    explain = "Show on standard error what became of each message of the history, and why.",
+    dry_run = "Write no request, only what it would be.",
+    ledger = "Write what the token limiter did to the history to this file, as JSON.",
+    json = ": of --preview and --show-config as their result; else of what the token limiter did, with --dry-run on "
+      .. "standard output, else on standard error",
+  })
   parser:flag("--preview", "Show the messages of the request and their sources; write no request.")
   parser:flag("--show-config", "Show the merged settings, and where each came from.")
   parser:flag("--trace", "Show on standard error what each processor changed.")
   options.sandbox(parser)
   options.output(parser)
-  options.json(parser, ": with --preview or --show-config")
   options.reading(parser)
   parser:epilog(options.examples {
     "ebb pipeline chat.json --agent agent.json --model gpt-4o -o request.json",
@@ -101,41 +106,50 @@ local function pipeline_of(args)
   }
 end
 
---- Writes warnings and errors of the log, a line each. The error that ended the run comes from the caller.
+--- Writes warnings and errors of the log, a line each; under --quiet errors only. The error that ended the run comes
+--- from the caller.
 ---@param logs? ebb.LogEntry[]
 ---@param why? string      the message that ended the run
 local function tell(logs, why)
   for i, entry in ipairs(logs or {}) do
     local is_end = why and i == #logs and why:find(entry.message, 1, true)
-    if entry.level ~= "info" and not is_end then
+    if entry.level ~= "info" and not is_end and not (terminal.quiet and entry.level == "warn") then
       terminal.say(("%s: %s: %s"):format(entry.processor, entry.level, entry.message))
     end
   end
 end
 
-local function write_result(args, result)
-  if args.preview then
-    local preview = require "ebb.cli.preview"
-    return terminal.result(args.json and preview.json(result)
-      or preview.table(result, terminal.results(args.output)), args.output)
-  end
-  terminal.result(result.body, args.output)
-end
-
---- What the token limiter did, for programs.
-local function ledger_of(result)
+--- What the token limiter did.
+local function data_of(result)
   local trimmed = result.trimmed or { before = result.tokens, dropped = 0 }
-  return json_text.format {
+  return {
     before = trimmed.before, after = result.tokens, budget = result.budget, trust = result.trust,
     dropped = trimmed.dropped, ledger = result.ledger,
   }
 end
 
---- Writes the result and the ledger, whose file gets its name when the result stands.
-local function write(args, result)
-  local commit = args.ledger and failure.check(core.stage_file(args.ledger, ledger_of(result)))
-  write_result(args, result)
-  if commit then terminal.conclude(args.ledger, function() return commit() end) end
+local function summary(args, chat, result)
+  local budget = result.budget and (", budget %d"):format(result.budget) or ""
+  return ("%s, %d dropped; a request of %d tokens%s (%s)%s"):format(text.count(#chat, "message"),
+    data_of(result).dropped, result.tokens, budget, result.trust, args.dry_run and "" or options.target(args))
+end
+
+--- Writes the preview, whose JSON is not that of a report.
+local function write_preview(args, result)
+  local preview = require "ebb.cli.preview"
+  local shown = args.json and preview.json(result) or preview.table(result, terminal.results(args.output))
+  edits.write({ ledger = args.ledger, output = args.output }, function() return data_of(result) end,
+    function() terminal.result(shown, args.output) end)
+end
+
+local function write(args, chat, result)
+  if args.preview then return write_preview(args, result) end
+  if args.dry_run and not args.json then
+    terminal.say(summary(args, chat, result))
+  elseif not args.json then
+    terminal.inform(summary(args, chat, result))
+  end
+  edits.write(args, function() return data_of(result) end, function() terminal.result(result.body, args.output) end)
 end
 
 --- Writes the messages as a reader is shown them, without what the pipeline adds.
@@ -155,10 +169,10 @@ local function check_results(args)
   if args.display and (args.preview or args.show_config or args.explain or args.ledger) then
     failure.usage("--display does not go with --preview, --show-config, --explain or --ledger", "take one of them")
   end
-  local output = args.output or "-"
-  if args.ledger and (args.ledger == "-" or output ~= "-" and core.same_target(args.ledger, output)) then
-    failure.usage("--ledger needs a file of its own", "--ledger cuts.json")
+  if args.dry_run and (args.display or args.preview or args.show_config) then
+    failure.usage("--dry-run does not go with --display, --preview and --show-config", "these write no request")
   end
+  edits.check(args)
 end
 
 function command.run(args)
@@ -172,11 +186,11 @@ function command.run(args)
   if args.display then return display(args, pipeline, chat) end
   local before = args.explain and require("ebb.cli.explain").before(chat, true) or nil
   local trace = args.trace and require("ebb.cli.trace").new() or nil
-  local result, problem, partial = pipeline:run(chat, { preview = args.preview, trace = trace })
+  local result, problem, partial = pipeline:run(chat, { preview = args.preview or args.dry_run, trace = trace })
   tell((result or partial or {}).logs, problem and problem.message)
   failure.check(result, problem)
   if before then require("ebb.cli.explain").show(before, { result.ledger }, chat) end
-  write(args, result)
+  write(args, chat, result)
 end
 
 return command

@@ -6,15 +6,14 @@
 -- comes out is the result. With --isolate all
 -- of that happens in a child process that the kernel holds (isolate.lua).
 
-local diff = require "ebb.cli.diff"
-local difference = require "ebb.conversation.difference"
+local core = require "ebb.support.core"
+local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local hints = require "ebb.cli.hints"
 local isolate = require "ebb.cli.isolate"
 local locate = require "ebb.workflow.locate"
 local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
-local outgoing = require "ebb.cli.outgoing"
 local run_host = require "ebb.cli.run_host"
 local saved_options = require "ebb.conversation.saved_options"
 local sessions = require "ebb.cli.sessions"
@@ -44,9 +43,9 @@ function run.declare(parser)
     :convert(form_of)
   parser:flag("--restart", "With --session: begin with the first node, even if an earlier run was ended in the middle.")
   parser:flag("--trace", "Show on standard error what each node does.")
-  outgoing.declare_trial(parser)
+  edits.declare(parser,
+    { json = ", with what each node did: with --dry-run on standard output, else on standard error" })
   options.edited(parser)
-  options.quiet(parser)
   run_host.declare(parser)
   isolate.declare(parser)
   options.reading(parser)
@@ -123,11 +122,22 @@ local function keeping(args, chat)
   return { save = sessions.keep, position = position }
 end
 
+--- What each node did, as plain data.
+local function step_data(entry)
+  return { node = entry.node, type = entry.type, messages = core.json.array(entry.messages),
+    tokens = core.json.array(entry.tokens), milliseconds = entry.milliseconds, notes = core.json.array(entry.notes) }
+end
+
 --- Runs the nodes; the result, or a failure that says what a session has.
-local function run_kept(args, chat, workflow)
+---@param steps table[]     gets what each node did
+local function run_kept(args, chat, workflow, steps)
   local kept = keeping(args, chat)
+  local function on_step(entry)
+    steps[#steps + 1] = step_data(entry)
+    if args.trace then require "ebb.cli.run_trace"(entry) end
+  end
   local done, result = hints.in_lua(nodes.run, chat, workflow, {
-    host = run_host.new(args), on_step = args.trace and require "ebb.cli.run_trace" or nil,
+    host = run_host.new(args), on_step = (args.trace or args.json or args.ledger) and on_step or nil,
     on_begin = function(where) terminal.progress(where, true) end, save = kept.save, position = kept.position,
   })
   terminal.progress(nil)
@@ -141,18 +151,16 @@ local function run_nodes(args, workflow, save)
   workflow = locate.in_folder(workflow, args.script)
   if only_shown(args, workflow) then return end
   local chat = load_input(args)
-  local before = chat:fork()
-  local result = run_kept(args, chat, workflow)
-  if args.explain or args.dry_run then
-    local lines = diff.lines(difference.compare(before, result), terminal.messages())
-    terminal.show(lines == "" and "nothing changed\n" or lines .. "\n")
-  end
-  if not args.dry_run then save(result, before) end
+  local before, steps = chat:fork(), core.json.array {}
+  local result = run_kept(args, chat, workflow, steps)
+  local same_numbers = result == chat or sessions.is_edited(args) and not args.dry_run
+  edits.finish(args, { before = before, after = result, by = "run", apart = not same_numbers },
+    function() save(result, before) end, function(data) data.nodes = steps end)
 end
 
 --- Options that have no meaning for a script.
 local FOR_NODES = { "file", "output", "check", "graph", "trace", "record", "replay_model", "dry_run", "explain",
-  "restart" }
+  "ledger", "json", "restart" }
 
 ---@param args table
 ---@param save fun(chat: ebb.Conversation, before: ebb.Conversation)
@@ -172,6 +180,7 @@ end
 
 function run.run(args)
   if args.file or args.output then options.use_in_place(args) end
+  edits.check(args)
   if args.isolate then return isolate.run(args, run_script) end
   isolate.check_unused(args)
   run_script(args, function(chat, before) options.save(chat, args, before) end)

@@ -1,6 +1,7 @@
 --- ebb session: conversations on disk, by their names.
 
 local core = require "ebb.support.core"
+local edits = require "ebb.cli.edits"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
@@ -29,8 +30,12 @@ function command.declare(parser)
     :convert(options.integer "--keep")
   parser:flag("--messages", "export: the visible messages alone, not the whole conversation.")
   options.output(parser)
-  options.json(parser)
-  options.quiet(parser)
+  edits.declare(parser, {
+    explain = "Show on standard error which messages an edit changed.",
+    dry_run = "Change nothing, and say what would change: of actions that edit.",
+    ledger = "Write what an edit changed to this file, as JSON.",
+    json = ": of ls and log on standard output; of edits with --dry-run there, else on standard error",
+  })
   options.reading(parser, true)
   parser:epilog([[
 Actions:
@@ -87,8 +92,14 @@ function ACTIONS.ls(args)
   terminal.result(#rows == 0 and terminal.fill(page, none) or grid.render(COLUMNS, rows, page), args.output)
 end
 
-function ACTIONS.new(args, name, file)
-  local chat = file and options.load(file, args)
+--- Says what an action would do, on a dry run.
+local function would(args, line) if args.dry_run and not args.json then terminal.say(line) end end
+
+local function check_free(store, name)
+  if store.db:find(name) then failure.raise(failure.REFUSED, ("session '%s' exists already"):format(name)) end
+end
+
+local function create(args, name, chat)
   local store = open_store(args, true)
   sessions.check(store.db:create(name, core.now()))
   store:close()
@@ -97,17 +108,43 @@ function ACTIONS.new(args, name, file)
   terminal.inform(("session %s: %s"):format(name, text.count(#session, "message")))
 end
 
+function ACTIONS.new(args, name, file)
+  local chat = file and options.load(file, args) or ebb.conversation(options.of_conversation(args))
+  local store = args.dry_run and failure.typed(ebb.sessions, sessions.place(args, false), { create = false })
+  if store then check_free(store, name) end       -- else there is no database yet
+  would(args, ("would begin session %s: %s"):format(name, text.count(#chat, "message")))
+  local empty = ebb.conversation {}
+  edits.finish(args, { before = empty, after = chat, by = "session", reason = args.action, apart = true },
+    function() create(args, name, file and chat) end)
+end
+
 function ACTIONS.import(args, file, name) return ACTIONS.new(args, name, file) end
 
+--- On a dry run checks the names of an action, and says what it would do.
+---@param what string
+---@param new? string     must be free
+---@return boolean is_dry
+local function tries(args, what, name, new)
+  if not args.dry_run then return false end
+  local store = open_store(args, false)
+  local info = sessions.check(store.db:find(name))
+  if new then check_free(store, new) end
+  would(args, ("session %s, %s: %s"):format(name, text.count(info.messages, "message"), what))
+  return true
+end
+
 function ACTIONS.rename(args, name, new)
+  if tries(args, "would be " .. new, name, new) then return end
   sessions.check(open_store(args, false):rename(name, new))
 end
 
 function ACTIONS.rm(args, name)
+  if tries(args, "would be removed", name) then return end
   sessions.check(open_store(args, false):remove(name))
 end
 
 function ACTIONS.branch(args, name, new)
+  if tries(args, new .. " would begin with them", name, new) then return end
   local info = sessions.check(open_store(args, false):branch(name, new))
   terminal.inform(("session %s: %s, as %s has them"):format(new, text.count(info.messages, "message"), name))
 end
@@ -201,12 +238,16 @@ end
 --- Runs an edit of the session, and says what it has now.
 local function edit(args, name, run)
   local session = open(args, name)
-  sessions.check(failure.typed(session.edit, session, function(chat)
-    run(chat)
-    return true
-  end))
-  terminal.inform(("session %s, version %d: %s, %d tokens"):format(name, session.version,
-    text.count(#session, "message"), session:tokens()))
+  local branch = session:begin()
+  local before = branch:fork()
+  failure.typed(run, branch)
+  would(args, ("session %s, now version %d: would have %s, %d tokens, %s"):format(name, session.version,
+    text.count(#branch, "message"), branch:tokens(), ("%d of its batches"):format(#branch:batches())))
+  edits.finish(args, { before = before, after = branch, by = "session", reason = args.action }, function()
+    sessions.check(session:commit(branch))
+    terminal.inform(("session %s, version %d: %s, %d tokens"):format(name, session.version,
+      text.count(#session, "message"), session:tokens()))
+  end)
 end
 
 function ACTIONS.rollback(args, name, batch)
@@ -237,11 +278,21 @@ local WORDS = {
   salvage = "FILE [NEW]",
 }
 
+--- A set of these names.
+local function set(...)
+  local names = {}
+  for _, name in ipairs { ... } do names[name] = true end
+  return names
+end
+
 --- Which actions take an option.
 local ONLY = {
   count = { log = true, show = true }, keep = { prune = true }, messages = { export = true },
-  json = { ls = true, log = true }, output = { ls = true, log = true, show = true, export = true,
-    salvage = true },
+  json = set("ls", "log", "new", "import", "rollback", "checkpoint", "prune"),
+  dry_run = set("new", "import", "rollback", "checkpoint", "prune", "rename", "rm", "branch"),
+  explain = set("new", "import", "rollback", "checkpoint", "prune"),
+  ledger = set("new", "import", "rollback", "checkpoint", "prune"),
+  output = { ls = true, log = true, show = true, export = true, salvage = true },
 }
 
 local function check(args)
@@ -257,7 +308,7 @@ local function check(args)
   end
   for option, actions in pairs(ONLY) do
     if args[option] and not actions[args.action] then
-      failure.usage(("--%s does not go with %s"):format(option, args.action))
+      failure.usage(("--%s does not go with %s"):format((option:gsub("_", "-")), args.action))
     end
   end
 end

@@ -95,13 +95,10 @@ end
 ---@return boolean
 function sessions.is_edited(args) return edited ~= nil and args.session ~= nil and not args.output end
 
---- Commits the result: the version, or nil and an error.
-local function commit(chat)
-  if chat ~= edited.branch then
-    return nil, core.error("argument", "a session takes no other conversation, as convert and pipeline nodes and "
-      .. "--repair make it", "-o writes it to a file")
-  end
-  return edited.session:commit(chat)
+--- The branch with the result: convert and pipeline nodes go on with another conversation.
+local function branch_of(chat)
+  if chat ~= edited.branch then edited.session:put(edited.branch, chat) end
+  return edited.branch
 end
 
 --- Commits the conversation with the position of a workflow.
@@ -110,8 +107,9 @@ end
 ---@return ebb.Conversation? branch     that the workflow goes on with
 ---@return ebb.Error? problem
 function sessions.keep(chat, position)
-  saved_options.keep_run(chat, position)
-  local version, problem = commit(chat)
+  local branch = branch_of(chat)
+  saved_options.keep_run(branch, position)
+  local version, problem = edited.session:commit(branch)
   if not version then return nil, problem end
   edited.branch = edited.session:begin()
   return edited.branch
@@ -123,7 +121,7 @@ end
 ---@return boolean
 function sessions.save(chat, args)
   if not sessions.is_edited(args) then return false end
-  local version = sessions.check(commit(chat))
+  local version = sessions.check(edited.session:commit(branch_of(chat)))
   terminal.inform(version == edited.version and ("session %s: nothing changed"):format(args.session)
     or ("session %s: version %d"):format(args.session, version))
   return true

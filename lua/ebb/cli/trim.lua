@@ -1,9 +1,9 @@
 --- ebb trim: the messages that fit a budget, in the bytes in which they came.
 
 local core = require "ebb.support.core"
+local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local model_command = require "ebb.cli.model_command"
-local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local policies = require "ebb.trim.policies"
@@ -29,9 +29,12 @@ function trim.declare(parser)
     parser:flag("--unguarded", "Let policies drop system and pinned messages, pending calls and the last user message.")
   end)
   options.group(parser, "What to show", function()
-    parser:flag("--explain", "Show on standard error what became of each message, and why; with --replay, which "
-      .. "values of the history each reply used and its request lost.")
-    parser:flag("--dry-run", "Write no messages, only the report.")
+    edits.declare(parser, {
+      explain = "Show on standard error what became of each message, and why; with --replay, which values of the "
+        .. "history each reply used and its request lost.",
+      dry_run = "Write no messages, only the report.",
+      json = ", notes included: with --dry-run or --replay on standard output, else on standard error",
+    })
     parser:flag("--replay", "Replay conversations turn by turn under each --policy, and show what each would cost and "
       .. "lose; a,b is a chain.")
     parser:flag("--suggest", "Replay one under the policies that suit most, and each --policy, and say in five lines "
@@ -41,9 +44,6 @@ function trim.declare(parser)
     parser:option("--html", "With --replay: write the report as a page with charts to this file."):argname("<file>")
     parser:flag("--csv", "With --replay: report as CSV, a line per recording and policy.")
     prices.declare(parser)
-    parser:option("--ledger", "Write what was changed to this file, as JSON."):argname("<file>")
-    options.json(parser, ", notes included: with --dry-run or --replay on standard output, else on standard error")
-    options.quiet(parser)
   end)
   options.group(parser, "What to write", function()
     options.edited(parser)
@@ -131,7 +131,7 @@ local function repairs_of(trimmed)
 end
 
 --- The report as plain data, with the ledger as raw JSON.
-local function as_data(trimmed, dry_run)
+local function as_data(trimmed)
   local report, notes, keeps = trimmed.report, core.json.array {}, core.json.array {}
   for i, note in ipairs(report.ledger:notes()) do
     notes[i] = { by = note.by, text = note.text }
@@ -142,14 +142,10 @@ local function as_data(trimmed, dry_run)
   return {
     before = report.before, after = report.after, budget = report.budget, margin = report.margin, trust = report.trust,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
-    refused = report.refused, refusals = report.refusals, dryRun = dry_run or false,
+    refused = report.refused, refusals = report.refusals,
     ledger = core.json.raw(report.ledger:json()), notes = notes,
     keeps = keeps, repairs = repairs_of(trimmed), violations = #trimmed.mended.left,
   }
-end
-
-local function as_json(trimmed, dry_run)
-  return json_text.format(as_data(trimmed, dry_run))
 end
 
 local function summary(report, args)
@@ -159,7 +155,7 @@ local function summary(report, args)
     report.replaced, report.inserted, args.dry_run and "" or options.target(args))
 end
 
---- Reports a trim that succeeded. The JSON of a dry run is its result, so it is not written here.
+--- Tells a person of a trim that succeeded.
 ---@param before? ebb.cli.Before    if it is to be explained
 local function tell(args, before, trimmed)
   local report = trimmed.report
@@ -171,13 +167,11 @@ local function tell(args, before, trimmed)
   for _, note in ipairs(args.json and {} or report.ledger:notes()) do
     terminal.say(("note by %s: %s"):format(note.by, note.text))
   end
-  if args.json then
-    if not args.dry_run then terminal.show(as_json(trimmed)) end
-  elseif args.explain or args.dry_run then
+  if not args.json and (args.explain or args.dry_run) then
     terminal.say(summary(report, args))
     local reason = trust.reason(trimmed.chat)
     if reason then terminal.say("estimated: " .. reason) end
-  else
+  elseif not args.json then
     terminal.inform(summary(report, args))
   end
   if trimmed.repair then outgoing.tell_repaired(trimmed.repair) end
@@ -215,37 +209,10 @@ local function trim_to_fit(chat, args, policy, rules, loading)
   end
 end
 
---- Refuses a ledger that goes where other JSON goes.
-local function check_ledger(args)
-  local output = args.output or "-"
-  if args.ledger == "-" and output == "-" and (args.json or not args.dry_run) then
-    failure.usage("--ledger and the result cannot both go to standard output", "name a file for one of them")
-  elseif args.ledger and args.ledger ~= "-" and output ~= "-" and core.same_target(args.ledger, output) then
-    failure.usage(("--ledger and -o name one file, %s"):format(output), "name another one for the ledger")
-  end
-end
-
-local function write_result(args, trimmed)
-  if not args.dry_run then
-    options.save(trimmed.chat, args, nil, nil, outgoing.request(trimmed.chat, trimmed.rules))
-  elseif args.json then
-    terminal.result(as_json(trimmed, true), args.output)
-  end
-end
-
---- Writes the result and the ledger, whose file gets its name when the result stands.
-local function write(args, trimmed)
-  local ledger = args.ledger and as_json(trimmed, args.dry_run)
-  local commit = ledger and args.ledger ~= "-" and failure.check(core.stage_file(args.ledger, ledger))
-  write_result(args, trimmed)
-  if commit then terminal.conclude(args.ledger, function() return commit() end)
-  elseif ledger then terminal.result(ledger) end
-end
-
 function trim.run(args)
   args.file = args.files[1]
   options.use_in_place(args)
-  check_ledger(args)
+  edits.check(args)
   prices.check(args)
   options.use_policy_path(args)
   local loading = options.loading(args)
@@ -264,7 +231,8 @@ function trim.run(args)
   trimmed.repair, trimmed.rules = repair, rules
 
   tell(args, before, trimmed)
-  write(args, trimmed)
+  edits.write(args, function() return as_data(trimmed) end,
+    function() options.save(trimmed.chat, args, nil, nil, outgoing.request(trimmed.chat, trimmed.rules)) end)
 end
 
 return trim

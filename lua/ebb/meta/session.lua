@@ -32,6 +32,13 @@ function Session:begin() end
 ---@return integer? version
 ---@return ebb.Error? problem
 function Session:commit(branch, options) end
+--- Goes on with another conversation in a branch of `begin`, such as one in another provider's form: its visible
+--- messages take the place of those that the branch shows, in new batches, and what stands around them in its file,
+--- such as tools and a model, that of the session's. Earlier batches stay: rolling back to one gives its messages,
+--- not what stood around them. Windows stay, too, though no item shows them.
+---@param branch ebb.Conversation
+---@param chat ebb.Conversation
+function Session:put(branch, chat) end
 --- Replaces all that the session has by a conversation: its messages, batches, marks and windows.
 ---@param chat ebb.Conversation
 ---@return true? done

@@ -72,7 +72,7 @@ end
 local function commit(self, branch, operation, replaces)
   local options = saved_options.text(branch)
   local before = self.version > 0 and not replaces and self.chat or nil
-  local is_new = not before or options ~= self.saved_options
+  local is_new = not before or options ~= self.saved_options or core.state(branch).is_enclosed
   local change = {
     session = self.id, expected = self.version, before = before, after = branch,
     operation = operation, options = options, new_options = is_new, now = core.now(),
@@ -97,7 +97,7 @@ local function pack(...) return { n = select("#", ...), ... } end
 --- Merges a branch that is on disk. One whose operation was committed before may differ from what is there, and others
 --- may have gone on: then the disk is read.
 local function merge(self, branch, version, repeated)
-  if repeated then return take(self) end
+  if repeated or core.state(branch).is_enclosed then return take(self) end
   local storage = require "ebb.support.storage"
   session.inherit(self.chat, branch)
   local ok, why = pcall(storage.merge, self.chat, branch)
@@ -176,6 +176,31 @@ function Session:commit(branch, options)
   local merged, why = merge(self, branch, version, repeated)
   if not merged then return nil, why end
   return version
+end
+
+--- Makes a list show the messages of another one. Equal messages at both ends stay, with their marks.
+local function show(branch, chat)
+  local front, back = core.common_ends(branch, chat)
+  local last, removed, added = #branch - back, {}, {}
+  for i = front + 1, last do removed[branch[i].seq] = true end
+  for i = front + 1, #chat - back do added[#added + 1] = chat[i] end
+  if next(removed) then branch:filter { where = function(message) return not removed[message.seq] end } end
+  if added[1] and back > 0 then
+    branch:insert(front + 1, added)
+  elseif added[1] then
+    branch:append(added)
+  end
+end
+
+--- Goes on with another conversation in a branch of `begin`: its visible messages take the place of those that the
+--- branch shows, in new batches, and what stands around them in its file that of the session's. Earlier batches stay.
+---@param branch ebb.Conversation
+---@param chat ebb.Conversation
+function Session:put(branch, chat)
+  if self.closed then refuse("closed", "the session is closed") end
+  show(branch, chat)
+  require("ebb.support.storage").enclose(branch, chat)
+  core.state(branch).is_enclosed = true
 end
 
 --- Replaces all that the session has by a conversation: its messages, batches, marks and windows.
