@@ -113,12 +113,12 @@ test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
 test-quick: deps-test   ## most Lua specs and C units, in about a minute; T=trim runs those with trim in their name
-	@$(SUBMAKE) products vocabularies build/faults/postgres_proxy build/bench/tokens_portable build/tests/test_api_growth
+	@$(SUBMAKE) products vocabularies build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
 	@$(SUBMAKE) MODE=small test-programs
 	@tests/run.sh --quick $(T)
 
 test-build: deps-test
-	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/sqlite_memory.so build/faults/postgres_proxy build/bench/tokens_portable build/tests/test_api_growth
+	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/sqlite_memory.so build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
 	@$(SUBMAKE) MODE=release products
 	@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
 	@$(SUBMAKE) MODE=small test-programs

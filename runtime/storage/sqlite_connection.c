@@ -153,7 +153,19 @@ void sqlite_watch(SqliteStorage *s) {
 
 /* ---- transactions ---- */
 
+/* A file that was removed or replaced since it was opened is still there for SQLite, and nobody else would ever see
+   what is written to it. */
+static Status check_place(SqliteStorage *s, StorageError *error) {
+  int moved = 0;
+  s->lib->file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);      /* stays 0 where it is not known */
+  if (moved == 0) return STATUS_OK;
+  return storage_fail(error, STATUS_ABSENT, "%s: it was removed, or replaced by another file, since it was opened",
+                      s->path);
+}
+
 Status sqlite_begin(SqliteStorage *s, bool writes, StorageError *error) {
+  Status status = check_place(s, error);
+  if (status != STATUS_OK) return status;
   if (writes && s->read_only) return storage_fail(error, STATUS_FORBIDDEN, "%s: it may only be read", s->path);
   return sqlite_run(s, writes ? SQL_BEGIN : SQL_BEGIN_READ, 0, NULL, error);
 }

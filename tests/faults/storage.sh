@@ -25,6 +25,7 @@ run memory
 run damage
 run salvage FILES=$((100 * times))
 run processes
+run wal_reset SECONDS=$((6 * times))
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

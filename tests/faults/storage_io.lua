@@ -69,6 +69,43 @@ local function sweep(edit)
   end
 end
 
+---- Answers that are lost: the commit is on disk, and the program is told of a failure ----
+
+--- Makes the answer of the next commit a failure; the database that is opened after it is whole.
+local function lose_answer(session)
+  local db = session.store.db
+  local lost = { close = function() db:close() end }
+  function lost.commit(_, change)
+    assert(db:commit(change))
+    return nil, { code = "io", message = "the answer is lost" }
+  end
+  session.store.db = setmetatable(lost, { __index = function(_, name)
+    return function(_, ...) return db[name](db, ...) end
+  end })
+end
+
+--- The session looks by itself whether the edit is there; where the database does not open again, the caller's retry
+--- does.
+local function strike_answer(edit, opens)
+  disk.restore()
+  local session = assert(kit.open("main", { wait = 5 }))
+  local before, where = kit.whole(session), ("%s, answer lost%s"):format(edit[1], opens and "" or ", no reopening")
+  lose_answer(session)
+  if not opens then rawset(session.store, "reopen", function() return nil, { code = "io" } end) end
+  local done, problem = attempt(session, edit, "the edit")
+  if not opens then
+    expect(done == nil and problem.code == "io" and kit.whole(session) == before, "%s: not refused", where)
+    rawset(session.store, "reopen", nil)
+    session.store:reopen()
+    done = attempt(session, edit, "the edit")
+  end
+  expect(done, "%s: the edit fails", where)
+  local other <close> = assert(kit.open("main", { wait = 5 }))
+  expect(kit.whole(other) == kit.whole(session) and session.version == edit.version and other.version == edit.version,
+    "%s: done other than once: versions %d and %d, not %d", where, session.version, other.version, edit.version)
+  session:close()
+end
+
 local READ_ONLY, BUSY, CORRUPT, NOT_A_DATABASE = 8, 5, 11, 26
 
 --- What an append says of a lasting failure: the kind of call and its code; the error's code, and a part of its text.
@@ -117,9 +154,12 @@ for _, edit in ipairs(kit.EDITS) do
   local after = {}
   for _, rest in ipairs { "", "-wal" } do after[rest] = disk.bytes(kit.place .. rest) end
   sweep(edit)
+  strike_answer(edit, true)
+  strike_answer(edit, false)
   disk.restore()
   for rest, bytes in pairs(after) do disk.put(kit.place .. rest, bytes) end
 end
+print(("swept: %d answers to commits that are lost"):format(2 * #kit.EDITS))
 print(("swept: %d failed calls of the disk in %d edits, %d of them absorbed"):format(struck, #kit.EDITS, absorbed))
 disk.save()
 name_errors()

@@ -398,6 +398,47 @@ describe("a store", function()
     assert.truthy(session:append(user "one"))
   end)
 
+  in_file("takes nothing once its file has vanished or was replaced", function()
+    local session <close> = open "a"
+    session:append(user "one")
+    local before = whole(session)
+    os.remove(place)
+    for _ = 1, 2 do
+      local done, problem = session:append(user "two")
+      assert.is_nil(done)
+      assert.equal("absent", problem.code)
+      assert.truthy(problem.message:find("was removed, or replaced", 1, true))
+      assert.equal(before, whole(session))
+      local file = assert(io.open(place, "wb"))
+      file:write "of another program"
+      file:close()
+    end
+    assert.equal("of another program", bytes_of(place))
+  end)
+
+  in_file("is read in a folder that may not be written, and refuses edits", function()
+    local folder = place .. ".folder"
+    local path, quoted = folder .. "/chats.db", ("'%s'"):format(folder)
+    assert(os.execute("mkdir -p " .. quoted))
+    local session = assert(ebb.session(path, "a"))
+    session:append(user "one")
+    local before = whole(session)
+    session:close()
+    os.execute(("chmod 444 %s/*; chmod 555 %s"):format(quoted, quoted))
+    local may_write = os.execute(("test -w %s"):format(quoted))      -- as root
+    local code, text, message
+    if not may_write then
+      local reader = assert(ebb.session(path, "a"))
+      local _, problem = reader:append(user "two")
+      code, text, message = problem.code, whole(reader), problem.message
+      reader:close()
+    end
+    os.execute(("chmod 755 %s; rm -r %s"):format(quoted, quoted))
+    if may_write then return pending "root may write everywhere" end
+    assert.same({ "read_only", before }, { code, text })
+    assert.truthy(message:find("may only be read", 1, true))
+  end)
+
   in_file("is not made where it is only read", function()
     local store, problem = ebb.sessions(place, { create = false })
     assert.is_nil(store)
