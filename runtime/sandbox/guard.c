@@ -11,6 +11,8 @@
 #define EXTRA_PER_UNIT 16             /* 4 are copied in a unit's time, by each fourth instruction */
 #define CHARGE_MAX     ((uint64_t)1 << 40)
 #define LATE_INSTRUCTIONS 10          /* between hooks when a slice ends late: few may stand between callbacks */
+#define DEAR_LATE      500            /* microseconds between two looks that are too many; 10 is usual */
+#define DEAR_USUAL     100            /* as many as there should be where instructions are dear */
 #define LATE_FIRST     2000           /* microseconds after a slice, from when on LATE_MS are counted */
 
 static int64_t system_now(void *user) {
@@ -36,6 +38,7 @@ static void settle(Sandbox *sandbox) {
   sandbox->granted = 0;
   int64_t now = guard_now(sandbox);
   uint64_t spent = now > sandbox->started ? (uint64_t)(now - sandbox->started) : 0;
+  sandbox->looked = now;
   sandbox->used.microseconds = sandbox->used_before + spent;
 }
 
@@ -77,6 +80,30 @@ static COLD bool is_late(Sandbox *sandbox) {
   uint64_t now = clock_thread_ns() / 1000;
   if (sandbox->late_since == 0) sandbox->late_since = now;
   return now - sandbox->late_since >= LATE_MS * 1000 - LATE_FIRST;
+}
+
+/* Some instructions take a thousand times as long as others: a comparison of texts full of NULs, a field that is
+   looked up along a chain of __index. Where two looks in a row came late, and it was the processor that had worked so
+   long, hooks come sooner. A deterministic runtime has no time to go by. */
+static COLD void pace_by_time(Sandbox *sandbox, uint64_t since) {
+  if (since < DEAR_LATE) {
+    sandbox->dear_since = 0;
+    if (since < DEAR_USUAL) sandbox->hook_dear *= 2;
+    if (sandbox->hook_dear > HOOK_INSTRUCTIONS) sandbox->hook_dear = HOOK_INSTRUCTIONS;
+  } else {
+    uint64_t now = clock_thread_ns() / 1000;
+    bool worked = sandbox->dear_since != 0 && now - sandbox->dear_since >= since / 2;
+    uint64_t count = (uint64_t)sandbox->hook_count * DEAR_USUAL / since;
+    if (worked) sandbox->hook_dear = count > 0 ? (int)count : 1;
+    sandbox->dear_since = now;
+  }
+  guard_pace(sandbox);
+}
+
+/* `since`: microseconds, after the look before this one. */
+static inline void pace(Sandbox *sandbox, uint64_t since) {
+  if (since < DEAR_LATE && sandbox->dear_since == 0 && sandbox->hook_dear == HOOK_INSTRUCTIONS) return;
+  if (!sandbox->config.deterministic && holds(sandbox, GUARD_DEAR)) pace_by_time(sandbox, since);
 }
 
 static COLD void look(Sandbox *sandbox, lua_State *L) {
@@ -241,8 +268,11 @@ static void hook(lua_State *L, lua_Debug *ar) {
   sandbox->credit -= count + count * extra / EXTRA_PER_UNIT;
   bool dear = sandbox->hook_count < HOOK_INSTRUCTIONS;   /* the credit says nothing about these instructions */
   if (sandbox->credit < 0 || sandbox->armed || sandbox->slice_over || dear) {
+    int64_t before = sandbox->looked;
     sandbox->armed = false;
     look(sandbox, L);
+    int64_t since = sandbox->looked > before ? sandbox->looked - before : 0;
+    if (count == sandbox->hook_count) pace(sandbox, (uint64_t)since);
   }
   if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
   int next = extra == 0 ? sandbox->hook_count : 1 + sandbox->hook_count * EXTRA_LEAST / (int)extra;
@@ -298,6 +328,7 @@ void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLim
   sandbox->slice_fuel = sandbox->slice_microseconds = 0;
   sandbox->closing = sandbox->barred = 0;
   sandbox->late_since = 0;
+  sandbox->looked = sandbox->started;
   sandbox->wide = sandbox->reached_memory = false;
   sandbox->armed = true;     /* the first instruction looks: a script that is cancelled does nothing */
   sandbox->credit = sandbox->granted = 0;

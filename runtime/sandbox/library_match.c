@@ -278,7 +278,8 @@ static void add_template(Replacing *r, const char *s, const char *e) {
     luaL_addlstring(b, text, r->size);
     return;
   }
-  for (;;) {
+  for (unsigned escapes = 1;; escapes++) {
+    if (escapes % 256 == 0) match_spend(&r->m, 256);
     const char *escape = memchr(text, '%', (size_t)(end - text));
     luaL_addlstring(b, text, (size_t)((escape != NULL ? escape : end) - text));
     if (escape == NULL) return;
@@ -351,6 +352,11 @@ static void add_replacement(lua_State *L, Replacing *r, const char *at, const ch
   }
 }
 
+/* Is the slice over, between two replacements? A table, or a function in C, has no instruction that could yield. */
+static bool is_due(lua_State *L, const Replacing *r) {
+  return r->text == NULL && r->place != 0 && guard_pause(L, 0);
+}
+
 /* Replaces what is left to be replaced; true when done, false when the slice is over. */
 static bool replace(lua_State *L, Replacing *r) {
   Matcher *m = &r->m;
@@ -365,6 +371,7 @@ static bool replace(lua_State *L, Replacing *r) {
     else if (at == m->end) break;
     else luaL_addchar(&r->b, *r->at++);
     if (r->anchored) break;
+    if (is_due(L, r)) return false;
   }
   return true;
 }

@@ -44,7 +44,7 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   sandbox->memory = full.memory;
   sandbox->memory_limit = full.memory_limit;
   sandbox->block_limit = full.block_limit;
-  sandbox->hook_count = HOOK_INSTRUCTIONS;
+  sandbox->hook_count = sandbox->hook_strings = sandbox->hook_dear = HOOK_INSTRUCTIONS;
   atomic_init(&sandbox->cancelled, false);
   if (!reserve_open(&sandbox->reserve, &full.memory)) goto free_sandbox;
   Locale outside = sandbox_enter_locale(sandbox);

@@ -36,6 +36,7 @@
 #define RANGE_MAX         10000000   /* elements that one function of `table` may walk over */
 #define VALUES_MAX        100000     /* results of one call: `...` copies them all in one instruction */
 #define SORT_MAX          100000     /* elements: a comparison function cannot be sliced */
+#define PACK_FORMAT_MAX   65536      /* bytes of a format of string.pack */
 #define FUNCTION_ROOM     96                   /* of the library, without upvalues */
 #define PRINT_MAX         ((size_t)1 << 20)   /* bytes that a call or task prints */
 #define MODULE_NAME_MAX   120
@@ -69,7 +70,8 @@ typedef enum Guard {
   GUARD_GROWTH = 1 << 18,    /* how far tables grow */
   GUARD_EXTRA = 1 << 19,     /* arguments that `...` copies are charged */
   GUARD_WEAK = 1 << 20,      /* no weak keys */
-  GUARD_PRINT = 1 << 21      /* how much is printed */
+  GUARD_PRINT = 1 << 21,     /* how much is printed */
+  GUARD_DEAR = 1 << 22       /* dear instructions make the hook come sooner */
 } Guard;
 
 #ifdef SANDBOX_SWITCHES
@@ -128,7 +130,11 @@ struct Sandbox {
   Task *tasks;               /* the first of all, linked by `next` */
 
   int rest;                  /* of the collector, percent, as it was set last; 0: it was not */
-  int hook_count;            /* instructions between two hooks; fewer while long strings live */
+  int hook_count;            /* instructions between two hooks: the lesser of these two */
+  int hook_strings;          /* fewer while long strings live */
+  int hook_dear;             /* fewer while instructions are dear */
+  int64_t looked;            /* when the guard looked last, microseconds of guard_now */
+  uint64_t dear_since;       /* processor time, microseconds, when it first looked late; 0: it did not */
   uint32_t strings[STRING_CLASSES];   /* living strings of 2^i bytes and more, from STRING_BIG */
   uint32_t hashes[STRING_CLASSES];    /* living hash parts with room for 2^i keys */
 
@@ -193,6 +199,8 @@ void  guard_look_now(lua_State *L);
 
 /* ---- guard_memory.c ---- */
 
+/* Sets hook_count, and the hook of the running thread if that is due sooner. */
+void  guard_pace(Sandbox *sandbox);
 /* The state's allocator; user is the sandbox. */
 void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
 /* Pushes a userdata to which block_limit does not apply. */

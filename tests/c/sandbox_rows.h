@@ -155,6 +155,11 @@ static const Row ROWS[] = {
   {"sub in a loop", STOPS, "local s = ('x'):rep(10^6) while true do local _ = s:sub(2) end"},
   {"byte in a loop", STOPS, "local s = ('x'):rep(90000) while true do local _ = s:byte(1, -1) end"},
   {"format %q in a loop", STOPS, "local s = ('\\0'):rep(3 * 10^5) while true do pcall(string.format, '%q', s) end"},
+  {"%q of a long text is what Lua writes", ENDS,
+   "local t = {} for i = 0, 255 do t[#t + 1] = string.char(i, 48 + i % 10, i, 255 - i) end"
+   " local short = table.concat(t) local long = short:rep(3)"
+   " assert(('%5d%%%q %q|%s'):format(7, long, 1, long) == '    7%' .. '\"' .."
+   " ('%q'):format(short):sub(2, -2):rep(3) .. '\" 1|' .. long) assert(load('return ' .. ('%q'):format(long))() == long)"},
   {"utf8.len in a loop", STOPS, "local s = ('x'):rep(10^6) while true do local _ = utf8.len(s) end"},
   {"a step of utf8.codes over bytes that are none", STOPS,
    "local s = 'x' .. ('\\x80'):rep(4 * 10^6) local f = utf8.codes(s) while true do pcall(f, s, 1) end"},

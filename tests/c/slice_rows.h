@@ -9,6 +9,8 @@ typedef struct Shape {
   const char *name, *script;
 } Shape;
 
+#define INDEX_CHAIN \
+  "local t = {} for i = 1, 1900 do t = setmetatable({}, {__index = t}) end while true do local _ = t.x end"
 #define SPIN "local function spin(n) for _ = 1, n or 5000 do end end "
 
 static const Shape SHAPES[] = {
@@ -43,6 +45,8 @@ static const Shape SHAPES[] = {
    " return w end) end"},
   {"gsub with a function, one long call",
    "local text = ('word and another '):rep(100000) text:gsub('%a+', function(w) return w:upper() end)"},
+  {"gsub with a function in C, one long call", "local s = ('a'):rep(1000000) s:gsub('a', string.upper)"},
+  {"gsub with a table, one long call", "local s = ('a'):rep(1000000) s:gsub('a', { a = 'b' })"},
   {"gsub with a function that never ends", "('x'):gsub('x', function() while true do end end)"},
   {"gsub with a table that has an __index",
    SPIN "local t = setmetatable({}, { __index = function(_, k) spin() return k end })"
@@ -107,10 +111,10 @@ static const Shape SHAPES[] = {
 
 /* ---- scripts that hold much when they are stopped: none ends by itself ----
 **
-** Of the last UNSLICED one step is long: nothing yields there.
+** Of the last UNSLICED some steps are long: nothing yields there, or the first instructions are dear.
 */
 
-#define UNSLICED 2
+#define UNSLICED 8
 
 static const Shape STOPPED[] = {
   {"35,000 pcalls in each of five coroutines",
@@ -148,6 +152,15 @@ static const Shape STOPPED[] = {
    " coroutine.resume(co) coroutine.close(co) end f(50)"},
   {"sources that compile for long",
    "local s = ('x = x + 1 '):rep(60000) while true do pcall(load, s) end"},
+  {"comparisons of texts of NULs",
+   "local a, b = ('\\0'):rep(10^5), ('\\0'):rep(10^5) .. 'x' while true do local _ = a < b end"},
+  {"fields along a chain of __index", INDEX_CHAIN},
+  {"fields along a chain of __newindex",
+   "local t = {} for i = 1, 1900 do t = setmetatable({}, {__newindex = t}) end while true do t.x = nil end"},
+  {"calls along a chain of __call",
+   "local f = function() end for i = 1, 180 do f = setmetatable({}, {__call = f}) end while true do f() end"},
+  {"NULs that %q writes", "local s = ('\\0'):rep(10^6) while true do pcall(string.format, '%q', s) end"},
+  {"formats of megabytes", "local s = ('b'):rep(4 * 10^6) while true do pcall(string.packsize, s) end"},
 };
 
 /* ---- what cannot yield: such a script is stopped some time after its slice ---- */

@@ -198,6 +198,36 @@ static void scripts_end_soon_after_their_deadline(void **state) {
   assert_int_equal(wrong, 0);
 }
 
+/* ---- instructions that take a thousand times as long as others ---- */
+
+static int steps_of_chain(unsigned off) {
+  Task *task = NULL;
+  SandboxConfig config = {.now = processor_time, .seed = 7};
+#ifdef SANDBOX_SWITCHES
+  config.off = off;
+#else
+  (void)off;
+#endif
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  SandboxLimits limits = {.microseconds = 3 * DEADLINE};
+  int steps = 0;
+  load(sandbox, INDEX_CHAIN);
+  assert_int_equal(task_start(sandbox, 0, &limits, &task), SANDBOX_OK);
+  while (task_step(task, SLICE, 0, NULL) == TASK_READY) steps++;
+  sandbox_free(sandbox);
+  return steps;
+}
+
+static void dear_instructions_make_the_hook_come_sooner(void **state) {
+  (void)state;
+  int steps = steps_of_chain(0), without = steps_of_chain(GUARD_DEAR);
+  if (getenv("SHOW") != NULL) printf("%d slices, %d without the guard\n", steps, without);
+#ifdef SANDBOX_SWITCHES
+  assert_true(steps >= 2 * without);
+#endif
+}
+
 static void slices_of_those_end_in_time(void **state) {
   (void)state;
   int wrong = 0;
@@ -225,6 +255,7 @@ static void what_cannot_yield_is_stopped(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(slices_of_forty_shapes_end_in_time), cmocka_unit_test(scripts_end_soon_after_their_deadline),
+    cmocka_unit_test(dear_instructions_make_the_hook_come_sooner),
     cmocka_unit_test(slices_of_those_end_in_time), cmocka_unit_test(what_cannot_yield_is_stopped)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,7 @@ limits.SECTIONS = {
     { "a list that table.sort sorts", "SORT_MAX", "elements" },
     { "elements that one function of table walks over", "RANGE_MAX", "elements" },
     { "results of one call", "VALUES_MAX", "values" },
+    { "a format of string.pack, packsize or unpack", "PACK_FORMAT_MAX", "bytes" },
     { "messages that a filter adds", "ebb.trim.filter ADDED_MAX", "messages" },
     { "values that a call hands out", "MARSHAL_VALUES_MAX", "values" },
     { "memory for them, beyond what a script leaves of its own", "MARSHAL_BYTES_MORE", "bytes", "--memory" },
