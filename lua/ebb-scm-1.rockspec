@@ -195,6 +195,7 @@ build = {
       ["ebb.replay.optimum"] = "lua/ebb/replay/optimum.lua",
       ["ebb.replay.recall"] = "lua/ebb/replay/recall.lua",
       ["ebb.replay.requests"] = "lua/ebb/replay/requests.lua",
+      ["ebb.replay.thinking"] = "lua/ebb/replay/thinking.lua",
       ["ebb.replay.together"] = "lua/ebb/replay/together.lua",
       ["ebb.replay.values"] = "lua/ebb/replay/values.lua",
       ["ebb.request.action_tools"] = "lua/ebb/request/action_tools.lua",

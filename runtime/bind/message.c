@@ -3,6 +3,7 @@
 */
 #include <string.h>
 
+#include "base/minmax.h"
 #include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/json.h"
@@ -251,12 +252,21 @@ typedef enum Field {
   FIELD_OF_INDEX, FIELD_OF_SEQ, FIELD_OF_ROLE, FIELD_OF_SPELLING, FIELD_OF_CONTENT, FIELD_OF_TEXT, FIELD_OF_PARTS,
   FIELD_OF_CALLS, FIELD_OF_CALL, FIELD_OF_ANSWERS, FIELD_OF_TOKENS, FIELD_OF_AGE, FIELD_OF_MARKS,
   FIELD_OF_UNIT, FIELD_OF_ID, FIELD_OF_NAME, FIELD_OF_TIMESTAMP, FIELD_OF_METADATA, FIELD_OF_REASONING, FIELD_OF_JSON,
-  FIELD_OF_WINDOW, FIELD_OF_OBSOLETE, FIELD_OF_COUNT
+  FIELD_OF_WINDOW, FIELD_OF_OBSOLETE, FIELD_OF_REASONING_TOKENS, FIELD_OF_COUNT
 } Field;
 
 static const char *const FIELD_NAMES[FIELD_OF_COUNT + 1] = {
   "index", "seq", "role", "spelling", "content", "text", "parts", "calls", "call", "answers", "tokens", "age", "marks",
-  "unit", "id", "name", "timestamp", "metadata", "reasoning", "json", "window", "obsolete", NULL};
+  "unit", "id", "name", "timestamp", "metadata", "reasoning", "json", "window", "obsolete", "reasoning_tokens",
+  NULL};
+
+static void push_reasoning_tokens(lua_State *L, const Access *access) {
+  Cost cost;
+  guard_charge_bytes(L, message_raw(access->message).size);
+  Status status = cost_of_reasoning(conversation_counter(access->view.conversation), access->message, &cost);
+  if (status != STATUS_OK) bind_raise_status(L, status, "reasoning_tokens");
+  lua_pushinteger(L, min_u32(cost.tokens, bind_view_message_tokens(&access->view, access->handle->id)));
+}
 
 /* Pushes the value of one field of a message, as its owner shows it; nil if the message lacks it. */
 static void push_field(lua_State *L, Access *access, Field field) {
@@ -289,6 +299,7 @@ static void push_field(lua_State *L, Access *access, Field field) {
   case FIELD_OF_CALL: push_answered(L, access); return;
   case FIELD_OF_ANSWERS: push_answers(L, message); return;
   case FIELD_OF_TOKENS: lua_pushinteger(L, bind_view_message_tokens(&access->view, access->handle->id)); return;
+  case FIELD_OF_REASONING_TOKENS: push_reasoning_tokens(L, access); return;
   case FIELD_OF_AGE:
     if (access->view.draft != NULL) push_draft_age(L, access);
     else push_age(L, access);

@@ -2,6 +2,7 @@
 ** For replays: an empty conversation that counts as another does, what two states
 ** of one have in common, and the best plan of cuts.
 */
+#include "base/minmax.h"
 #include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/handle.h"
@@ -33,19 +34,21 @@ static int l_like(lua_State *L) {
   return 1;
 }
 
-/* common(conversation, batch, length, other, other_length) -> messages, tokens: of
-   the beginning that both states have */
+/* common(conversation, batch, length, other, other_length, most?) -> messages, tokens: of
+   the beginning that both states have, or of its first `most` messages */
 static int l_common(lua_State *L) {
   Conversation *conversation = bind_check_conversation(L, 1)->conversation;
   Memory memory = bind_memory(L);
   uint32_t messages;
-  lua_settop(L, 5);
+  lua_settop(L, 6);
+  uint32_t most = lua_isnil(L, 6) ? UINT32_MAX : (uint32_t)bind_integer(L, 6, "most", 0, UINT32_MAX);
   uint32_t length = (uint32_t)bind_integer(L, 3, "length", 0, UINT32_MAX);
   uint32_t other_length = (uint32_t)bind_integer(L, 5, "other_length", 0, UINT32_MAX);
   const Sequence *before = bind_push_batch_list(L, 2, true, length);
   const Sequence *after = bind_push_batch_list(L, 4, true, other_length);
   Status status = common_prefix_count(&memory, conversation_store(conversation), before, after, &messages);
   if (status != STATUS_OK) return bind_raise_status(L, status, "common");
+  messages = min_u32(messages, most);
   Sum sum = sequence_prefix(after, messages);
   lua_pushinteger(L, messages);
   lua_pushinteger(L, (lua_Integer)sum_measure(&sum, MEASURE_TOKENS));
@@ -123,7 +126,7 @@ static int l_best_cuts(lua_State *L) {
 void bind_open_replay(lua_State *L) {
   static const BindMethod functions[] = {
     {"like", l_like, "conversation", CHARGE_LIST},
-    {"common", l_common, "conversation batch length other other_length", CHARGE_LIST},
+    {"common", l_common, "conversation batch length other other_length most", CHARGE_LIST},
     {"best_cuts", l_best_cuts, "units requests base budget weight", CHARGE_STEP},
     BIND_END,
   };

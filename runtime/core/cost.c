@@ -138,3 +138,27 @@ Status cost_of_message(const Counter *counter, const Message *message, MessageId
   add_message(&tally, message);
   return tally_end(&tally, cost);
 }
+
+/* ---- reasoning ---- */
+
+static bool is_reasoning_only(const Message *message) {
+  uint32_t parts = message_part_count(message);
+  if (parts == 0 || message_call_count(message) > 0 || message_result_count(message) > 0) return false;
+  for (uint32_t i = 0; i < parts; i++) {
+    if (message_part(message, i).kind != PART_REASONING) return false;
+  }
+  return true;
+}
+
+Status cost_of_reasoning(const Counter *counter, const Message *message, Cost *cost) {
+  *cost = (Cost){0};
+  if (message_is_window(message) || counter->custom != NULL) return STATUS_OK;
+  Tally tally = tally_start(counter);
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    Part part = message_part(message, i);
+    if (part.kind == PART_REASONING && !part.nested) add_part(&tally, message, part);
+  }
+  add_field(&tally, message, FIELD_REASONING);
+  if (is_reasoning_only(message)) tally.tokens += counter->per_message;
+  return tally_end(&tally, cost);
+}

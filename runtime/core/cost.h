@@ -60,6 +60,10 @@ typedef struct Cost {
 /* Counts a message. STATUS_LIMIT if the cost exceeds 2^32 - 1; STATUS_MEMORY; else the status of `custom`. */
 Status  cost_of_message(const Counter *counter, const Message *message, MessageId id, Cost *cost);
 
+/* Counts what of a message's cost goes if its thinking is left out: the texts of its reasoning, and all of a message
+   that has nothing else. `custom` says nothing of that: 0. Statuses as cost_of_message. */
+Status  cost_of_reasoning(const Counter *counter, const Message *message, Cost *cost);
+
 /* Adds up the cost of texts outside messages. After a failure a tally ignores further
    texts; tally_end returns the status. */
 typedef struct Tally {

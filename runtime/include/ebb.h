@@ -815,7 +815,7 @@ EBB_API ebb_status ebb_task_trim(ebb_chat *chat, const char *policy, const char 
    run in order; default: keep_recent), budget (default: the model's), reserve, guards. DONE has
    a list, first "none", which trims nothing, then one per policy, with the fields of ebb.ReplayResult
    in camel case: [{"policy", "budget", "requests", "refusals", "firstRefusal"?, "sent", "trust",
-   "shared", "share", "fill"?, "cost", "unitsDropped", "messagesDropped", "messagesReplaced",
+   "shared", "thinkingLost", "share", "fill"?, "cost", "unitsDropped", "messagesDropped", "messagesReplaced",
    "messagesInserted", "recallArguments"?, "recallValues"?, "recallLabelled"?, "arguments":
    {"total", "present", "labelled"}, "values": {the same}, ...}].
    A long chat needs more than the runtime's fuel and deadline: ebb_task_limit. */

@@ -51,6 +51,22 @@ describe("trim --replay", function()
     assert.equal("none", lines[2]:match "%S+$")
   end)
 
+  it("has a column for thinking that a model binds and trims made worthless", function()
+    local list = {}
+    for i = 1, 8 do
+      list[#list + 1] = ('{"role":"user","content":"What about ticket T-%d?"}'):format(i)
+      list[#list + 1] = ('{"role":"assistant","content":[{"type":"thinking","thinking":"%s","signature":"s"},'
+        .. '{"type":"text","text":"It is open."}]}'):format(("Let me see. "):rep(9))
+    end
+    local words = ("trim --replay %s --budget 300 --policy keep_recent --model claude-opus-%%s "):format(
+      file("log.json", "[" .. table.concat(list, ",\n") .. "]"))
+    local bound = json.decode((does(words:format "5-5" .. "--json")))
+    assert.same({ 0, true }, { bound.policies[1].thinkingLost, bound.policies[2].thinkingLost > 0 })
+    contains("thinking  refused  policy", (does(words:format "5-5")))
+    contains("binds thinking to what", (does(words:format "5-5")))
+    assert.is_nil((does(words:format "4-5")):find("thinking", 1, true))
+  end)
+
   it("plays names with commas between them in a row, as ; does", function()
     local words = "trim --replay " .. SAMPLE .. " --budget 3000 --json --policy 'clear_tool_uses%sstable_prefix'"
     local comma = json.decode((does(words:format ",")))

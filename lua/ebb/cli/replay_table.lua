@@ -18,6 +18,8 @@ local COLUMNS = {
   { title = "dropped", right = true, rank = 3 }, { title = "refused", right = true }, { title = "policy" },
 }
 
+local THINKING = { title = "thinking", right = true }   -- where some was lost, before the last two columns
+
 local LEGEND = [[
 sent: tokens of all requests (%s); shared: of these, what begins like the
 request before, which a prompt cache can serve; best: the most that cuts can
@@ -27,6 +29,10 @@ whole history is longer; args, values: of what the replies handed to tools and
 named in their text, and what their history says, the share that the request
 has where something had to go; labelled: with the word before it that the
 history has; dropped: units; refused: requests that cannot fit]]
+
+local LOST = [[
+thinking: tokens that requests lacked, for the model binds thinking to what
+stood before it, and a trim had changed that]]
 
 local REFUSED = [[
 * without the refused requests, which cost their whole history, all of it fresh,
@@ -87,18 +93,29 @@ local function has_refusals(rows)
   return false
 end
 
+local function has_lost_thinking(rows)
+  for _, row in ipairs(rows) do
+    if row.result.thinking_lost > 0 then return true end
+  end
+  return false
+end
+
 local function grid_of(rows, page)
-  local cells = {}
+  local cells, columns = {}, table.move(COLUMNS, 1, #COLUMNS, 1, {})
+  local has_lost, place = has_lost_thinking(rows), #COLUMNS - 1
+  if has_lost then table.insert(columns, place, THINKING) end
   for i, row in ipairs(rows) do
     cells[i] = cells_of(row)
+    if has_lost then table.insert(cells[i], place, tostring(row.result.thinking_lost)) end
   end
-  return grid.render(COLUMNS, cells, page)
+  return grid.render(columns, cells, page)
 end
 
 local function legend_of(rows, budget, page)
   local first = rows[1].result
   local legend = LEGEND:format(trust_of(rows), UNITS[first.cost_unit] or "several units", first.cache,
     budget and ("%d tokens"):format(budget) or "the budget")
+  if has_lost_thinking(rows) then legend = legend .. "\n" .. LOST end
   if has_refusals(rows) then legend = legend .. "\n" .. REFUSED end
   return terminal.fill(page, legend)
 end
@@ -130,7 +147,8 @@ end
 local NAMES = {   -- of the fields in JSON and CSV, in order
   { "requests", "requests" }, { "requestsOver", "requests_over" }, { "refusals", "refusals" },
   { "tokensRefused", "refused_tokens" }, { "firstRefusal", "first_refusal" }, { "tokensSent", "sent" },
-  { "trust", "trust" }, { "tokensShared", "shared" }, { "share", "share" }, { "optimum", "optimum" },
+  { "trust", "trust" }, { "tokensShared", "shared" },
+  { "thinkingLost", "thinking_lost" }, { "share", "share" }, { "optimum", "optimum" },
   { "distance", "distance" }, { "fill", "fill" }, { "cache", "cache" }, { "tokensCached", "cached" },
   { "tokensWritten", "written" }, { "cost", "cost" }, { "costUnit", "cost_unit" }, { "relativeCost", "relative_cost" },
   { "replyTokens", "reply_tokens" }, { "replyCost", "reply_cost" }, { "unitsDropped", "units_dropped" },

@@ -157,6 +157,8 @@ function Draft:note(text) end
 ---@field sent integer         tokens of all requests
 ---@field trust string
 ---@field shared integer       of these, tokens of the beginning that a request has in common with the one before
+---@field thinking_lost integer  tokens of thinking that all requests lacked since a trim had changed what stood before it:
+---                            of models that bind thinking to that. They are not in `sent`
 ---@field share number         shared / sent
 ---@field fill? number         how full the budget was, 0 to 1, on average over the requests for which the whole
 ---                            history would have been too long; nil: there were none

@@ -14,6 +14,9 @@
 -- shares, message by message and byte by byte, with the request before. Providers
 -- serve less where that is short, or was too long ago: replay/cost.lua.
 --
+-- Where the model binds thinking to what stood before it, requests leave out what a trim has made worthless
+-- (replay/thinking.lua): it is not sent, and what it changes is not shared.
+--
 -- The first result is always that of `none`, which trims nothing whatever the budget. The
 -- figures besides come from measures, which see each request, sent or refused.
 
@@ -29,6 +32,7 @@ local recall = require "ebb.replay.recall"
 local refuse = require "ebb.support.refuse"
 local requests = require "ebb.replay.requests"
 local schema = require "ebb.support.schema"
+local thinking = require "ebb.replay.thinking"
 local trim_options = require "ebb.trim.options"
 
 local replay = {}
@@ -55,6 +59,7 @@ local PRUNE_EVERY = 64   -- requests; only the last one's state is looked at aga
 ---@field shared? integer      of these, tokens of the beginning in common with the last request that was sent
 ---@field shared_messages? integer  of that beginning
 ---@field report? ebb.TrimReport   nil without a trim
+---@field unthought? integer[]  seqs of messages whose thinking is left out from this request on
 
 ---@class ebb.replay.Observer  Watches one policy
 ---@field append? fun(self, seq: integer, position: integer)   a message of the recording enters run.chat
@@ -80,6 +85,7 @@ local MEASURES = { cost, optimum, recall, requests }
 ---@field last? { batch: integer, length: integer }   the last request that was sent
 ---@field full integer               requests that had to be cut
 ---@field filled number              the sum of their fills
+---@field thinking? ebb.replay.Thinking   nil: whatever is trimmed, thinking is sent
 ---@field observers ebb.replay.Observer[]
 
 --- The steps as a policy list for chat:trim, with the policies themselves: no file is read again.
@@ -109,12 +115,13 @@ local function start(recording, steps, settings)
   return {
     chat = chat, observers = observe(settings.prepared), trims = #steps > 0,
     is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
+    thinking = settings.is_bound and #steps > 0 and thinking.new(#recording) or nil,
     trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = specs_of(steps),
       model = settings.model, limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
       policy = #steps > 0 and policies.label(steps) or "none", budget = math.max(0, settings.budget - settings.reserve),
-      requests = 0, refusals = 0, refused_tokens = 0, sent = 0, shared = 0, units_dropped = 0, messages_dropped = 0,
-      messages_replaced = 0, messages_inserted = 0,
+      requests = 0, refusals = 0, refused_tokens = 0, sent = 0, shared = 0, thinking_lost = 0,
+      units_dropped = 0, messages_dropped = 0, messages_replaced = 0, messages_inserted = 0,
     },
   }
 end
@@ -138,6 +145,7 @@ local function live_on(run, message, position)
   end
   run.is_head[copy.seq] = message.call == nil
   run.whole = run.whole + copy.tokens
+  if run.thinking then run.thinking:append(copy) end
   for _, observer in ipairs(run.observers) do
     if observer.append then observer:append(copy.seq, position) end
   end
@@ -156,23 +164,29 @@ local function count_dropped(run, report)
   end
 end
 
---- How much of this request the one before it had begun with: messages and tokens.
-local function shared_with_last(run, batch, length)
+--- How much of this request the one before it had begun with: messages and tokens. A message whose thinking this
+--- one is the first to leave out is not the same.
+local function shared_with_last(run, batch, length, unthought)
   if not run.last then return 0, 0 end
-  return core.common(run.chat, run.last.batch, run.last.length, batch, length)
+  local oldest = unthought and unthought[#unthought]
+  local most = oldest and run.thinking:position(run.chat, oldest)
+  local messages, tokens = core.common(run.chat, run.last.batch, run.last.length, batch, length, most)
+  return messages, run.thinking and tokens - run.thinking:before(run.chat, messages) or tokens
 end
 
 local function send(run, report, request)
   local result, chat = run.result, run.chat
   local batch, length = chat:stats().current_batch_index, #chat
-  request.tokens = report.after
-  request.shared_messages, request.shared = shared_with_last(run, batch, length)
+  local lost = run.thinking and run.thinking.tokens or 0
+  request.tokens = report.after - lost
+  request.shared_messages, request.shared = shared_with_last(run, batch, length, request.unthought)
+  result.thinking_lost = result.thinking_lost + lost
   result.requests = result.requests + 1
   result.sent = result.sent + request.tokens
   result.shared = result.shared + request.shared
   result.trust = report.trust
   if request.over and result.budget > 0 then
-    run.full, run.filled = run.full + 1, run.filled + report.after / result.budget
+    run.full, run.filled = run.full + 1, run.filled + request.tokens / result.budget
   end
   count_dropped(run, report)
   run.last = { batch = batch, length = length }
@@ -183,14 +197,25 @@ local function untrimmed(chat)
   return { after = chat:tokens(), trust = chat:trust(), dropped = 0, replaced = 0, inserted = 0 }
 end
 
+--- Trims: a report, or nil and an error; and the seqs of messages that lose their thinking by that.
+local function trimmed(run)
+  local chat = run.chat
+  if not run.trims then return untrimmed(chat) end
+  local before = { batch = chat:stats().current_batch_index, length = #chat }
+  local report, problem = chat:trim(run.trim)
+  local has_changed = report and report.batch ~= before.batch
+  if has_changed and run.thinking then return report, nil, run.thinking:follow(chat, before, report) end
+  return report, problem
+end
+
 --- A request that cannot be made to fit is not sent; life goes on without it. A
 --- policy that fails ends the replay.
 local function request(run, reply, position)
   local result = run.result
   local seen = { position = position, reply = reply, before = run.whole, over = run.whole > result.budget,
     refused = false }
-  local report, problem
-  if run.trims then report, problem = run.chat:trim(run.trim) else report = untrimmed(run.chat) end
+  local report, problem, unthought = trimmed(run)
+  seen.unthought = unthought
   if report then
     seen.report = run.trims and report or nil
     send(run, report, seen)
@@ -260,7 +285,7 @@ function replay.run(recording, options)
   for i, spec in ipairs(specs) do
     lives[i + 1] = policies.resolve(spec, nil, settings.loading)
   end
-  settings.prepared = {}
+  settings.prepared, settings.is_bound = {}, thinking.is_bound(recording)
   for i, measure in ipairs(MEASURES) do
     settings.prepared[i] = measure.prepare(recording, settings)
   end

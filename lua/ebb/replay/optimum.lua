@@ -204,9 +204,9 @@ function optimum.observe(hull)
   return setmetatable({ hull = hull }, Observer)
 end
 
---- Sums that lack refused requests are compared with no plan.
+--- Sums that lack refused requests are compared with no plan, nor are those that lack thinking, which plans send.
 function Observer:finish(result)
-  result.optimum = result.refusals == 0 and optimum.share(self.hull, result.sent) or nil
+  result.optimum = result.refusals == 0 and result.thinking_lost == 0 and optimum.share(self.hull, result.sent) or nil
   result.distance = result.optimum and result.optimum - result.share
 end
 

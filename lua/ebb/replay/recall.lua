@@ -8,7 +8,8 @@
 -- arguments of calls; the system text of a request body stands in every request. The label of an occurrence is the
 -- word before it (labels.lua), or "" at the beginning. A value is labelled where an occurrence in the request has a
 -- label that one in the history has, or where all labels in the history are "". The reply itself does not belong to
--- the history. Only requests count for which something had to go; a refused request holds nothing.
+-- the history. Where the model binds thinking (thinking.lua) that is a text, too, until a trim makes it worthless. Only
+-- requests count for which something had to go; a refused request holds nothing.
 --
 -- All values of the recording are searched for in each text once, when that enters the list; what holds which value
 -- then changes with the list. So a replay stays linear, and no request is read as a whole.
@@ -16,6 +17,8 @@
 local core = require "ebb.support.core"
 local labels = require "ebb.replay.labels"
 local matcher = require "ebb.replay.matcher"
+local thinking = require "ebb.replay.thinking"
+local tables = require "ebb.support.tables"
 local values = require "ebb.replay.values"
 
 local recall = {}
@@ -30,6 +33,7 @@ local recall = {}
 ---@field labels table<integer, table<string, integer>>   by value and label, "" for no word: the first message with it
 ---@field first_label table<integer, integer>   by value: the first message that says it with a label
 ---@field holds table<integer, integer>[]       by position and value: as in ebb.replay.Recall
+---@field said table<integer, table<integer, integer>>   the same without thinking, of messages that have some
 
 --- The number of each value; a new one gets the next.
 local function numbers_of(set, number_of, texts)
@@ -55,8 +59,10 @@ end
 
 --- Reads what a text says first: values and their labels.
 ---@param position integer     of its message; 0: a text of every request
-local function read_text(recording, text, position)
-  local holds = {}
+---@param holds? table<integer, integer>    what the message holds besides
+---@return table<integer, integer> holds    what it holds
+local function read_text(recording, text, position, holds)
+  holds = holds or {}
   each_place(recording, text, function(number, label)
     recording.first_message[number] = recording.first_message[number] or position
     recording.labels[number][label] = recording.labels[number][label] or position
@@ -64,6 +70,16 @@ local function read_text(recording, text, position)
     holds[number] = position
   end)
   recording.holds[position] = holds
+  return holds
+end
+
+--- The same of a message, and of its thinking where the model binds that.
+local function read_message(recording, message, position, is_bound)
+  local said = read_text(recording, message.text, position)
+  local thought = is_bound and thinking.text(message) or ""
+  if thought == "" then return end
+  recording.said[position] = said
+  read_text(recording, thought, position, tables.copy(said))
 end
 
 --- The system text of a request body that holds it beside the messages.
@@ -79,10 +95,12 @@ local function system_text(conversation)
 end
 
 ---@param conversation ebb.Conversation
+---@param settings { is_bound: boolean }
 ---@return ebb.replay.Recording
-function recall.prepare(conversation)
+function recall.prepare(conversation, settings)
   local number_of, texts = {}, {}
-  local recording = { arguments = {}, named = {}, first_message = {}, labels = {}, first_label = {}, holds = {} }
+  local recording = { arguments = {}, named = {}, first_message = {}, labels = {}, first_label = {}, holds = {},
+    said = {} }
   for position, message in ipairs(conversation) do
     if message.role == "assistant" and position > 1 then
       recording.arguments[position] = numbers_of(values.of_calls(message), number_of, texts)
@@ -95,7 +113,7 @@ function recall.prepare(conversation)
   end
   read_text(recording, system_text(conversation), 0)
   for position, message in ipairs(conversation) do
-    read_text(recording, message.text, position)
+    read_message(recording, message, position, settings.is_bound)
   end
   return recording
 end
@@ -110,6 +128,7 @@ end
 ---@field arguments ebb.ReplayRecall
 ---@field named ebb.ReplayRecall
 ---@field losses ebb.ReplayLoss[]
+---@field thoughtful table<integer, table<integer, integer>>   by seq: what it holds without thinking
 local Recall = {}
 Recall.__index = Recall
 
@@ -123,7 +142,7 @@ end
 function recall.observe(recording)
   local self = setmetatable({
     recording = recording, holders = {}, holds = {}, arguments = counts(), named = counts(),
-    losses = core.json.array {},
+    losses = core.json.array {}, thoughtful = {},
   }, Recall)
   self:append(0, 0)
   return self
@@ -160,6 +179,7 @@ end
 ---@param position integer    in the recording
 function Recall:append(seq, position)
   enter(self, seq, self.recording.holds[position])
+  self.thoughtful[seq] = self.recording.said[position]
 end
 
 --- Follows a trim: messages leave the list, and others enter it.
@@ -217,6 +237,10 @@ end
 
 function Recall:request(run, request)
   if request.report then follow(self, run.chat, request.report) end
+  for _, seq in ipairs(request.unthought or {}) do
+    leave(self, seq)
+    enter(self, seq, self.thoughtful[seq] or {})
+  end
   if not (request.over or request.refused) then return end
   count(self, self.arguments, self.recording.arguments[request.position], request, "argument")
   count(self, self.named, self.recording.named[request.position], request, "value")

@@ -3,8 +3,8 @@
 
 local together = {}
 
-local SUMS = { "requests", "requests_over", "refusals", "refused_tokens", "sent", "shared", "cached", "written",
-  "reply_tokens", "units_dropped", "messages_dropped", "messages_replaced", "messages_inserted" }
+local SUMS = { "requests", "requests_over", "refusals", "refused_tokens", "sent", "shared", "thinking_lost", "cached",
+  "written", "reply_tokens", "units_dropped", "messages_dropped", "messages_replaced", "messages_inserted" }
 local COUNTS = { "total", "present", "labelled" }
 
 local function add_counts(sum, counts)
