@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 
 build=build/cover
 if [ -d ../shared/data ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
+# As in `make test`: a sweep of failing allocations under counters takes half an hour whole.
+export SAMPLE=${SAMPLE:-8}
 export EBB=$build/ebb EBB_BUILD=$build LUA_PATH="$build/lua/?.lua;$build/lua/?/init.lua;;" LUA_CPATH="$build/lua/?.so;;"
 log=$build/cover.log
 failed=0

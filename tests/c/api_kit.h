@@ -106,6 +106,38 @@ static inline void talk(ebb_runtime *runtime, ebb_chat *chat, int rounds) {
   }
 }
 
+/* A runtime in a host of its own, and a chat in it. */
+typedef struct Fixture {
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+} Fixture;
+
+/* With a chat of so many rounds; 0: an empty one. */
+static inline void fixture_open(Fixture *fixture, int rounds) {
+  host_open(&fixture->host, &fixture->runtime);
+  ebb_runtime *runtime = fixture->runtime;
+  must(ebb_chat_new(runtime, NULL, 0, &fixture->chat));
+  if (rounds > 0) talk(runtime, fixture->chat, rounds);
+}
+
+static inline void fixture_close(Fixture *fixture) { host_close(&fixture->host, fixture->runtime); }
+
+/* Runs a script with the arguments 0.75 and 0.001 to its end; the JSON of the event that it ends with. */
+static inline const char *fixture_run(Fixture *fixture, const char *source) {
+  static const char arguments[] = "[0.75,1e-3]";
+  static char result[1000];
+  ebb_runtime *runtime = fixture->runtime;
+  ebb_task *task;
+  ebb_event event = {.size = sizeof event};
+  must(ebb_task_script(fixture->chat, "script", source, strlen(source), arguments, sizeof arguments - 1, &task));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  must(ebb_next_event(runtime, &event));
+  snprintf(result, sizeof result, "%s", event.json.bytes);
+  ebb_task_free(task);
+  return result;
+}
+
 /* Opens a host and a chat of so many rounds. */
 static inline void open_talk(Host *host, ebb_runtime **opened, ebb_chat **chat, int rounds) {
   host_open(host, opened);

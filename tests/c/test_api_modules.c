@@ -4,37 +4,9 @@
 */
 #include "api_kit.h"
 
-typedef struct Inn {
-  Host host;
-  ebb_runtime *runtime;
-  ebb_chat *chat;
-} Inn;
-
-static void open_inn(Inn *inn) {
-  host_open(&inn->host, &inn->runtime);
-  ebb_runtime *runtime = inn->runtime;
-  inn->host.still = true;
-  must(ebb_chat_new(runtime, NULL, 0, &inn->chat));
-  talk(runtime, inn->chat, 8);
-}
-
-/* The JSON of the event with which the script ends. */
-static const char *run_script(Inn *inn, const char *source) {
-  static char result[1000];
-  ebb_runtime *runtime = inn->runtime;
-  ebb_task *task;
-  ebb_event event = {.size = sizeof event};
-  must(ebb_task_script(inn->chat, "script", source, strlen(source), NULL, 0, &task));
-  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
-  must(ebb_next_event(runtime, &event));
-  snprintf(result, sizeof result, "%s", event.json.bytes);
-  ebb_task_free(task);
-  return result;
-}
-
 static void scripts_have_json_and_null(void **state) {
   (void)state;
-  Inn inn;
+  Fixture fixture;
   static const struct {
     const char *source, *result;
   } cases[] = {
@@ -48,46 +20,50 @@ static void scripts_have_json_and_null(void **state) {
     {"return getmetatable(require 'ebb'.json.array {})", "\"json.array\""},
     {"return pcall(setmetatable, require 'ebb'.json.array {}, {})", "false"},
   };
-  open_inn(&inn);
+  fixture_open(&fixture, 8);
+  fixture.host.still = true;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    assert_string_equal(run_script(&inn, cases[i].source), cases[i].result);
+    assert_string_equal(fixture_run(&fixture, cases[i].source), cases[i].result);
   }
-  host_close(&inn.host, inn.runtime);
+  fixture_close(&fixture);
 }
 
 static void scripts_change_it_for_themselves_only(void **state) {
   (void)state;
-  Inn inn;
-  open_inn(&inn);
-  assert_string_equal(run_script(&inn, "local ebb = require 'ebb' ebb.json.array, ebb.null = nil, 5\n"
+  Fixture fixture;
+  fixture_open(&fixture, 8);
+  fixture.host.still = true;
+  assert_string_equal(fixture_run(&fixture, "local ebb = require 'ebb' ebb.json.array, ebb.null = nil, 5\n"
                                        "require 'ebb.conversation.parts'.call_id = 5 return ebb.json.array == nil"), "true");
-  assert_string_equal(run_script(&inn, "local ebb = require 'ebb' return { ebb.json.array {}, ebb.null }"),
+  assert_string_equal(fixture_run(&fixture, "local ebb = require 'ebb' return { ebb.json.array {}, ebb.null }"),
                       "[[],null]");
-  assert_string_equal(run_script(&inn, "return type(require 'ebb.conversation.parts'.call_id)"), "\"function\"");
-  host_close(&inn.host, inn.runtime);
+  assert_string_equal(fixture_run(&fixture, "return type(require 'ebb.conversation.parts'.call_id)"), "\"function\"");
+  fixture_close(&fixture);
 }
 
 static void policies_have_it(void **state) {
   (void)state;
-  Inn inn;
+  Fixture fixture;
   ebb_text saved;
-  open_inn(&inn);
-  ebb_runtime *runtime = inn.runtime;
+  fixture_open(&fixture, 8);
+  fixture.host.still = true;
+  ebb_runtime *runtime = fixture.runtime;
   must(load_policy(runtime, "p", "local ebb = require 'ebb'\n"
                                  "return function(draft, budget) draft.memory.list = { ebb.null }\n"
                                  "draft:note(ebb.json.encode { budget }) draft:drop_oldest { to = budget } end"));
-  must(trim(inn.chat, "p", "{\"budget\":100}", NULL));
-  must(ebb_chat_save(inn.chat, &saved));
+  must(trim(fixture.chat, "p", "{\"budget\":100}", NULL));
+  must(ebb_chat_save(fixture.chat, &saved));
   assert_non_null(strstr(saved.bytes, "{\"list\":[null]}"));
   assert_non_null(strstr(saved.bytes, "[100]"));
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 static void what_scripts_hold_has_a_json_form(void **state) {
   (void)state;
-  Inn inn;
-  open_inn(&inn);
-  ebb_runtime *runtime = inn.runtime;
+  Fixture fixture;
+  fixture_open(&fixture, 8);
+  fixture.host.still = true;
+  ebb_runtime *runtime = fixture.runtime;
 #define SHORT "local chat = ... chat:truncate { keep_last = 0 } chat:append {\n" \
   "{ role = 'user', content = 'a' }, { role = 'assistant', content = 'b' } }\n"
   static const struct {
@@ -116,25 +92,26 @@ static void what_scripts_hold_has_a_json_form(void **state) {
   };
 #undef SHORT
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const char *result = run_script(&inn, cases[i].source);
+    const char *result = fixture_run(&fixture, cases[i].source);
     if (strstr(result, cases[i].result) == NULL) fail_msg("%s: %s", cases[i].source, result);
-    must(ebb_chat_rollback(inn.chat, 0));
+    must(ebb_chat_rollback(fixture.chat, 0));
   }
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 static void dates_are_by_the_hosts_clock(void **state) {
   (void)state;
-  Inn inn;
-  open_inn(&inn);
-  inn.host.now = 1700000000123;
-  assert_string_equal(run_script(&inn, "local chat = ... chat:input 'On {{isotime}}, a {{weekday}}: {{date}}'\n"
+  Fixture fixture;
+  fixture_open(&fixture, 8);
+  fixture.host.still = true;
+  fixture.host.now = 1700000000123;
+  assert_string_equal(fixture_run(&fixture, "local chat = ... chat:input 'On {{isotime}}, a {{weekday}}: {{date}}'\n"
                                        "return chat[#chat].content"),
                       "\"On 2023-11-14T22:13:20.123Z, a Tuesday: November 14, 2023\"");
-  inn.host.now += 86400000;
-  assert_string_equal(run_script(&inn, "local chat = ... chat:input '{{date_ymd}}' return chat[#chat].content"),
+  fixture.host.now += 86400000;
+  assert_string_equal(fixture_run(&fixture, "local chat = ... chat:input '{{date_ymd}}' return chat[#chat].content"),
                       "\"2023-11-15\"");
-  host_close(&inn.host, inn.runtime);
+  fixture_close(&fixture);
 }
 
 int main(void) {

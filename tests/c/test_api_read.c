@@ -105,57 +105,57 @@ static void ranges_are_held(void **state) {
 
 /* ---- from callbacks ---- */
 
-typedef struct Inn {
+typedef struct Callbacks {
   ebb_chat *chat, *other;
   ebb_runtime *runtime;
   char seen[400];
   ebb_status write;
   bool in_allocate;
   ebb_status in_allocate_status;
-} Inn;
+} Callbacks;
 
 /* What each of the chats said last. */
 static ebb_status last_words(void *user, const char *arguments, size_t size, ebb_sink *result) {
-  Inn *inn = user;
+  Callbacks *callbacks = user;
   ebb_message message = {.size = sizeof message};
   ebb_text json;
   (void)arguments, (void)size;
-  ebb_status status = ebb_chat_message(inn->other, ebb_chat_count(inn->other) - 1, &message);
+  ebb_status status = ebb_chat_message(callbacks->other, ebb_chat_count(callbacks->other) - 1, &message);
   if (status != EBB_OK) return status;
-  snprintf(inn->seen, sizeof inn->seen, "%s|", message.text.bytes);
-  if (ebb_chat_json(inn->chat, &json) != EBB_OK) return EBB_IO;
-  strncat(inn->seen, json.bytes, 200);
-  if (ebb_chat_batches(inn->other, &json) != EBB_OK || json.size == 0) return EBB_IO;
-  inn->write = append(inn->other, "{\"role\":\"user\",\"content\":\"no\"}");
-  if (ebb_chat_message(inn->other, 99, &message) != EBB_OUT_OF_RANGE) return EBB_IO;
+  snprintf(callbacks->seen, sizeof callbacks->seen, "%s|", message.text.bytes);
+  if (ebb_chat_json(callbacks->chat, &json) != EBB_OK) return EBB_IO;
+  strncat(callbacks->seen, json.bytes, 200);
+  if (ebb_chat_batches(callbacks->other, &json) != EBB_OK || json.size == 0) return EBB_IO;
+  callbacks->write = append(callbacks->other, "{\"role\":\"user\",\"content\":\"no\"}");
+  if (ebb_chat_message(callbacks->other, 99, &message) != EBB_OUT_OF_RANGE) return EBB_IO;
   return ebb_sink_add(result, "\"heard\"", 7);
 }
 
 static void callbacks_read_chats(void **state) {
   (void)state;
   Host host;
-  Inn inn = {0};
+  Callbacks callbacks = {0};
   ebb_text report;
-  host_open(&host, &inn.runtime);
-  ebb_runtime *runtime = inn.runtime;
-  must(ebb_chat_new(runtime, NULL, 0, &inn.chat));
-  must(ebb_chat_new(runtime, NULL, 0, &inn.other));
-  must(append(inn.chat, "{\"role\":\"user\",\"content\":\"a\"}"));
-  must(append(inn.other, "{\"role\":\"user\",\"content\":\"the mill burns\"}"));
-  must(ebb_register(runtime, "inn.last", last_words, &inn, 0));
+  host_open(&host, &callbacks.runtime);
+  ebb_runtime *runtime = callbacks.runtime;
+  must(ebb_chat_new(runtime, NULL, 0, &callbacks.chat));
+  must(ebb_chat_new(runtime, NULL, 0, &callbacks.other));
+  must(append(callbacks.chat, "{\"role\":\"user\",\"content\":\"a\"}"));
+  must(append(callbacks.other, "{\"role\":\"user\",\"content\":\"the mill burns\"}"));
+  must(ebb_register(runtime, "callbacks.last", last_words, &callbacks, 0));
   must(load_policy(runtime, "asks",
-                   "return function(draft) draft:insert(1, { role = 'user', content = inn.last() }) end"));
-  must(trim(inn.chat, "asks", "{\"budget\":100}", &report));
-  assert_string_equal(inn.seen, "the mill burns|[\n{\"role\":\"user\",\"content\":\"a\"}\n]\n");
-  assert_int_equal(inn.write, EBB_BUSY);
+                   "return function(draft) draft:insert(1, { role = 'user', content = callbacks.last() }) end"));
+  must(trim(callbacks.chat, "asks", "{\"budget\":100}", &report));
+  assert_string_equal(callbacks.seen, "the mill burns|[\n{\"role\":\"user\",\"content\":\"a\"}\n]\n");
+  assert_int_equal(callbacks.write, EBB_BUSY);
   assert_non_null(strstr(report.bytes, "\"inserted\":1"));    /* what was read meanwhile has not touched it */
-  assert_int_equal(ebb_chat_count(inn.chat), 2);
-  assert_int_equal(ebb_chat_count(inn.other), 1);
-  must(append(inn.other, "{\"role\":\"user\",\"content\":\"yes\"}"));     /* the runtime is free again */
+  assert_int_equal(ebb_chat_count(callbacks.chat), 2);
+  assert_int_equal(ebb_chat_count(callbacks.other), 1);
+  must(append(callbacks.other, "{\"role\":\"user\",\"content\":\"yes\"}"));     /* the runtime is free again */
   host_close(&host, runtime);
 }
 
-static Inn *watched;
+static Callbacks *watched;
 
 static void *allocate_that_reads(void *user, void *block, size_t old_size, size_t new_size) {
   (void)user, (void)old_size;
@@ -171,16 +171,16 @@ static void *allocate_that_reads(void *user, void *block, size_t old_size, size_
 /* In the middle of an edit a chat may be half changed. */
 static void the_allocator_reads_nothing(void **state) {
   (void)state;
-  Inn inn = {0};
+  Callbacks callbacks = {0};
   ebb_config config = {.size = sizeof config, .allocate = allocate_that_reads};
-  assert_int_equal(ebb_runtime_new(&config, &inn.runtime), EBB_OK);
-  ebb_runtime *runtime = inn.runtime;
-  must(ebb_chat_new(runtime, NULL, 0, &inn.chat));
-  watched = &inn;
-  inn.in_allocate = true;
-  must(append(inn.chat, "{\"role\":\"user\",\"content\":\"a\"}"));
-  inn.in_allocate = false;
-  assert_int_equal(inn.in_allocate_status, EBB_BUSY);
+  assert_int_equal(ebb_runtime_new(&config, &callbacks.runtime), EBB_OK);
+  ebb_runtime *runtime = callbacks.runtime;
+  must(ebb_chat_new(runtime, NULL, 0, &callbacks.chat));
+  watched = &callbacks;
+  callbacks.in_allocate = true;
+  must(append(callbacks.chat, "{\"role\":\"user\",\"content\":\"a\"}"));
+  callbacks.in_allocate = false;
+  assert_int_equal(callbacks.in_allocate_status, EBB_BUSY);
   watched = NULL;
   ebb_runtime_free(runtime);
 }

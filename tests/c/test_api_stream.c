@@ -4,18 +4,12 @@
 */
 #include "api_kit.h"
 
-typedef struct Inn {
-  Host host;
-  ebb_runtime *runtime;
-  ebb_chat *chat;
-} Inn;
-
-static ebb_runtime *open_inn(Inn *inn) {
-  host_open(&inn->host, &inn->runtime);
-  ebb_runtime *runtime = inn->runtime;
-  inn->host.still = true;
-  must(ebb_chat_new(runtime, NULL, 0, &inn->chat));
-  must(append(inn->chat, "{\"role\":\"user\",\"content\":\"Is there room?\"}"));
+static ebb_runtime *open_fixture(Fixture *fixture) {
+  host_open(&fixture->host, &fixture->runtime);
+  ebb_runtime *runtime = fixture->runtime;
+  fixture->host.still = true;
+  must(ebb_chat_new(runtime, NULL, 0, &fixture->chat));
+  must(append(fixture->chat, "{\"role\":\"user\",\"content\":\"Is there room?\"}"));
   return runtime;
 }
 
@@ -40,16 +34,17 @@ static ebb_message partial(ebb_runtime *runtime, ebb_chat *chat) {
 
 static void an_answer_grows_and_is_settled(void **state) {
   (void)state;
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
   ebb_message two[3] = {{.size = sizeof *two}};
   uint32_t count;
-  must(begin(inn.chat, "{\"role\":\"assistant\",\"id\":\"a\\u0031\",\"name\":\"Mara\",\"timestamp\":1700000000123}"));
-  assert_string_equal(partial(runtime, inn.chat).text.bytes, "");
-  must(add(inn.chat, "Up the \"stairs\"\n"));
-  must(add(inn.chat, ""));
-  must(add(inn.chat, "\xC3\xA0 gauche."));
-  ebb_message message = partial(runtime, inn.chat);
+  must(begin(fixture.chat,
+             "{\"role\":\"assistant\",\"id\":\"a\\u0031\",\"name\":\"Mara\",\"timestamp\":1700000000123}"));
+  assert_string_equal(partial(runtime, fixture.chat).text.bytes, "");
+  must(add(fixture.chat, "Up the \"stairs\"\n"));
+  must(add(fixture.chat, ""));
+  must(add(fixture.chat, "\xC3\xA0 gauche."));
+  ebb_message message = partial(runtime, fixture.chat);
   assert_string_equal(message.text.bytes, "Up the \"stairs\"\n\xC3\xA0 gauche.");
   assert_string_equal(message.role, "assistant");
   assert_string_equal(message.id.bytes, "a1");
@@ -59,19 +54,19 @@ static void an_answer_grows_and_is_settled(void **state) {
   assert_true(message.has_timestamp && message.timestamp == 1700000000123);
   char json[300];
   snprintf(json, sizeof json, "%s", message.json.bytes);
-  must(ebb_chat_messages(inn.chat, 0, 3, two, &count));
+  must(ebb_chat_messages(fixture.chat, 0, 3, two, &count));
   assert_true(count == 2 && two[0].partial == 0 && two[1].partial == 1);
-  assert_int_equal(ebb_chat_count(inn.chat), 1);
-  must(settle(inn.chat, NULL));
-  assert_int_equal(ebb_chat_count(inn.chat), 2);
-  message = last(runtime, inn.chat);
+  assert_int_equal(ebb_chat_count(fixture.chat), 1);
+  must(settle(fixture.chat, NULL));
+  assert_int_equal(ebb_chat_count(fixture.chat), 2);
+  message = last(runtime, fixture.chat);
   assert_string_equal(message.json.bytes, json);    /* as it was read last */
   assert_true(message.partial == 0 && message.seq == 2 && message.tokens > 0);
-  refused(ebb_chat_message(inn.chat, 2, &message), EBB_OUT_OF_RANGE, "message 2: the chat has 2");
-  refused(add(inn.chat, "x"), EBB_ARGUMENT, "none is open");
-  refused(settle(inn.chat, NULL), EBB_ARGUMENT, "none is open");
-  ebb_chat_stream_drop(inn.chat);
-  host_close(&inn.host, runtime);
+  refused(ebb_chat_message(fixture.chat, 2, &message), EBB_OUT_OF_RANGE, "message 2: the chat has 2");
+  refused(add(fixture.chat, "x"), EBB_ARGUMENT, "none is open");
+  refused(settle(fixture.chat, NULL), EBB_ARGUMENT, "none is open");
+  ebb_chat_stream_drop(fixture.chat);
+  host_close(&fixture.host, runtime);
 }
 
 /* ---- the message around the text ---- */
@@ -89,22 +84,22 @@ static void the_text_takes_the_place_of_the_content(void **state) {
      "{\"cont\\u0065nt\":\"So \xC3\xA9\\tx\\ny\",\"role\":\"assistant\"}"},
     {"{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"\"}",
      "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\\ny\"}"}};
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    must(begin(inn.chat, cases[i].begin));
-    must(add(inn.chat, "x\ny"));
-    must(settle(inn.chat, NULL));
-    assert_string_equal(last(runtime, inn.chat).json.bytes, cases[i].settled);
+    must(begin(fixture.chat, cases[i].begin));
+    must(add(fixture.chat, "x\ny"));
+    must(settle(fixture.chat, NULL));
+    assert_string_equal(last(runtime, fixture.chat).json.bytes, cases[i].settled);
   }
-  must(begin(inn.chat, "{\"role\":\"assistant\"}"));
-  must(add(inn.chat, "Let me look."));
-  must(settle(inn.chat, "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":"
+  must(begin(fixture.chat, "{\"role\":\"assistant\"}"));
+  must(add(fixture.chat, "Let me look."));
+  must(settle(fixture.chat, "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":"
                         "{\"name\":\"look\",\"arguments\":\"{}\"}}],\"content\":null}"));
-  ebb_message message = last(runtime, inn.chat);
+  ebb_message message = last(runtime, fixture.chat);
   assert_string_equal(message.calls.bytes, "[{\"id\":\"c\",\"name\":\"look\",\"arguments\":\"{}\"}]");
   assert_string_equal(message.text.bytes, "Let me look.\n{}");
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 static void what_is_wrong_is_refused(void **state) {
@@ -119,25 +114,25 @@ static void what_is_wrong_is_refused(void **state) {
     {"{\"role\":\"wizard\"}", EBB_ROLE, "1:9"}, {"{\"role\":\"assistant\",\"content\":[]}", EBB_SHAPE, "1:31: expected a text or null at content"},
     {"{\"role\":\"assistant\",\"content\":\"\",\"content\":\"\"}", EBB_DUPLICATE, "content"},
     {"{\"type\":\"window\",\"window\":\"todo\"}", EBB_SHAPE, "stream"}};
-  Inn inn;
+  Fixture fixture;
   ebb_message message = {.size = sizeof message};
-  ebb_runtime *runtime = open_inn(&inn);
+  ebb_runtime *runtime = open_fixture(&fixture);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    refused(begin(inn.chat, cases[i].json), cases[i].status, cases[i].says);
-    assert_int_equal(ebb_chat_message(inn.chat, 1, &message), EBB_OUT_OF_RANGE);
+    refused(begin(fixture.chat, cases[i].json), cases[i].status, cases[i].says);
+    assert_int_equal(ebb_chat_message(fixture.chat, 1, &message), EBB_OUT_OF_RANGE);
   }
   assert_int_equal(begin(NULL, "{}"), EBB_ARGUMENT);
-  assert_int_equal(ebb_chat_stream_begin(inn.chat, NULL, 0), EBB_ARGUMENT);
-  must(begin(inn.chat, "{\"role\":\"assistant\"}"));
-  must(add(inn.chat, "So be it"));
-  refused(begin(inn.chat, "{\"role\":\"assistant\"}"), EBB_DUPLICATE, "open already");
-  assert_int_equal(ebb_chat_stream_add(inn.chat, NULL, 1), EBB_ARGUMENT);
-  refused(settle(inn.chat, "{\"role\":\"assistant\",\"content\":\"mine\"}"), EBB_SHAPE, "the stream's");
-  refused(settle(inn.chat, "{\"role\":\"wizard\"}"), EBB_ROLE, "settle: 1:9");
-  refused(settle(inn.chat, ""), EBB_SYNTAX, "settle: 1:1");
-  assert_string_equal(partial(runtime, inn.chat).text.bytes, "So be it");
-  assert_int_equal(ebb_chat_count(inn.chat), 1);
-  host_close(&inn.host, runtime);                   /* with the stream open */
+  assert_int_equal(ebb_chat_stream_begin(fixture.chat, NULL, 0), EBB_ARGUMENT);
+  must(begin(fixture.chat, "{\"role\":\"assistant\"}"));
+  must(add(fixture.chat, "So be it"));
+  refused(begin(fixture.chat, "{\"role\":\"assistant\"}"), EBB_DUPLICATE, "open already");
+  assert_int_equal(ebb_chat_stream_add(fixture.chat, NULL, 1), EBB_ARGUMENT);
+  refused(settle(fixture.chat, "{\"role\":\"assistant\",\"content\":\"mine\"}"), EBB_SHAPE, "the stream's");
+  refused(settle(fixture.chat, "{\"role\":\"wizard\"}"), EBB_ROLE, "settle: 1:9");
+  refused(settle(fixture.chat, ""), EBB_SYNTAX, "settle: 1:1");
+  assert_string_equal(partial(runtime, fixture.chat).text.bytes, "So be it");
+  assert_int_equal(ebb_chat_count(fixture.chat), 1);
+  host_close(&fixture.host, runtime);                   /* with the stream open */
 }
 
 /* ---- pieces ---- */
@@ -146,26 +141,26 @@ static void pieces_may_end_within_a_character(void **state) {
   (void)state;
   static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x8D\xBA" "z";
   static const char *const bad[] = {"\x80", "\xC0", "\xC3(", "\xE0\x80", "\xED\xA0", "\xF5", "\xE2\x82(", "\xFF"};
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
   for (size_t cut = 0; cut < sizeof text; cut++) {
-    must(begin(inn.chat, "{\"role\":\"assistant\"}"));
-    must(ebb_chat_stream_add(inn.chat, text, cut));
-    ebb_message message = partial(runtime, inn.chat);
+    must(begin(fixture.chat, "{\"role\":\"assistant\"}"));
+    must(ebb_chat_stream_add(fixture.chat, text, cut));
+    ebb_message message = partial(runtime, fixture.chat);
     assert_true(message.text.size <= cut && cut - message.text.size <= 3);
     assert_memory_equal(message.text.bytes, text, message.text.size);
-    if (message.text.size < cut) refused(settle(inn.chat, NULL), EBB_ENCODING, "within a character");
-    must(add(inn.chat, text + cut));
-    must(settle(inn.chat, NULL));
-    assert_string_equal(last(runtime, inn.chat).text.bytes, text);
+    if (message.text.size < cut) refused(settle(fixture.chat, NULL), EBB_ENCODING, "within a character");
+    must(add(fixture.chat, text + cut));
+    must(settle(fixture.chat, NULL));
+    assert_string_equal(last(runtime, fixture.chat).text.bytes, text);
   }
-  must(begin(inn.chat, "{\"role\":\"assistant\"}"));
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refused(add(inn.chat, bad[i]), EBB_ENCODING, "byte 1 ");
-  must(add(inn.chat, "ab\xE2"));
-  refused(add(inn.chat, "\x28"), EBB_ENCODING, "byte 3 ");
-  must(add(inn.chat, "\x82\xAC"));
-  assert_string_equal(partial(runtime, inn.chat).text.bytes, "ab\xE2\x82\xAC");
-  host_close(&inn.host, runtime);
+  must(begin(fixture.chat, "{\"role\":\"assistant\"}"));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refused(add(fixture.chat, bad[i]), EBB_ENCODING, "byte 1 ");
+  must(add(fixture.chat, "ab\xE2"));
+  refused(add(fixture.chat, "\x28"), EBB_ENCODING, "byte 3 ");
+  must(add(fixture.chat, "\x82\xAC"));
+  assert_string_equal(partial(runtime, fixture.chat).text.bytes, "ab\xE2\x82\xAC");
+  host_close(&fixture.host, runtime);
 }
 
 static void streams_have_limits(void **state) {
@@ -210,37 +205,37 @@ static void streams_have_limits(void **state) {
 
 static void nothing_else_knows_of_it(void **state) {
   (void)state;
-  Inn inn;
+  Fixture fixture;
   char before[65], after[65];
   ebb_text json;
   ebb_message message = {.size = sizeof message};
   ebb_chat *fork, *loaded;
-  ebb_runtime *runtime = open_inn(&inn);
-  must(ebb_chat_digest(inn.chat, before));
-  uint64_t tokens = ebb_chat_tokens(inn.chat);
-  must(begin(inn.chat, "{\"role\":\"assistant\"}"));
-  must(add(inn.chat, "A room of gold"));
-  must(ebb_chat_digest(inn.chat, after));
+  ebb_runtime *runtime = open_fixture(&fixture);
+  must(ebb_chat_digest(fixture.chat, before));
+  uint64_t tokens = ebb_chat_tokens(fixture.chat);
+  must(begin(fixture.chat, "{\"role\":\"assistant\"}"));
+  must(add(fixture.chat, "A room of gold"));
+  must(ebb_chat_digest(fixture.chat, after));
   assert_string_equal(before, after);
-  assert_int_equal(ebb_chat_tokens(inn.chat), tokens);
-  must(ebb_chat_json(inn.chat, &json));
+  assert_int_equal(ebb_chat_tokens(fixture.chat), tokens);
+  must(ebb_chat_json(fixture.chat, &json));
   assert_null(strstr(json.bytes, "gold"));
-  must(ebb_chat_render(inn.chat, NULL, 0, &json));
+  must(ebb_chat_render(fixture.chat, NULL, 0, &json));
   assert_null(strstr(json.bytes, "gold"));
-  must(ebb_chat_fork(inn.chat, &fork));
+  must(ebb_chat_fork(fixture.chat, &fork));
   assert_int_equal(ebb_chat_message(fork, 1, &message), EBB_OUT_OF_RANGE);
-  must(ebb_chat_save(inn.chat, &json));
+  must(ebb_chat_save(fixture.chat, &json));
   must(ebb_chat_load(runtime, json.bytes, json.size, &loaded));
   assert_int_equal(ebb_chat_message(loaded, 1, &message), EBB_OUT_OF_RANGE);
-  must(apply(inn.chat, "{\"operation\":\"clear\"}"));
-  assert_string_equal(partial(runtime, inn.chat).text.bytes, "A room of gold");
-  must(settle(inn.chat, NULL));
-  assert_int_equal(ebb_chat_count(inn.chat), 1);
-  assert_int_equal(last(runtime, inn.chat).seq, 2);
+  must(apply(fixture.chat, "{\"operation\":\"clear\"}"));
+  assert_string_equal(partial(runtime, fixture.chat).text.bytes, "A room of gold");
+  must(settle(fixture.chat, NULL));
+  assert_int_equal(ebb_chat_count(fixture.chat), 1);
+  assert_int_equal(last(runtime, fixture.chat).seq, 2);
   ebb_chat_free(fork);
-  must(begin(inn.chat, "{\"role\":\"assistant\"}"));
-  ebb_chat_free(inn.chat);
-  host_close(&inn.host, runtime);
+  must(begin(fixture.chat, "{\"role\":\"assistant\"}"));
+  ebb_chat_free(fixture.chat);
+  host_close(&fixture.host, runtime);
 }
 
 /* What a task adds comes beneath what was settled while it worked, and above what was not. */
@@ -248,34 +243,34 @@ static void tasks_go_on(void **state) {
   (void)state;
   static const char script[] = "local chat = ... local before = #chat request 'x'\n"
                                "chat:append { role = 'user', content = 'task ' .. before .. ' ' .. #chat }";
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
   ebb_event event = {.size = sizeof event};
   for (int early = 0; early <= 1; early++) {
     ebb_task *task;
-    uint32_t count = ebb_chat_count(inn.chat);
+    uint32_t count = ebb_chat_count(fixture.chat);
     char word[20];
-    must(begin(inn.chat, "{\"role\":\"assistant\"}"));
-    must(add(inn.chat, "Up the "));
-    must(ebb_task_script(inn.chat, "s", script, sizeof script - 1, NULL, 0, &task));
+    must(begin(fixture.chat, "{\"role\":\"assistant\"}"));
+    must(add(fixture.chat, "Up the "));
+    must(ebb_task_script(fixture.chat, "s", script, sizeof script - 1, NULL, 0, &task));
     must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
     must(ebb_next_event(runtime, &event));
-    must(add(inn.chat, "stairs"));
-    if (early) must(settle(inn.chat, NULL));
+    must(add(fixture.chat, "stairs"));
+    if (early) must(settle(fixture.chat, NULL));
     must(ebb_answer(task, "1", 1));
     must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
     must(ebb_next_event(runtime, &event));
     assert_int_equal(event.kind, EBB_EVENT_DONE);
-    if (!early) must(settle(inn.chat, NULL));
-    assert_int_equal(ebb_chat_count(inn.chat), count + 2);
-    assert_string_equal(last(runtime, inn.chat).text.bytes, "Up the stairs");
+    if (!early) must(settle(fixture.chat, NULL));
+    assert_int_equal(ebb_chat_count(fixture.chat), count + 2);
+    assert_string_equal(last(runtime, fixture.chat).text.bytes, "Up the stairs");
     ebb_message message = {.size = sizeof message};
-    must(ebb_chat_message(inn.chat, count, &message));
+    must(ebb_chat_message(fixture.chat, count, &message));
     snprintf(word, sizeof word, "task %u %u", (unsigned)count, (unsigned)count);
     assert_string_equal(message.text.bytes, word);
     ebb_task_free(task);
   }
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 int main(void) {

@@ -13,25 +13,12 @@ static void check_utf8(const char *what, const char *text) {
   if (valid < size) fail_msg("%s: not UTF-8 at byte %zu: %s", what, valid, text);
 }
 
-typedef struct Inn {
-  Host host;
-  ebb_runtime *runtime;
-  ebb_chat *chat;
-} Inn;
-
-static void open_inn(Inn *inn) {
-  host_open(&inn->host, &inn->runtime);
-  ebb_runtime *runtime = inn->runtime;
-  must(ebb_chat_new(runtime, NULL, 0, &inn->chat));
-  talk(runtime, inn->chat, 4);
-}
-
 /* The chat saves, and what it saved loads: names and reasons are in it. */
-static void check_saves(Inn *inn) {
-  ebb_runtime *runtime = inn->runtime;
+static void check_saves(Fixture *fixture) {
+  ebb_runtime *runtime = fixture->runtime;
   ebb_text saved;
   ebb_chat *copy;
-  must(ebb_chat_save(inn->chat, &saved));
+  must(ebb_chat_save(fixture->chat, &saved));
   check_utf8("a save", saved.bytes);
   char *text = malloc(saved.size);
   assert_non_null(text);
@@ -42,11 +29,11 @@ static void check_saves(Inn *inn) {
 }
 
 /* Runs it to its end; the event that it ends with, whose texts are UTF-8. */
-static ebb_event run_script(Inn *inn, const char *source) {
-  ebb_runtime *runtime = inn->runtime;
+static ebb_event run_script(Fixture *fixture, const char *source) {
+  ebb_runtime *runtime = fixture->runtime;
   ebb_task *task;
   ebb_event event = {.size = sizeof event};
-  must(ebb_task_script(inn->chat, "sc\xFFript", source, strlen(source), NULL, 0, &task));
+  must(ebb_task_script(fixture->chat, "sc\xFFript", source, strlen(source), NULL, 0, &task));
   must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
   must(ebb_next_event(runtime, &event));
   check_utf8(source, event.json.bytes);
@@ -55,8 +42,8 @@ static ebb_event run_script(Inn *inn, const char *source) {
 
 static void events_are_utf8(void **state) {
   (void)state;
-  Inn inn;
-  open_inn(&inn);
+  Fixture fixture;
+  fixture_open(&fixture, 4);
   static const struct {
     const char *source, *says;
   } cases[] = {
@@ -71,27 +58,27 @@ static void events_are_utf8(void **state) {
     {"local chat = ... return chat['\\xff']", "no field '" BAD "'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    ebb_event event = run_script(&inn, cases[i].source);
+    ebb_event event = run_script(&fixture, cases[i].source);
     assert_int_equal(event.kind, EBB_EVENT_FAILED);
     if (strstr(event.json.bytes, cases[i].says) == NULL) fail_msg("%s: %s", cases[i].source, event.json.bytes);
     ebb_task_free(event.task);
-    check_saves(&inn);
+    check_saves(&fixture);
   }
-  host_close(&inn.host, inn.runtime);
+  fixture_close(&fixture);
 }
 
 static void errors_are_utf8(void **state) {
   (void)state;
-  Inn inn;
+  Fixture fixture;
   char long_name[3000];
-  open_inn(&inn);
-  ebb_runtime *runtime = inn.runtime;
+  fixture_open(&fixture, 4);
+  ebb_runtime *runtime = fixture.runtime;
   for (size_t i = 0; i + 1 < sizeof long_name; i++) long_name[i] = i % 3 == 0 ? '\xE2' : i % 3 == 1 ? '\x82' : '\xAC';
   long_name[sizeof long_name - 1] = '\0';
   for (int i = 0; i < 6; i++) {
     const char *shifted = long_name + i % 3;
-    ebb_status status = i < 3 ? ebb_chat_trim(inn.chat, shifted, NULL, 0, NULL)
-                              : ebb_window_open(inn.chat, shifted, NULL, 0);
+    ebb_status status = i < 3 ? ebb_chat_trim(fixture.chat, shifted, NULL, 0, NULL)
+                              : ebb_window_open(fixture.chat, shifted, NULL, 0);
     assert_true(status != EBB_OK);
     check_utf8("a long name", ebb_last_error(runtime)->message);
   }
@@ -99,29 +86,29 @@ static void errors_are_utf8(void **state) {
   check_utf8("syntax", ebb_last_error(runtime)->message);
   refused(load_policy(runtime, "p", "error '\xFF'"), EBB_SCRIPT, "p:1: " BAD);
   refused(load_policy(runtime, "p\xFF", "return print"), EBB_ARGUMENT, "'p" BAD "'");
-  refused(trim(inn.chat, "\xFF", "", NULL), EBB_UNKNOWN_NAME, "'" BAD "'");
+  refused(trim(fixture.chat, "\xFF", "", NULL), EBB_UNKNOWN_NAME, "'" BAD "'");
   must(load_policy(runtime, "p", "return function() error { code = 'c\xFF', message = 'm\xFF' } end"));
-  assert_int_equal(trim(inn.chat, "p", "{\"budget\":90}", NULL), EBB_POLICY);
+  assert_int_equal(trim(fixture.chat, "p", "{\"budget\":90}", NULL), EBB_POLICY);
   check_utf8("a code", ebb_last_error(runtime)->code);
   check_utf8("a policy's own error", ebb_last_error(runtime)->message);
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 static void reports_and_log_are_utf8(void **state) {
   (void)state;
-  Inn inn;
+  Fixture fixture;
   ebb_text report;
-  open_inn(&inn);
-  ebb_runtime *runtime = inn.runtime;
+  fixture_open(&fixture, 4);
+  ebb_runtime *runtime = fixture.runtime;
   must(load_policy(runtime, "p", "return function(draft, budget)\n"
                                  "print 'a\\xffb' print(('\\xff'):rep(9000)) draft:note 'n\\xff'\n"
                                  "draft:drop_oldest { to = budget, reason = 'r\\xff' } end"));
-  must(trim(inn.chat, "p", "{\"budget\":90}", &report));
+  must(trim(fixture.chat, "p", "{\"budget\":90}", &report));
   check_utf8("a report", report.bytes);
   assert_non_null(strstr(report.bytes, "\"reason\":\"r" BAD "\""));
-  assert_non_null(strstr(inn.host.log, "a" BAD "b\n" BAD BAD));
-  check_saves(&inn);
-  host_close(&inn.host, runtime);
+  assert_non_null(strstr(fixture.host.log, "a" BAD "b\n" BAD BAD));
+  check_saves(&fixture);
+  host_close(&fixture.host, runtime);
 }
 
 int main(void) {

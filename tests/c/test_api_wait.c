@@ -4,18 +4,12 @@
 */
 #include "api_kit.h"
 
-typedef struct Inn {
-  Host host;
-  ebb_runtime *runtime;
-  ebb_chat *chat;
-} Inn;
-
-static ebb_runtime *open_inn(Inn *inn) {
-  host_open(&inn->host, &inn->runtime);
-  ebb_runtime *runtime = inn->runtime;
-  inn->host.still = true;
-  inn->host.now = 1000;
-  must(ebb_chat_new(runtime, NULL, 0, &inn->chat));
+static ebb_runtime *open_fixture(Fixture *fixture) {
+  host_open(&fixture->host, &fixture->runtime);
+  ebb_runtime *runtime = fixture->runtime;
+  fixture->host.still = true;
+  fixture->host.now = 1000;
+  must(ebb_chat_new(runtime, NULL, 0, &fixture->chat));
   return runtime;
 }
 
@@ -43,24 +37,24 @@ static void nothing_happened(ebb_runtime *runtime) {
 
 static void timers_wake_by_the_hosts_clock(void **state) {
   (void)state;
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
   int64_t at = 77;
   assert_int_equal(ebb_next_timer(runtime, &at), EBB_NONE);
   assert_int_equal(at, 77);
-  ebb_task *late = start(runtime, inn.chat, "return request { timer = 500 }");
-  ebb_task *early = start(runtime, inn.chat, "return request { timer = 200 }");
-  ebb_task *second = start(runtime, inn.chat, "return request { timer = 200 } + 1");
+  ebb_task *late = start(runtime, fixture.chat, "return request { timer = 500 }");
+  ebb_task *early = start(runtime, fixture.chat, "return request { timer = 200 }");
+  ebb_task *second = start(runtime, fixture.chat, "return request { timer = 200 } + 1");
   step(runtime);
   nothing_happened(runtime);
   assert_int_equal(ebb_task_state(late), EBB_TASK_SLEEPING);
   must(ebb_next_timer(runtime, &at));
   assert_int_equal(at, 1200);
   refused(ebb_answer(late, "1", 1), EBB_ARGUMENT, "waits for no answer");
-  inn.host.now = 1199;
+  fixture.host.now = 1199;
   step(runtime);
   nothing_happened(runtime);
-  inn.host.now = 1204;
+  fixture.host.now = 1204;
   step(runtime);
   ebb_event event = next_event(runtime, EBB_EVENT_DONE);
   assert_true(event.task == early);
@@ -69,21 +63,21 @@ static void timers_wake_by_the_hosts_clock(void **state) {
   assert_true(event.task == second);                /* in the order in which they asked */
   assert_string_equal(event.json.bytes, "1205");
   nothing_happened(runtime);
-  inn.host.now = 90000;
+  fixture.host.now = 90000;
   step(runtime);
   assert_true(next_event(runtime, EBB_EVENT_DONE).task == late);
   assert_int_equal(ebb_next_timer(runtime, &at), EBB_NONE);
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 static void sleepers_can_be_ended(void **state) {
   (void)state;
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
   const char *sleeps = "return request { timer = 100 }";
-  ebb_task *freed = start(runtime, inn.chat, sleeps), *cancelled = start(runtime, inn.chat, sleeps);
-  ebb_task *stopped = start(runtime, inn.chat, sleeps);
-  ebb_task *zero = start(runtime, inn.chat, "return request { timer = 0 }");
+  ebb_task *freed = start(runtime, fixture.chat, sleeps), *cancelled = start(runtime, fixture.chat, sleeps);
+  ebb_task *stopped = start(runtime, fixture.chat, sleeps);
+  ebb_task *zero = start(runtime, fixture.chat, "return request { timer = 0 }");
   ebb_chat *other;
   must(ebb_chat_new(runtime, NULL, 0, &other));
   start(runtime, other, sleeps);
@@ -97,10 +91,10 @@ static void sleepers_can_be_ended(void **state) {
   ebb_event event = next_event(runtime, EBB_EVENT_FAILED);
   assert_true(event.task == stopped && event.status == EBB_CANCELLED);
   assert_true(next_event(runtime, EBB_EVENT_DONE).task == zero);
-  inn.host.now = 5000;
+  fixture.host.now = 5000;
   step(runtime);
   nothing_happened(runtime);
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 static void other_requests_are_the_hosts(void **state) {
@@ -111,21 +105,21 @@ static void other_requests_are_the_hosts(void **state) {
     {"return request { timer = -1 }", "expected milliseconds"}, {"return request { timer = 0.5 }", "milliseconds"},
     {"return request { timer = '5' }", "milliseconds"},         {"return request { timer = 1e300 }", "milliseconds"},
     {"return request { timer = math.maxinteger }", "milliseconds"}};
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    start(runtime, inn.chat, cases[i].source);
+    start(runtime, fixture.chat, cases[i].source);
     step(runtime);
     ebb_event event = next_event(runtime, EBB_EVENT_FAILED);
     if (event.status != EBB_ARGUMENT || strstr(event.json.bytes, cases[i].says) == NULL)
       fail_msg("%s: %s", cases[i].source, event.json.bytes);
   }
-  start(runtime, inn.chat, "return request { timer = 5, of = 'eggs' }");
-  start(runtime, inn.chat, "return request 'timer 5'");
+  start(runtime, fixture.chat, "return request { timer = 5, of = 'eggs' }");
+  start(runtime, fixture.chat, "return request 'timer 5'");
   step(runtime);
   assert_string_equal(next_event(runtime, EBB_EVENT_REQUEST).json.bytes, "{\"of\":\"eggs\",\"timer\":5}");
   assert_string_equal(next_event(runtime, EBB_EVENT_REQUEST).json.bytes, "\"timer 5\"");
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 /* ---- limits, and being stopped ---- */
@@ -134,30 +128,30 @@ static const char LOOP[] = "local n = 0 for i = 1, 1e6 do n = n + i end return n
 
 static void tasks_have_limits_of_their_own(void **state) {
   (void)state;
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
-  ebb_task *task = start(runtime, inn.chat, LOOP);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
+  ebb_task *task = start(runtime, fixture.chat, LOOP);
   must(ebb_task_limit(task, 10000, 0));
   step(runtime);
   assert_int_equal(next_event(runtime, EBB_EVENT_FAILED).status, EBB_FUEL);
   refused(ebb_task_limit(task, 0, 0), EBB_ARGUMENT, "ended");
-  task = start(runtime, inn.chat, LOOP);
+  task = start(runtime, fixture.chat, LOOP);
   must(ebb_task_limit(task, 10000, 1));              /* deterministic: no deadline */
   must(ebb_task_limit(task, EBB_NO_LIMIT, EBB_NO_LIMIT));
   step(runtime);
   next_event(runtime, EBB_EVENT_DONE);
-  task = start(runtime, inn.chat, "request 'x' for i = 1, 1e6 do end");
+  task = start(runtime, fixture.chat, "request 'x' for i = 1, 1e6 do end");
   step(runtime);
   next_event(runtime, EBB_EVENT_REQUEST);
   must(ebb_task_limit(task, 10000, 0));              /* in the middle */
   must(ebb_answer(task, "1", 1));
   step(runtime);
   assert_int_equal(next_event(runtime, EBB_EVENT_FAILED).status, EBB_FUEL);
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 
   assert_int_equal(ebb_runtime_new(NULL, &runtime), EBB_OK);
-  must(ebb_chat_new(runtime, NULL, 0, &inn.chat));
-  task = start(runtime, inn.chat, "while true do end");
+  must(ebb_chat_new(runtime, NULL, 0, &fixture.chat));
+  task = start(runtime, fixture.chat, "while true do end");
   must(ebb_task_limit(task, EBB_NO_LIMIT, 2000));
   step(runtime);
   assert_int_equal(next_event(runtime, EBB_EVENT_FAILED).status, EBB_DEADLINE);
@@ -166,10 +160,10 @@ static void tasks_have_limits_of_their_own(void **state) {
 
 static void stopped_tasks_end_with_the_next_step(void **state) {
   (void)state;
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
-  ebb_task *ready = start(runtime, inn.chat, "local chat = ... chat:append { role = 'user', content = 'x' }");
-  ebb_task *waiting = start(runtime, inn.chat, "return request 'x'"), *other;
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
+  ebb_task *ready = start(runtime, fixture.chat, "local chat = ... chat:append { role = 'user', content = 'x' }");
+  ebb_task *waiting = start(runtime, fixture.chat, "return request 'x'"), *other;
   must(ebb_task_limit(ready, EBB_NO_LIMIT, 0));
   ebb_task_stop(ready);
   ebb_task_stop(NULL);
@@ -178,28 +172,29 @@ static void stopped_tasks_end_with_the_next_step(void **state) {
   ebb_event event = next_event(runtime, EBB_EVENT_FAILED);
   assert_true(event.task == ready && event.status == EBB_CANCELLED);
   assert_string_equal(event.json.bytes, "{\"code\":\"cancelled\",\"message\":\"the task was cancelled\"}");
-  assert_int_equal(ebb_chat_count(inn.chat), 0);
+  assert_int_equal(ebb_chat_count(fixture.chat), 0);
   step(runtime);
   next_event(runtime, EBB_EVENT_REQUEST);
   ebb_task_stop(waiting);
   ebb_task_stop(ready);                              /* it has ended: nothing */
-  other = start(runtime, inn.chat, "return 1");
+  other = start(runtime, fixture.chat, "return 1");
   step(runtime);
   assert_true(next_event(runtime, EBB_EVENT_FAILED).task == waiting);
   assert_true(next_event(runtime, EBB_EVENT_DONE).task == other);
   nothing_happened(runtime);
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 /* ---- what hosts ask ---- */
 
 static void states_of_tasks_are_told(void **state) {
   (void)state;
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
   assert_int_equal(ebb_task_state(NULL), EBB_TASK_NONE);
   assert_null(ebb_task_chat(NULL));
-  ebb_task *task = start(runtime, inn.chat, "return request 'x'"), *bad = start(runtime, inn.chat, "error 'no'");
+  ebb_task *task = start(runtime, fixture.chat, "return request 'x'");
+  ebb_task *bad = start(runtime, fixture.chat, "error 'no'");
   assert_int_equal(ebb_task_state(task), EBB_TASK_READY);
   step(runtime);
   assert_int_equal(ebb_task_state(task), EBB_TASK_ASKS);
@@ -210,32 +205,32 @@ static void states_of_tasks_are_told(void **state) {
   assert_int_equal(ebb_task_state(task), EBB_TASK_READY);
   step(runtime);
   assert_int_equal(ebb_task_state(task), EBB_TASK_DONE);
-  assert_ptr_equal(ebb_task_chat(task), inn.chat);
-  host_close(&inn.host, runtime);
+  assert_ptr_equal(ebb_task_chat(task), fixture.chat);
+  host_close(&fixture.host, runtime);
 }
 
 static void chats_and_tasks_are_listed(void **state) {
   (void)state;
-  Inn inn;
-  ebb_runtime *runtime = open_inn(&inn);
-  ebb_chat *chats[3] = {inn.chat};
+  Fixture fixture;
+  ebb_runtime *runtime = open_fixture(&fixture);
+  ebb_chat *chats[3] = {fixture.chat};
   int n = 0;
   assert_null(ebb_next_chat(NULL, NULL));
   assert_null(ebb_next_task(NULL, NULL));
-  assert_null(ebb_next_task(inn.chat, NULL));
+  assert_null(ebb_next_task(fixture.chat, NULL));
   must(ebb_chat_new(runtime, NULL, 0, &chats[1]));
   must(ebb_chat_fork(chats[0], &chats[2]));
   for (ebb_chat *chat = NULL; (chat = ebb_next_chat(runtime, chat)) != NULL; n++) assert_ptr_equal(chat, chats[n]);
   assert_int_equal(n, 3);
   ebb_chat_free(chats[1]);
   assert_ptr_equal(ebb_next_chat(runtime, chats[0]), chats[2]);
-  ebb_task *one = start(runtime, inn.chat, "return 1"), *two = start(runtime, inn.chat, "return 2");
+  ebb_task *one = start(runtime, fixture.chat, "return 1"), *two = start(runtime, fixture.chat, "return 2");
   step(runtime);
-  assert_ptr_equal(ebb_next_task(inn.chat, NULL), one);
-  assert_ptr_equal(ebb_next_task(inn.chat, one), two);
-  assert_null(ebb_next_task(inn.chat, two));
+  assert_ptr_equal(ebb_next_task(fixture.chat, NULL), one);
+  assert_ptr_equal(ebb_next_task(fixture.chat, one), two);
+  assert_null(ebb_next_task(fixture.chat, two));
   ebb_task_free(one);
-  assert_ptr_equal(ebb_next_task(inn.chat, NULL), two);
+  assert_ptr_equal(ebb_next_task(fixture.chat, NULL), two);
 
   int mine;
   assert_null(ebb_chat_user(chats[0]));
@@ -245,7 +240,7 @@ static void chats_and_tasks_are_listed(void **state) {
   assert_ptr_equal(ebb_chat_user(chats[0]), &mine);
   must(ebb_chat_fork(chats[0], &chats[1]));
   assert_null(ebb_chat_user(chats[1]));
-  host_close(&inn.host, runtime);
+  host_close(&fixture.host, runtime);
 }
 
 int main(void) {

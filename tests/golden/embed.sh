@@ -3,23 +3,11 @@
 # pkg-config alone, of all symbols showing ebb_* only. The program of the guide
 # is compiled as it stands there. Last line: "N passed, N failed".
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
+. tests/golden/kit.bash
 
-passed=0
-failed=0
-top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
 prefix=$top/prefix
 strict="-Wall -Wextra -pedantic -Werror"
-
-ok() {
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-  fi
-}
 
 # ---- symbols ----
 
@@ -134,5 +122,4 @@ install uninstall PREFIX="$prefix"
 ok "uninstall leaves no file" "$(find "$prefix" ! -type d)" ""
 ok "nor a folder of its own" "$(find "$prefix" -name '*ebb*')" ""
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

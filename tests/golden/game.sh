@@ -5,24 +5,13 @@
 # MODE=dev tests that build instead of the release.
 # Last line: "N passed, N failed".
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
+. tests/golden/kit.bash
 
 frames=${FRAMES:-${STEPS:+10000}}
 frames=${frames:-2400}
 measured=${FRAMES:-}   # otherwise the machine may be busy with other tests
-passed=0
-failed=0
-top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
 
-ok() {
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-  fi
-}
 holds() { ok "$1: $2" "$(lua5.4 -e "print($2)")" true; }
 
 build=build/${MODE:-release}
@@ -177,5 +166,4 @@ else
   echo "skipped: valgrind is not there"
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

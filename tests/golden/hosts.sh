@@ -4,28 +4,15 @@
 # must be free of races. (The game has game.sh.) MODE=dev tests that build instead of
 # the release. Last line: "N passed, N failed".
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
+. tests/golden/kit.bash
 
-mode=${MODE:-release}
-passed=0
-failed=0
-top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
+choose_build
 project=$PWD
 prefix=$top/prefix
 hosts=$prefix/share/doc/ebb/examples/hosts
 strict="-std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Werror"
 
-ok() {
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-  fi
-}
-
-quietly() { "$@" >"$top/log" 2>&1 || cat "$top/log"; }
 quietly make --no-print-directory MODE="$mode" products
 quietly make --no-print-directory MODE="$mode" install-files PREFIX="$prefix"
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
@@ -152,5 +139,4 @@ else
   echo "skipped: Python, there is no python3 with ctypes"
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -3,30 +3,17 @@
 # run, and in one more turn, when timers of lorebooks have begun. SEED repeats a run; MODE=dev tests that build instead
 # of the release. Last line: "N passed, N failed".
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
+. tests/golden/kit.bash
 
-mode=${MODE:-release}
+choose_build
 agents=${AGENTS:-200}
 seed=${SEED:-1}
-passed=0
-failed=0
-top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
-build=build/$mode
-if [ "$mode" = dev ]; then build=build; fi
+repeat="SEED=$seed AGENTS=$agents"
 
-ok() {
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED: %s\n  SEED=%s AGENTS=%s\n  expected: %s\n  got:      %s\n' "$1" "$seed" "$agents" "$3" "$2"
-  fi
-}
-
-make --no-print-directory MODE="$mode" products >"$top/log" 2>&1 || cat "$top/log"
+quietly make --no-print-directory MODE="$mode" products
 # shellcheck disable=SC2046
-"${CC:-gcc}" -std=c11 -O1 -Iruntime/include tests/random/pipelines.c "$build/libebb.a" -o "$top/pipelines" \
+"${CC:-gcc}" -std=c11 -O1 -Iruntime/include -Itests/random tests/random/pipelines.c "$build/libebb.a" -o "$top/pipelines" \
   $(pkg-config --libs libpcre2-8) -lm -ldl -pthread || exit 1
 
 "$build/ebb" run tests/random/pipelines.lua "$seed" "$agents" "$top" >"$top/command" || exit 1
@@ -35,5 +22,4 @@ ok "all agents ran" "$(grep -c '^agent' "$top/command")" "$agents"
 ok "most runs made a request" "$(grep -c '"messages"' "$top/command" | awk -v all="$agents" '{ print ($1 > all * 3 / 2) }')" 1
 ok "command and libebb agree" "$(diff "$top/library" "$top/command" | head -20)" ""
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -3,37 +3,24 @@
 # in RUNS processes (20), whose addresses differ. All give the same bytes, in the command and in libebb, and both the
 # same messages. SEED repeats a run; MODE=dev tests that build instead of the release. Last line: "N passed, N failed".
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
+. tests/golden/kit.bash
 
-mode=${MODE:-release}
+choose_build
 policies=${POLICIES:-20}
 runs=${RUNS:-20}
 seed=${SEED:-1}
+repeat="SEED=$seed POLICIES=$policies"
 budget=300
-passed=0
-failed=0
-top=$(mktemp -d)
-trap 'rm -rf "$top"' EXIT
-build=build/$mode
-if [ "$mode" = dev ]; then build=build; fi
-
-ok() {
-  if [ "$2" = "$3" ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED: %s\n  SEED=%s POLICIES=%s\n  expected: %s\n  got:      %s\n' "$1" "$seed" "$policies" "$3" "$2"
-  fi
-}
 
 # The different results of RUNS runs, each with how often it came.
 repeated() { for _ in $(seq "$runs"); do "$@" 2>&1 | cksum; done | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' '; }
 # What is the same in all hosts: labels count up through a runtime of libebb, and begin anew in each sandbox.
 without_labels() { "$@" | grep -v '^  label'; }
 
-make --no-print-directory MODE="$mode" products >"$top/log" 2>&1 || cat "$top/log"
+quietly make --no-print-directory MODE="$mode" products
 # shellcheck disable=SC2046
-"${CC:-gcc}" -std=c11 -O1 -Iruntime/include tests/random/trims.c "$build/libebb.a" -o "$top/trims" \
+"${CC:-gcc}" -std=c11 -O1 -Iruntime/include -Itests/random tests/random/trims.c "$build/libebb.a" -o "$top/trims" \
   $(pkg-config --libs libpcre2-8) -lm -ldl -pthread || exit 1
 lua5.4 tests/random/policies.lua "$seed" "$policies" "$top" || exit 1
 
@@ -62,5 +49,4 @@ ok "a set of messages repeats" "$(repeated "$build/ebb" trim "$top/chat.json" --
 "$build/ebb" trim "$top/chat.json" --budget "$budget" --policy "$top/set.lua" >"$top/set.json"
 ok "and drops the oldest first" "$(grep -c ' 60"' "$top/set.json") $(grep -c ' 1"' "$top/set.json")" "1 0"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -9,24 +9,13 @@
 
 #include <ebb.h>
 
-typedef struct File {
-  char text[1 << 18];
-  size_t size;
-} File;
+#include "files.h"
 
-static int read_file(const char *folder, int number, const char *kind, File *file) {
-  char path[1000];
-  snprintf(path, sizeof path, "%s/%d.%s", folder, number, kind);
-  FILE *stream = fopen(path, "rb");
-  if (stream == NULL) return 0;
-  file->size = fread(file->text, 1, sizeof file->text, stream);
-  fclose(stream);
-  return file->size < sizeof file->text;
-}
-
-static int64_t clock_ms(void *user) {
-  (void)user;
-  return 1700000000000;
+/* The file of an agent: its number and what it is. */
+static int read_part(const char *folder, int number, const char *kind, File *file) {
+  char name[40];
+  snprintf(name, sizeof name, "%d.%s", number, kind);
+  return read_file(folder, name, file);
 }
 
 static void print_run(ebb_runtime *runtime, ebb_pipeline *pipeline, ebb_chat *chat, const char *options) {
@@ -49,8 +38,8 @@ int main(int count, char **words) {
   for (int i = 1; i <= atoi(words[2]); i++) {
     ebb_pipeline *pipeline;
     ebb_chat *chat;
-    if (!read_file(words[1], i, "agent", &agent) || !read_file(words[1], i, "options", &options) ||
-        !read_file(words[1], i, "chat", &saved)) return 2;
+    if (!read_part(words[1], i, "agent", &agent) || !read_part(words[1], i, "options", &options) ||
+        !read_part(words[1], i, "chat", &saved)) return 2;
     printf("agent %d\n", i);
     if (ebb_chat_load(runtime, saved.text, saved.size, &chat) != EBB_OK ||
         ebb_pipeline_new(runtime, agent.text, agent.size, options.text, options.size, &pipeline) != EBB_OK) {

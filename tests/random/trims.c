@@ -9,25 +9,7 @@
 
 #include <ebb.h>
 
-typedef struct File {
-  char text[1 << 16];
-  size_t size;
-} File;
-
-static int read_file(const char *folder, const char *name, File *file) {
-  char path[1000];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *stream = fopen(path, "rb");
-  if (stream == NULL) return 0;
-  file->size = fread(file->text, 1, sizeof file->text, stream);
-  fclose(stream);
-  return file->size < sizeof file->text;
-}
-
-static int64_t clock_ms(void *user) {
-  (void)user;
-  return 1700000000000;
-}
+#include "files.h"
 
 static void print_line(void *user, ebb_log_level level, const char *line, size_t size) {
   (void)user, (void)level;
