@@ -51,7 +51,7 @@ local function filter(body)
   local chat = helper.conversation "u20"
   local before = helper.snapshot(chat)
   local source = ("return function(message)\n%s\nend"):format(body)
-  local done, why = pcall(chat.filter, chat, { source = source, limits = LIMITS })
+  local done, why = pcall(chat.filter, chat, { { source = source }, limits = LIMITS })
   if not done then assert.equal(before, helper.snapshot(chat)) end
   return not done and tostring(why) or nil
 end

@@ -190,6 +190,20 @@ function script_file.read(path, kind, folder)
   return script_file.shaped(path, kind, script_file.load(path, folder)), script_file.name(path)
 end
 
+--- The text of a table { source = text }: options and limits are the call's, and would be lost in it.
+---@param value table
+---@param kind { noun: string }
+---@return any
+function script_file.source_in(value, kind)
+  for key in pairs(value) do
+    if key ~= "source" then
+      refuse("argument", ("{ source = ... } of a %s has no other field, got '%s'"):format(kind.noun, tostring(key)),
+        ("what belongs to the call stands beside it: { { source = ... }, %s = ... }"):format(tostring(key)))
+    end
+  end
+  return value.source
+end
+
 --- What stands for the file where a script is a text.
 ---@param text string
 ---@param kind ebb.ScriptKind

@@ -90,7 +90,7 @@ function filter.find(value, loading)
   if type(value) == "function" then return { name = "function", filter = value } end
   if type(value) == "string" then return from_word(value, loading) end
   if type(value) ~= "table" then return nil end
-  if value.source ~= nil then return from_source(value.source, loading) end
+  if value.source ~= nil then return from_source(script_file.source_in(value, KIND), loading) end
   if value.filter ~= nil then
     return made_of(check_table(value, "filter " .. tostring(value.name or "?")), "filter")
   end

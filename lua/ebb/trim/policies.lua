@@ -124,7 +124,9 @@ policies.SPEC = { any_of = { { type = "string" }, { type = "function" }, { type 
 function policies.find(spec, loading)
   if type(spec) == "string" then return from_name(spec, loading) end
   if type(spec) == "function" then return { name = "function", trim = spec } end
-  if type(spec) == "table" and spec.source ~= nil then return from_source(spec.source, loading) end
+  if type(spec) == "table" and spec.source ~= nil then
+    return from_source(script_file.source_in(spec, KIND), loading)
+  end
   if type(spec) == "table" then return named(check_policy(spec, "policy " .. tostring(spec.name or "?")), "policy") end
   return schema.check(policies.SPEC, spec, "policy")
 end
