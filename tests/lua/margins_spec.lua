@@ -58,6 +58,23 @@ describe("margins", function()
     assert.is_nil((chat:trim { budget = smallest - 1 }))
   end)
 
+  it("stay free in a replay: its figures are those of the smaller budget without one", function()
+    local function replayed(options, budget)
+      local chat = ebb.conversation(options)
+      for i = 1, 60 do
+        chat:append { role = i % 2 == 1 and "user" or "assistant", content = ("word "):rep(20) .. "T-" .. 7000 + i // 9 }
+      end
+      return assert(ebb.replay(chat, { budget = budget, policies = { "stable_prefix" }, cache = "general" }))[2]
+    end
+
+    local estimated = replayed({ model = "claude-opus-4-5" }, 1000)
+    local exact = replayed({ encoding = "claude" }, 909)
+    for _, field in ipairs { "budget", "requests_over", "fill", "optimum", "share", "recall_values" } do
+      assert.truthy(exact[field], field)
+      assert.equal(exact[field], estimated[field], field)
+    end
+  end)
+
   it("stay free in a pipeline, which says so", function()
     local function run(options)
       options.set = { "token-limiter.budget=1000" }

@@ -148,7 +148,7 @@ function Draft:note(text) end
 ---@field requests? fun(request: ebb.ReplayRequest)   called with each request, as it was sent
 ---@class ebb.ReplayResult
 ---@field policy string
----@field budget integer       less the reserve
+---@field budget integer       less the reserve and the margin of estimates
 ---@field requests integer     that were sent: one before each message of the assistant
 ---@field requests_over integer   of these, the ones for which the whole history would have been too long
 ---@field refusals integer     that could not be made to fit, and were not sent

@@ -25,6 +25,7 @@ local check = require "ebb.models.check"
 local core = require "ebb.support.core"
 local cost = require "ebb.replay.cost"
 local hints = require "ebb.support.hints"
+local margins = require "ebb.models.margins"
 local models = require "ebb.models"
 local optimum = require "ebb.replay.optimum"
 local policies = require "ebb.trim.policies"
@@ -119,7 +120,7 @@ local function start(recording, steps, settings)
     trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = specs_of(steps),
       model = settings.model, limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
-      policy = #steps > 0 and policies.label(steps) or "none", budget = math.max(0, settings.budget - settings.reserve),
+      policy = #steps > 0 and policies.label(steps) or "none", budget = settings.available,
       requests = 0, refusals = 0, refused_tokens = 0, sent = 0, shared = 0, thinking_lost = 0,
       units_dropped = 0, messages_dropped = 0, messages_replaced = 0, messages_inserted = 0,
     },
@@ -262,6 +263,13 @@ end
 
 ---- The face ----
 
+--- Tokens that a request may have, as trims reckon: without the reserve and the margin of estimates.
+local function available_of(recording, values)
+  local like = core.like(recording)
+  models.inherit(like, recording)
+  return margins.without(math.max(0, values.budget - values.reserve), margins.of_chat(like))
+end
+
 local function read_options(recording, options)
   if core.type(recording) ~= "Conversation" then refuse("argument", "replay needs a conversation", EXAMPLE) end
   local values = schema.options(OPTIONS, options, "replay", EXAMPLE)
@@ -271,6 +279,7 @@ local function read_options(recording, options)
     refuse("argument", "replay needs a budget: the conversation has no model", hints.budget)
   end
   values.loading = { limits = values.limits, trusted = values.trusted }
+  values.available = available_of(recording, values)
   return values
 end
 

@@ -191,10 +191,9 @@ end
 ---- The measure ----
 
 ---@param recording ebb.Conversation
----@param settings { budget: integer, reserve: integer, guards?: boolean }
+---@param settings { available: integer, guards?: boolean }
 function optimum.prepare(recording, settings)
-  local budget = math.max(0, settings.budget - settings.reserve)
-  return optimum.hull(recording, budget, settings.guards ~= false)
+  return optimum.hull(recording, settings.available, settings.guards ~= false)
 end
 
 local Observer = { request = function() end }
