@@ -62,7 +62,8 @@ describe("margins", function()
     local function replayed(options, budget)
       local chat = ebb.conversation(options)
       for i = 1, 60 do
-        chat:append { role = i % 2 == 1 and "user" or "assistant", content = ("word "):rep(20) .. "T-" .. 7000 + i // 9 }
+        local role = i % 2 == 1 and "user" or "assistant"
+        chat:append { role = role, content = ("word "):rep(20) .. "T-" .. 7000 + i // 9 }
       end
       return assert(ebb.replay(chat, { budget = budget, policies = { "stable_prefix" }, cache = "general" }))[2]
     end

@@ -232,6 +232,45 @@ describe("a model with tools", function()
     assert.matches("error: .*stopped: it used up its fuel", chat[7].text)
   end)
 
+  it("asks for what a trim has left out, by its handle", function()
+    local chat, asked = plain(), {}
+    for i = 1, 30 do
+      chat:append { { role = "user", content = ("question %d "):format(i):rep(9) },
+        { role = "assistant", content = ("the answer is %d "):format(i * 31):rep(9) } }
+    end
+    chat:append { role = "user", content = "What was the first answer?" }
+    local function ask(request)
+      asked[#asked + 1] = request
+      if #asked > 1 then return "It was 31." end
+      local name = ebb.json.encode(request.messages):match "recall (r%d+%-%d+)"
+      return call("c1", "recall", ebb.json.encode { name = name })
+    end
+    local trim = { type = "trim", budget = 500, policy = { "digest", recall = true } }
+
+    assert(nodes.run(chat, { tools = { { recall = true, tokens = 300 } }, nodes = { trim, LOOP } }, { model = ask }))
+
+    assert.equal("recall", asked[1].tools[1]["function"].name)
+    assert.same({ "name" }, asked[1].tools[1]["function"].parameters.required)
+    assert.matches("the answer is 31 ", chat[#chat - 1].text, 1, true)
+    assert.matches("tokens left out: recall r", chat[#chat - 1].text, 1, true)      -- of the rest
+    assert.is_true(chat[#chat - 1].tokens <= 400, chat[#chat - 1].tokens)
+    assert.equal("It was 31.", chat[#chat].text)
+  end)
+
+  it("reads what is wrong with a handle", function()
+    for arguments, problem in pairs { ['{"name":"r9-8"}'] = "no handle has the name 'r9-8'", ["{}"] = 'expected {"name"',
+      ['{"name":"r900"}'] = "nothing is stored under 'r900'" } do
+      local chat = plain()
+      assert(nodes.run(chat, { tools = { { recall = true } }, nodes = { LOOP } },
+        { model = (model { call("c", "recall", arguments), "ok" }) }))
+      assert.matches("error: " .. problem, chat[3].text, 1, true)
+    end
+    assert.matches("tokens does not go with run", refusal(nodes.check,
+      { tools = { { name = "a", run = print, tokens = 5 } }, nodes = { LOOP } }).message, 1, true)
+    assert.matches("run and recall do not go together", refusal(nodes.check,
+      { tools = { { name = "a", run = print, recall = true } }, nodes = { LOOP } }).message, 1, true)
+  end)
+
   it("answers in the conversation's own form, whatever the model speaks", function()
     local chat = assert(ebb.parse('{"model":"claude-sonnet-4-5","max_tokens":9,"system":"S","messages":[{"role":"user",'
       .. '"content":[{"type":"text","text":"u1"}]}]}'))
@@ -394,7 +433,7 @@ local WRONG = {
   { "a workflow without a file", '[{"type":"workflow"}]', "1:2", "file is missing", nil },
   { "a program as a tool", '{"tools":[{"name":"x","command":"ls"}],"nodes":[' .. TRIM .. "]}", "1:11",
     "starts no programs", "in Lua" },
-  { "a tool without a way", '{"tools":[{"name":"x"}],"nodes":[' .. TRIM .. "]}", "1:11", "needs run, command, file or mcp", nil },
+  { "a tool without a way", '{"tools":[{"name":"x"}],"nodes":[' .. TRIM .. "]}", "1:11", "needs run, command, file, mcp or recall", nil },
   { "tools that are no list", '{"tools":{"name":"x"},"nodes":[' .. TRIM .. "]}", nil, "a list is expected", nil },
   { "a node without an id", '{"nodes":[{"type":"tool"}],"edges":[]}', "1:11", "in a graph every node has an id", nil },
   { "an id twice", '{"nodes":[' .. A .. "," .. A .. '],"edges":[]}', "1:36", "node 1 has this id, too", nil },

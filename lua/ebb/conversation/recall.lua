@@ -16,6 +16,8 @@ local transcript = require "ebb.conversation.transcript"
 local recall = {}
 
 recall.NAME = "recall"         -- of the tool
+recall.TOKENS = 2000           -- most of a result of the tool
+recall.EXPECTED = [[expected {"name": "r17"}]]
 
 local HINT = [[a name such as "r17" or "r17-42", as a handle in the list says]]
 
@@ -148,7 +150,8 @@ function recall.tool(dialect)
 end
 
 local ANSWER = {
-  tokens = { type = "integer", default = 2000, min = 1, help = "most tokens of each result, at least one message" },
+  tokens = { type = "integer", default = recall.TOKENS, min = 1,
+    help = "most tokens of each result, at least one message" },
 }
 
 --- The calls of the tool in the newest message of the assistant that have no result yet.
@@ -167,7 +170,7 @@ end
 local function result_of(chat, call, options)
   local arguments = core.json.decode(call.arguments)
   local name = type(arguments) == "table" and arguments.name
-  if type(name) ~= "string" then return "error: expected {\"name\": \"r17\"}" end
+  if type(name) ~= "string" then return "error: " .. recall.EXPECTED end
   local text, problem = recall.read(chat, name, options)
   return text or "error: " .. problem.message
 end

@@ -17,7 +17,7 @@
 ---@field to string            id of a node, or "end"
 ---@field when? boolean|string of a branch: its answer
 
----@class ebb.ToolDeclaration  One of run, command, file and mcp
+---@class ebb.ToolDeclaration  One of run, command, file, mcp and recall
 ---@field name? string         of run and command: letters, digits, _ and -
 ---@field description? string
 ---@field parameters? string|table   words such as "text:string, n:int?", or a JSON schema
@@ -27,6 +27,8 @@
 ---@field mcp? string          a shell command that starts a server of the Model Context Protocol
 ---@field only? string[]       of mcp: names of the tools that are used; default: all
 ---@field prefix? string       of mcp: stands before their names
+---@field recall? boolean      the tool `recall`: gives back what the handle of a trim stands for
+---@field tokens? integer      of recall: most tokens of a result, at least one message; default 2000
 ---@field timeout? number      seconds for a command, or an answer of a server; default 60
 ---@field result_bytes? integer   longer results are cut; default 262144
 ---@field once? boolean        of run, command and mcp: not called again by a run that goes on after one that was killed

@@ -6,6 +6,7 @@
 --       { name = "grep", parameters = "pattern:string", command = "./grep.sh" },    the call as JSON on its stdin
 --       { file = "more.lua" },                         a sandboxed file that returns a tool, or a list of them
 --       { mcp = "npx -y @modelcontextprotocol/server-everything", only = { "echo" } },
+--       { recall = true },                             gives back what a trim with handles left out
 --     }
 --
 -- `parameters` are words, as those of a window's action, or a JSON schema. A tool that fails answers the model with
@@ -16,6 +17,7 @@ local loader = require "ebb.sandbox.loader"
 local locate = require "ebb.workflow.locate"
 local mcp = require "ebb.workflow.tools.mcp"
 local parameters = require "ebb.windows.parameters"
+local recall = require "ebb.conversation.recall"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
@@ -44,6 +46,8 @@ local TOOL = {
     run = { type = "function" }, command = { type = "string", filled = true },
     file = { type = "string", filled = true }, mcp = { type = "string", filled = true },
     only = { type = "list", items = { type = "string" } }, prefix = { type = "string" },
+    recall = { type = "boolean", default = false },
+    tokens = { type = "integer", min = 1, help = "most tokens of a recalled text" },
     timeout = { type = "number", min = 0.001, max = 86400, default = tools.SECONDS, unit = "seconds" },
     result_bytes = { type = "integer", min = 100, default = tools.RESULT_BYTES, unit = "bytes" },
     once = { type = "boolean", default = false, help = "not called again after a run that was killed" },
@@ -53,7 +57,7 @@ local TOOL = {
 
 --- Fields that go with one kind of tool only.
 local ONLY = {
-  only = { "mcp" }, prefix = { "mcp" }, trusted = { "file" }, limits = { "file" },
+  only = { "mcp" }, prefix = { "mcp" }, tokens = { "recall" }, trusted = { "file" }, limits = { "file" },
   once = { "run", "command", "mcp" }, description = { "run", "command" },
   parameters = { "run", "command" }, name = { "run", "command" },
 }
@@ -79,13 +83,14 @@ Toolset.__index = Toolset
 
 local function kind_of(value, where)
   local kind
-  for _, name in ipairs { "run", "command", "file", "mcp" } do
-    if value[name] ~= nil and kind then
+  for _, name in ipairs { "run", "command", "file", "mcp", "recall" } do
+    local is_there = value[name] ~= nil and value[name] ~= false
+    if is_there and kind then
       refuse("argument", ("%s: %s and %s do not go together"):format(where, kind, name), HINT)
     end
-    kind = value[name] ~= nil and name or kind
+    kind = is_there and name or kind
   end
-  if not kind then refuse("argument", where .. ": a tool needs run, command, file or mcp", HINT) end
+  if not kind then refuse("argument", where .. ": a tool needs run, command, file, mcp or recall", HINT) end
   for name, kinds in pairs(ONLY) do
     if value[name] ~= nil and value[name] ~= false and not tables.contains(kinds, kind) then
       refuse("argument", ("%s: %s does not go with %s"):format(where, name, kind))
@@ -154,6 +159,20 @@ local function add_declared(set, value, call, where)
     result_bytes = value.result_bytes, once = value.once }, where)
 end
 
+--- The tool of handles that trims leave; it reads the conversation only.
+local function add_recall(set, value, where)
+  local definition, options = recall.tool "gemini", { tokens = value.tokens or recall.TOKENS }
+  add(set, {
+    name = definition.name, description = definition.description, schema = core.json.encode(definition.parameters),
+    result_bytes = value.result_bytes, once = false,
+    call = function(arguments, _, chat)
+      if type(arguments.name) ~= "string" then return nil, recall.EXPECTED end
+      local text, problem = recall.read(chat, arguments.name, options)
+      return text, text == nil and problem.message or nil
+    end,
+  }, where)
+end
+
 --- The tools of a file, which are functions only.
 local function add_file(set, value, where, place)
   local path, folder = locate.path(value.file, place)
@@ -179,6 +198,8 @@ local function add_one(set, value, where, place)
   if kind == "file" then return add_file(set, value, where, place) end
   if kind == "mcp" then
     set.servers[#set.servers + 1] = value
+  elseif kind == "recall" then
+    add_recall(set, value, where)
   elseif kind == "run" then
     add_declared(set, value, caller_of_function(value.run), where)
   else
