@@ -54,10 +54,10 @@ describe("The note of a digest", function()
       { ["order.id"] = "W-2041", ["order.total"] = "92164", ["items.sku"] = "SKU7", ["items.price"] = "12.50" } },
     { "a key with digits in it is a value", { call("c1", "get_user", "{}"),
       result("c1", '{"cards": {"card_81": {"brand": "visa"}, "card_99": {"brand": "amex"}}}') },
-      { cards = "card_81, card_99", ["cards.brand"] = "visa, amex" } },
+      { cards = "card_81 card_99", ["cards.brand"] = "visa amex" } },
     { "a field's name with a digit is none", { call("c1", "get_user", "{}"),
       result("c1", '{"home": {"line2": "Suite 942", "sha256": "ab12cd"}, "dates": {"2024-05-21": {"seats": 100}}}') },
-      { ["home.line2"] = "Suite 942", ["home.sha256"] = "ab12cd", dates = "2024-05-21", ["dates.seats"] = "100" } },
+      { ["home.line2"] = '"Suite 942"', ["home.sha256"] = "ab12cd", dates = "2024-05-21", ["dates.seats"] = "100" } },
     { "numbers as they were written", { call("c1", "rate", "{}"),
       result("c1", '{"rate": 1.250, "big": 12345678901234567890}') },
       { rate = "1.250", big = "12345678901234567890" } },
@@ -72,9 +72,9 @@ describe("The note of a digest", function()
         ["and"] = "getUserName" } },
     { "names and quotes of prose", {
       { role = "user", content = 'The flight is for Mei Kovac, the book "Blue Door".' } },
-      { ["is for"] = "Mei Kovac", ["the book"] = "Blue Door" } },
+      { ["is for"] = '"Mei Kovac"', ["the book"] = '"Blue Door"' } },
     { "values of a list under one label", { { role = "assistant", content = "Reservations:\n- JG7FMM\n- LQ940Q" } },
-      { Reservations = "JG7FMM, LQ940Q" } },
+      { Reservations = "JG7FMM LQ940Q" } },
     { "Chinese prose", { { role = "user", content = "您好，我的订单号是W-2041，请寄到“长安街九号”。" } },
       { ["您好"] = "我的订单号是W-2041", ["请寄到"] = "长安街九号" } },
   }
@@ -106,7 +106,7 @@ describe("The note of a digest", function()
     assert.equal("4821", note_of(chat)["is number"])
   end)
 
-  it("writes values with commas or quotes so that they are read back", function()
+  it("writes values with spaces or quotes so that they are read back", function()
     local chat = pushed_out { call("c1", "get", "{}"),
       result("c1", '{"place": "Oslo, Norway", "motto": "say \\"aye\\""}') }
     assert(chat:trim { budget = 500, policy = "digest" })
@@ -223,6 +223,46 @@ describe("A digest over time", function()
     assert.equal(1, count)
   end)
 
+  --- The texts of the notes after each of some cuts; each turn names one more order.
+  local function notes(turns, budget)
+    local texts, last = {}, nil
+    requests(turns, function(chat)
+      assert(chat:trim { budget = budget, policy = { "digest", share = 0.5 } })
+      local _, _, text = note_of(chat)
+      if text and text ~= last then texts[#texts + 1], last = text, text end
+    end)
+    return texts
+  end
+
+  it("grows at its end while there is room", function()
+    local texts = notes(120, 1400)
+    assert.is_true(#texts >= 3, #texts)
+    for i = 2, 3 do
+      assert.equal(texts[i - 1] .. "\n[Later messages]\n", texts[i]:sub(1, #texts[i - 1] + 18))
+    end
+    local seen = {}
+    for value in texts[3]:gmatch "W%-%d+" do
+      assert.is_nil(seen[value], value)
+      seen[value] = true
+    end
+    assert.truthy(seen["W-7919"])
+  end)
+
+  it("is written anew where the room is full, or where the list shows a value of it again", function()
+    local texts = notes(120, 700)
+    assert.is_nil(texts[#texts]:find("[Later messages]", 1, true) and texts[#texts]:find("W-7919", 1, true))
+    local chat = pushed_out { { role = "user", content = "orders W-2041 and W-2042" } }
+    local more = { role = "user", content = ("more "):rep(60) }
+    assert(chat:trim { budget = 500, policy = "digest" })
+    for _ = 1, 6 do chat:append(more) end
+    chat:append { { role = "user", content = "W-2041, is it there?" }, { role = "assistant", content = "yes" } }
+    assert(chat:trim { budget = 500, policy = { "digest", keep = 2 } })
+    local lines, _, text = note_of(chat)
+    assert.is_nil(text:find("W-2041", 1, true))
+    assert.truthy(text:find("W-2042", 1, true), text)
+    assert.truthy(next(lines))
+  end)
+
   it("is undone by rollback, and the same again afterwards", function()
     local chat = pushed_out { { role = "user", content = "order W-2041" } }
     local before = chat:json()
@@ -252,7 +292,7 @@ describe("A result at the end that is too long", function()
 
     assert.equal(3, #chat)
     assert.truthy(chat[3].content:find("[Shortened to what it names]", 1, true))
-    assert.truthy(chat[3].content:find("flight: HA-13, HA-26", 1, true))
+    assert.truthy(chat[3].content:find("flight: HA-13 HA-26", 1, true))
     assert.same({}, chat:check "openai")
   end)
 

@@ -52,9 +52,10 @@ Cuts as stable_prefix does. What the messages named that go stays in one note in
 their place, a line for each label: values of JSON by their keys, arguments of
 calls, and of prose names, numbers, paths, quotes with the word before them. The
 note shows no value twice and none that the list still shows; those that weigh
-most come in first. It changes only where a cut is made; with `idle` that is also
-where the provider's cache is cold anyway, down to the low mark. A result at the
-end of the list that is too long for the budget is shortened in the same way.
+most come in first. It changes only where a cut is made, and grows at its end while
+there is room; with `idle` cuts are also made where the provider's cache is cold
+anyway, down to the low mark. A result at the end of the list that is too long for
+the budget is shortened in the same way.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message). No model is asked.]],
@@ -75,7 +76,8 @@ results, the last user message). No model is asked.]],
     if room <= 0 then return end
     note.put(draft, {
       entries = candidates(draft, gone, old and old.lines, room), room = room, role = options.role,
-      language = options.language, handle = options.recall and cut.handle(gone, old and old.handle) or nil,
+      language = options.language, old_lines = old and old.lines,
+      handle = options.recall and cut.handle(gone, old and old.handle) or nil,
     })
   end,
 }

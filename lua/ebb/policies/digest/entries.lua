@@ -1,7 +1,8 @@
 --- The entries of a digest: labels and values of messages that go, weighed.
 --
--- A value weighs more where a person or a model chose it (prose, arguments of calls) than as one of many in a result;
--- values that stand often, and late, weigh more.
+-- A value weighs more where a person or a model chose it (prose, arguments of calls) than as one of many in a result,
+-- and under a key that calls use as an argument; values that stand often, and late, weigh more. The figures are those
+-- with which requests kept most of what the replies of recorded agents used.
 
 local note = require "ebb.policies.digest.note"
 local values = require "ebb.policies.digest.values"
@@ -9,11 +10,13 @@ local values = require "ebb.policies.digest.values"
 local entries = {}
 
 local WEIGHTS = { user = 4, assistant = 3, tool = 1, system = 3 }
-local CALL_WEIGHT = 4
-local NOTE_WEIGHT = 0.5        -- of what an earlier note says
-local KIND_WEIGHTS = { leaf = 1, key = 1, run = 1, quote = 0.7, names = 0.4, name = 0.2 }
+local CALL_WEIGHT = 2
+local NOTE_WEIGHT = 0.8        -- of what an earlier note says
+local REPEATED = 0.3           -- of the weight of one more mention
+local KIND_WEIGHTS = { leaf = 1, key = 1, run = 0.7, quote = 0.3, names = 0.4, name = 0.05 }
 local RANKS = { leaf = 4, key = 3, run = 2, quote = 1, names = 1, name = 1 }   -- of labels: the higher one stays
-local KEY_FACTOR = 2           -- for values of keys by which things are looked up
+local KEY_FACTOR = 1.5         -- for values of keys by which things are looked up
+local ARGUMENT_FACTOR = 1.6    -- for values of keys that are arguments of later calls, too
 local CROWD = 20               -- values of a text, with which each of them weighs half
 local FADE = 0.97              -- of a weight, per message of age
 
@@ -44,20 +47,21 @@ end
 ---@field by_value table<string, ebb.DigestEntry>
 ---@field size number         of all values in a note, in tokens, roughly
 ---@field fade number         factor of the weights of the message that is read
+---@field arguments table<string, true>   keys of the arguments of the calls that were read
 
 ---@return ebb.DigestEntries
 function entries.new()
-  return { list = {}, by_value = {}, size = 0, fade = 1 }
+  return { list = {}, by_value = {}, size = 0, fade = 1, arguments = {} }
 end
 
 --- Tokens of a value in a note with its share of a label, roughly.
-local function size_of(value) return 3 + #value / 3 end
+local function size_of(value) return 4 + #value / 4 end
 
 --- Adds a mention of a value; the newest come first.
 local function add(set, label, value, weight, rank)
   local entry = set.by_value[value]
   if entry then
-    entry.weight = entry.weight + weight
+    entry.weight = entry.weight + REPEATED * weight
     if rank > entry.rank then entry.label, entry.rank = label, rank end
     return
   end
@@ -66,16 +70,27 @@ local function add(set, label, value, weight, rank)
   set.size = set.size + size_of(value)
 end
 
+--- The last key of a path.
+local function key_of(name) return name:match "[^.]*$" end
+
+--- What the kind and the label of a value say about its weight.
+local function factor_of(set, name, kind)
+  local factor = KIND_WEIGHTS[kind]
+  if kind ~= "leaf" then return factor end
+  if is_key(name) then factor = factor * KEY_FACTOR end
+  return set.arguments[key_of(name)] and factor * ARGUMENT_FACTOR or factor
+end
+
 --- Adds the values of one text; the more there are, the less each of them weighs.
 local function add_text(set, text, label, weight)
   local mentions, seen = {}, {}
   values.of(text, label, function(name, value, kind)
-    local rank, before = RANKS[kind], seen[value]
+    local rank, factor, before = RANKS[kind], factor_of(set, name, kind), seen[value]
     if before then
+      before.factor = math.max(before.factor, factor)
       if rank > before.rank then before.label, before.rank = name, rank end
       return
     end
-    local factor = KIND_WEIGHTS[kind] * (kind == "leaf" and is_key(name) and KEY_FACTOR or 1)
     seen[value] = { label = name, value = value, factor = factor, rank = rank }
     mentions[#mentions + 1] = seen[value]
   end)
@@ -96,6 +111,14 @@ local function label_of(message)
   return message.call and message.call.name or message.name or "result"
 end
 
+--- Adds the arguments of a call, and notes their keys.
+local function add_call(set, call)
+  values.of(call.arguments, call.name, function(name, _, kind)
+    if kind == "leaf" then set.arguments[key_of(name)] = true end
+  end)
+  add_text(set, call.arguments, call.name, CALL_WEIGHT * set.fade)
+end
+
 --- Adds what a message names; messages come from the newest on. Windows name nothing: they are not gone.
 ---@param set ebb.DigestEntries
 ---@param message ebb.Message
@@ -105,7 +128,7 @@ function entries.of_message(set, message)
   local calls, weight = message.calls, WEIGHTS[message.role] * set.fade
   if #calls == 0 then return add_content(set, message.text, label_of(message), weight) end
   for i = #calls, 1, -1 do
-    add_text(set, calls[i].arguments, calls[i].name, CALL_WEIGHT * set.fade)
+    add_call(set, calls[i])
   end
   for _, part in ipairs(message.parts) do
     if part.kind == "text" then add_content(set, part.text, label_of(message), weight) end
@@ -138,11 +161,9 @@ function entries.hidden(set, draft)
   return list
 end
 
---- Identifiers and dates cannot be guessed; short numbers are many.
+--- Identifiers and dates cannot be guessed.
 local function rarity(value)
-  if value:find "%d" and value:find "[%a_@/-]" then return 2 end
-  if #value < 6 and value:find "^[%d.]+$" then return 0.7 end
-  return 1
+  return value:find "%d" and value:find "[%a_@/-]" and 2 or 1
 end
 
 --- The same entries, those first that say most for their size.

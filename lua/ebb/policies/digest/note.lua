@@ -2,7 +2,12 @@
 --
 --     [From earlier messages, newest first]
 --     user_id: omar_davis_3817
---     reservations: JG7FMM, LQ940Q, "a, b"
+--     reservations: JG7FMM LQ940Q "a b"
+--     [Later messages]
+--     reservations: ZK11AB
+--
+-- A cut that has room for all of the note writes what it adds behind it, so that the beginning stays; one that has not
+-- writes the note anew.
 
 local core = require "ebb.support.core"
 
@@ -14,6 +19,8 @@ local HEADINGS = {
   en = "[From earlier messages, newest first]",
   zh = "[来自较早的消息，从新到旧]",
 }
+
+local LATER = { en = "[Later messages]", zh = "[后来的消息]" }
 
 note.languages = { "en", "zh" }
 
@@ -34,11 +41,8 @@ end
 
 ---- Lines ----
 
---- A value as it stands in a line; in quotes, as JSON, where commas or quotes in it would mislead.
-local function written(value)
-  if value:find '[",\n]' or value:find "^%s" or value:find "%s$" then return json.encode(value) end
-  return value
-end
+--- A value as it stands in a line; in quotes, as JSON, where spaces or quotes in it would mislead.
+local function written(value) return value:find '["%s]' and json.encode(value) or value end
 
 --- Lines of entries, grouped by label; groups and values in the order in which they come.
 ---@param list ebb.DigestEntry[]
@@ -55,7 +59,7 @@ function note.lines(list)
     end
   end
   for i, group in ipairs(groups) do
-    groups[i] = table.concat(group, ", ")
+    groups[i] = table.concat(group, " ")
   end
   return table.concat(groups, "\n")
 end
@@ -66,10 +70,10 @@ local function read_values(text, label, use)
     local value, after
     if text:byte(at) == 34 then value, after = json.decode_at(text, at) end
     if type(value) ~= "string" then
-      local from, to = text:find(", ", at, true)
+      local from, to = text:find(" ", at, true)
       value, after = text:sub(at, (from or 0) - 1), to and to + 1 or #text + 1
     else
-      after = after + 2
+      after = after + 1
     end
     use(label, value)
     at = after
@@ -90,22 +94,39 @@ end
 
 local function newest_first(a, b) return a.order < b.order end
 
+local function with_handle(text, handle) return handle and text .. "\n" .. handle or text end
+
 --- The longest text of a heading and the first entries of a ranked list that `fits`; nil if not even one does.
 ---@param list ebb.DigestEntry[]
 ---@param heading string
 ---@param fits fun(text: string): boolean
 ---@param handle? string       the last line
 ---@return string? text
+---@return ebb.DigestEntry[] entries    that it has
 function note.fitting(list, heading, fits, handle)
-  local low, high, best = 0, #list, nil
+  local low, high, best, entries = 0, #list, nil, {}
   while low < high do
     local middle = (low + high + 1) // 2
     local first = table.move(list, 1, middle, 1, {})
     table.sort(first, newest_first)
-    local text = heading .. "\n" .. note.lines(first) .. (handle and "\n" .. handle or "")
-    if fits(text) then low, best = middle, text else high = middle - 1 end
+    local text = with_handle(heading .. "\n" .. note.lines(first), handle)
+    if fits(text) then low, best, entries = middle, text, first else high = middle - 1 end
   end
-  return best
+  return best, entries
+end
+
+--- The lines of an old note, and behind them the entries that it lacks; nil if it has one that is not among them.
+local function grown(old_lines, list, language)
+  local is_old, missing, added = {}, 0, {}
+  note.read(old_lines, function(_, value)
+    if not is_old[value] then is_old[value], missing = true, missing + 1 end
+  end)
+  for _, entry in ipairs(list) do
+    if is_old[entry.value] then missing = missing - 1 else added[#added + 1] = entry end
+  end
+  if missing > 0 then return nil end
+  if #added == 0 then return old_lines end
+  return ("%s\n%s\n%s"):format(old_lines, LATER[language], note.lines(added))
 end
 
 ---- In a draft ----
@@ -136,15 +157,24 @@ local function place_of(draft)
   return place
 end
 
---- Puts a note with the first of the entries that fit.
+---@class ebb.DigestNote
+---@field entries ebb.DigestEntry[]   ranked
+---@field room integer                tokens
+---@field role "user"|"assistant"
+---@field language "en"|"zh"
+---@field handle? string              the last line
+---@field old_lines? string           of the note that this one takes the place of
+
+--- Puts a note with the first of the entries that fit; behind the lines of the old one if these are all among them.
 ---@param draft ebb.Draft
----@param parts { entries: ebb.DigestEntry[], room: integer, role: string, language: string, handle?: string }
----   ranked entries; room: tokens
+---@param parts ebb.DigestNote
 function note.put(draft, parts)
-  local role = role_of(draft, parts.role)
-  local text = note.fitting(parts.entries, HEADINGS[parts.language], function(text)
-    return draft:cost { role = role, content = text } <= parts.room
-  end, parts.handle)
+  local role, heading = role_of(draft, parts.role), HEADINGS[parts.language]
+  local function fits(text) return draft:cost { role = role, content = text } <= parts.room end
+  local text, list = note.fitting(parts.entries, heading, fits, parts.handle)
+  local lines = text and parts.old_lines and grown(parts.old_lines, list, parts.language)
+  local longer = lines and with_handle(heading .. "\n" .. lines, parts.handle)
+  if longer and fits(longer) then text = longer end
   if text then draft:insert(place_of(draft), { role = role, content = text }, "digest") end
 end
 
