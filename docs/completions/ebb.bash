@@ -11,22 +11,27 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --ledger --json -q --quiet --replay --suggest --requests --html --csv --price --cache -o --output -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --ledger --json -q --quiet --replay --suggest --requests --html --csv --price --cache -o --output --tools --tools-heading -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --ledger --json -q --quiet --repair --dialect --profile -o --output -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --ledger --json -q --quiet --repair --dialect --profile -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --explain --dry-run --ledger --json -q --quiet --repair --dialect --profile -o --output -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --state --explain --dry-run --ledger --json -q --quiet --repair --dialect --profile -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                break
+                ;;
+            input)
+                cmd="input"
+                opts="$opts --attach --window --agent --model-config --user-profile --macro --now --seed --deadline --fuel --memory --trusted --explain --dry-run --ledger --json -q --quiet -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input --check --graph --restart --trace --explain --dry-run --ledger --json -q --quiet -o --output -i --in-place --model-command --base-url --stream --record --replay-model --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --input --check --graph --restart --trace --explain --dry-run --ledger --json -q --quiet -o --output --tools --tools-heading -i --in-place --model-command --base-url --stream --record --replay-model --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             each)
@@ -36,7 +41,7 @@ _ebb() {
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --lorebook --asset-root --to --keep-extra --set --budget --processor --plugin --macro --on-error --now --seed --display --explain --dry-run --ledger --json -q --quiet --preview --show-config --trace --deadline --fuel --memory --trusted -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --agent --model-config --user-profile --lorebook --asset-root --to --keep-extra --set --budget --processor --plugin --macro --now --seed --on-error --display --explain --dry-run --ledger --json -q --quiet --preview --show-config --trace --transcribe-command --asset-command --service --transcripts --service-timeout --deadline --fuel --memory --trusted -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             count)
@@ -51,7 +56,7 @@ _ebb() {
                 ;;
             convert)
                 cmd="convert"
-                opts="$opts --to --shape --strict --keep-extra -o --output -i --in-place --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --to --shape --strict --keep-extra -o --output --tools --tools-heading -i --in-place --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             import)
@@ -139,7 +144,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply run each pipeline count check convert import inspect session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply input run each pipeline count check convert import inspect session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -180,6 +185,14 @@ _ebb() {
                     return 0
                     ;;
                 -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools-heading)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -300,6 +313,14 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --tools)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools-heading)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 --model)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -365,6 +386,119 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --tools)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools-heading)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --encoding)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-message)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'input')
+            case "$prev" in
+                --attach)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --window)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model-config)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --user-profile)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --macro)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --now)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --deadline)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --fuel)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools-heading)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 --model)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -423,6 +557,14 @@ _ebb() {
                     return 0
                     ;;
                 -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools-heading)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -632,10 +774,6 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
-                --on-error)
-                    COMPREPLY=($(compgen -W "stop skip" -- "$cur"))
-                    return 0
-                    ;;
                 --now)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -644,7 +782,31 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --on-error)
+                    COMPREPLY=($(compgen -W "stop skip" -- "$cur"))
+                    return 0
+                    ;;
                 --ledger)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --transcribe-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --asset-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --service)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --transcripts)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --service-timeout)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -836,6 +998,14 @@ _ebb() {
                     return 0
                     ;;
                 -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools-heading)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

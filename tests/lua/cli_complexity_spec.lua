@@ -18,6 +18,7 @@ local ACTS = {
   },
   filter = { "filter D/filter.lua --input F --explain" },
   apply = { [[apply '[{"operation":"truncate","keepLast":100,"wholeUnits":true},{"operation":"clear"}]' F --state]] },
+  input = { "input 'and now?' F --window D/window.json --explain" },
   run = { "run D/script.lua --input F" },
   pipeline = { "pipeline F --agent D/agent.json --trace" },
   count = { "count F --by message" },
@@ -61,6 +62,7 @@ local FILES = {
   ["script.lua"] = "return { { type = 'trim', budget = 2000 }, { type = 'script', run = function(chat)\n"
     .. "for _, message in ipairs(chat) do local _ = message.text end\nend } }\n",
   ["agent.json"] = "{}",
+  ["window.json"] = '{"id":"w","content":"now"}',
   ["lines"] = "chat:tokens()\n",
 }
 

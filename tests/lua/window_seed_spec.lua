@@ -42,6 +42,24 @@ describe("a window with items", function()
     assert.same({ "user", in_one_line(expected) }, { messages[3].role, messages[3].content })
   end)
 
+  it("is opened by the model's call of create, an action of the conversation", function()
+    local chat = ebb.conversation()
+    chat:action {
+      id = "create", params = "name:string", run = function(params, here)
+        return "opened " .. open_like(here, assert(ebb.read_window(expected, { indented = true }))).id, params.name
+      end,
+    }
+    chat:append { role = "user", content = "帮我创建一个待办列表" }
+    chat:append {
+      role = "assistant",
+      content = '好的，我来帮你创建待办列表。\n<tool_call>{"name": "create", "arguments": {"name": "todo"}}</tool_call>',
+    }
+    assert.equal("create: opened errands_7", chat.windows:act(chat[2].text)[1].text)
+    local messages = chat.windows:render()
+
+    assert.same({ 3, "user", in_one_line(expected) }, { #messages, messages[3].role, messages[3].content })
+  end)
+
   it("reads back from the indented form", function()
     local view = assert(ebb.read_window(expected, { indented = true }))
     assert.same(view, (ebb.read_window(in_one_line(expected))))

@@ -12,6 +12,7 @@ local script_path = require "ebb.sandbox.script_path"
 local sessions = require "ebb.cli.sessions"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local tool_file = require "ebb.cli.tool_file"
 
 local options = {}
 
@@ -138,6 +139,7 @@ end
 --- The output of commands that edit a conversation.
 function options.edited(parser)
   options.output(parser)
+  tool_file.declare(parser)
   parser:flag("-i --in-place", "Write the result to the input file, unless another program changed it meanwhile.")
 end
 
@@ -257,8 +259,9 @@ end
 ---@return ebb.ConversationOptions
 function options.of_conversation(args)
   model_file.load(args.model)
+  local tools, heading = tool_file.read(args)
   return {
-    model = args.model, encoding = args.encoding,
+    tools = tools, tools_heading = heading, model = args.model, encoding = args.encoding,
     max_message = args.max_message, max_file = args.max_file,
     lenient = args.lenient, role_map = role_map_of(args.role_map or {}),
   }

@@ -5,27 +5,19 @@ local edits = require "ebb.cli.edits"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local json_text = require "ebb.cli.json_text"
-local files = require "ebb.pipeline.files"
 local lorebooks = require "ebb.cli.lorebooks"
+local macro_options = require "ebb.cli.macro_options"
 local options = require "ebb.cli.options"
 local plugins = require "ebb.pipeline.plugins"
-local script_file = require "ebb.sandbox.script_file"
+local service_commands = require "ebb.cli.service_commands"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
 local command = {}
 
-local function instant(word)
-  local ms = word:find "^%d+$" and math.tointeger(tonumber(word))
-  if ms then return ms end
-  return nil, ("--now: expected ms since 1970, got '%s'"):format(word)
-end
-
 function command.declare(parser)
   options.input(parser)
-  parser:option("--agent", "The agent: presets, rules, settings; JSON or Lua."):argname("<file>")
-  parser:option("--model-config", "The model: its name, abilities, settings; JSON or Lua."):argname("<file>")
-  parser:option("--user-profile", "The user: name, description; JSON or Lua."):argname("<file>")
+  macro_options.declare_speakers(parser)
   parser:option("--lorebook", "A lorebook beside the agent's: Ebb's form, or a file that ebb import reads. Repeatable.")
     :argname("<file>"):count("*"):target("lorebooks")
   parser:option("--asset-root", "The folder of attachments; default: the agent's assetRoot, below its file's folder.")
@@ -38,12 +30,9 @@ function command.declare(parser)
     :convert(options.tokens "--budget")
   parser:option("--processor --plugin", "Your own processor: a Lua file, or a folder of them. Repeatable.")
     :argname("<file>"):count("*"):target("plugins")
-  options.macros(parser)
+  macro_options.declare(parser)
   parser:option("--on-error", "If a processor fails: stop (default), or skip it."):choices { "stop", "skip" }
     :argname("<way>")
-  parser:option("--now", "The time for macros, in ms since 1970; default: the clock."):argname("<ms>"):convert(instant)
-  parser:option("--seed", "Seed for random macros; default: derived from the conversation."):argname("<n>")
-    :convert(options.integer "--seed")
   parser:flag("--display", "Write the messages as a reader is shown them, with the rules of stage render; no request.")
   edits.declare(parser, {
     explain = "Show on standard error what became of each message of the history, and why.",
@@ -55,6 +44,7 @@ function command.declare(parser)
   parser:flag("--preview", "Show the messages of the request and their sources; write no request.")
   parser:flag("--show-config", "Show the merged settings, and where each came from.")
   parser:flag("--trace", "Show on standard error what each processor changed.")
+  service_commands.declare(parser)
   options.sandbox(parser)
   options.output(parser)
   options.reading(parser)
@@ -65,29 +55,15 @@ function command.declare(parser)
   })
 end
 
---- The offset of local time from UTC, in minutes.
-local function zone()
-  local sign, hours, minutes = os.date "%z":match "^([+-])(%d%d)(%d%d)$"
-  if not sign then return 0 end
-  return (sign == "-" and -1 or 1) * (hours * 60 + minutes)
-end
-
 local function set_of(args)
   local set = table.move(args.set, 1, #args.set, 1, {})
   if args.budget then set[#set + 1] = ("token-limiter.budget=%d"):format(args.budget) end
   return set
 end
 
---- Refuses files of an agent, a model or a user that cannot be read, as bad input.
-local function check_readable(args)
-  for _, path in ipairs { args.agent or false, args.model_config or false, args.user_profile or false } do
-    if path and script_file.is_path(path) then failure.check(core.read_file(path, files.BYTES_MAX)) end
-  end
-end
-
 --- Errors in plugins and settings are errors of the command line; all others are those of files.
 local function pipeline_of(args)
-  check_readable(args)
+  macro_options.check_readable(args)
   local loaded, loading = {}, options.loading(args)
   for _, path in ipairs(args.plugins) do
     for _, processor in ipairs(failure.typed(plugins.load, path, loading, plugins.PROCESSOR)) do
@@ -96,14 +72,12 @@ local function pipeline_of(args)
   end
   local set, trusted = set_of(args), loading.trusted or nil
   failure.typed(ebb.pipeline, { processors = loaded, set = set, limits = loading.limits, trusted = trusted })
-  return ebb.pipeline {
-    agent = args.agent, model_config = args.model_config, user_profile = args.user_profile,
-    model = args.model, to = args.to, keep_extra = args.keep_extra, encoding = args.encoding, processors = loaded,
-    macros = options.macro_registry(args, loading), lorebooks = lorebooks.read(args.lorebooks),
-    asset_root = args.asset_root, limits = loading.limits, trusted = trusted, set = set,
-    on_error = args.on_error, now = args.now, zone = zone(), seed = args.seed,
+  return ebb.pipeline(macro_options.add({
+    to = args.to, keep_extra = args.keep_extra, encoding = args.encoding, processors = loaded,
+    lorebooks = lorebooks.read(args.lorebooks), asset_root = args.asset_root, set = set, on_error = args.on_error,
     role_map = options.of_conversation(args).role_map, max_message = args.max_message, max_file = args.max_file,
-  }
+    host = service_commands.host(args),
+  }, args, loading))
 end
 
 --- Writes warnings and errors of the log, a line each; under --quiet errors only. The error that ended the run comes

@@ -1,0 +1,143 @@
+--- What enters a conversation from the command line: a user's text, windows, descriptions of tools; and commands that
+--- answer what processors ask.
+
+local helper = dofile "tests/lua/helper.lua"
+local command = dofile "tests/lua/command.lua"
+
+local json = helper.ebb.json
+local contains, does, fails, file, path_of = command.contains, command.does, command.fails, command.file,
+  command.path_of
+
+local MARKUP = '<Window id="todo_1"><Description>Things</Description><Content><item id="1">tea</item></Content>'
+  .. '<Actions><action id="add" params="text:string">Add</action>'
+  .. '<action id="close" params="summary:string?">Close</action></Actions></Window>'
+
+local function messages_of(text) return assert(json.decode(text)) end
+
+describe("ebb input", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local function input(words) return messages_of((does("input " .. words))) end
+
+  it("appends the text with its macros expanded, once", function()
+    local list = input(("'{{user}} at {{time}}: {{setvar::a::5}}{{getvar::a}}' %s --now 0 --user-profile %s")
+      :format(path_of "small.json", file("user.json", '{"name":"Kim {{char}}"}')))
+    assert.same({ 5, "user", "Kim {{char}} at 12:00 AM: 5" }, { #list, list[5].role, list[5].content })
+    local report = json.decode((does(("input '{{setvar::a::5}}x' %s --dry-run --json"):format(path_of "small.json"))))
+    assert.same({ "5", 1 }, { tostring(report.variables["local"].a), report.inserted })
+    local rolls = {}
+    for seed = 1, 20 do
+      local rolled = input(("'{{roll::1d1000}}' %s --seed %d"):format(path_of "small.json", seed))
+      rolls[rolled[5].content] = true
+    end
+    assert.is_true(next(rolls, next(rolls)) ~= nil)
+  end)
+
+  it("attaches files, which a pipeline reads", function()
+    file("plan.txt", "the plan")
+    local out = path_of "out.json"
+    does(("input 'see' %s --attach plan.txt -o %s"):format(path_of "small.json", out))
+    assert.same({ name = "plan.txt", path = "plan.txt" }, messages_of(command.read(out))[5].attachments[1])
+    contains("the plan", (does(("pipeline %s --asset-root %s"):format(out, command.folder))))
+  end)
+
+  it("opens windows of markup and of JSON, before the text", function()
+    file("map.json", '{"id":"map","content":"north","actions":[{"id":"go","params":"way:string"}]}')
+    local words = ("'what now?' %s --window %s --window %s"):format(path_of "small.json", file("todo.xml", MARKUP),
+      path_of "map.json")
+    local list = input(words)
+    assert.same({ 7, MARKUP, "what now?" }, { #list, list[5].content, list[7].content })
+    contains('<action id="go" params="way:string">', list[6].content)
+    command.environment = ("EBB_DB=%s "):format(path_of "s.db")
+    finally(function() command.environment = nil end)
+    does("session new s " .. path_of "small.json")
+    does((("input " .. words):gsub(path_of "small.json", "--session s", 1)))
+    local session <close> = assert(helper.ebb.session(path_of "s.db", "s"))
+    assert.same({ 2, "todo_1" }, { #session.windows:list(), session[5].window })
+  end)
+
+  it("refuses other files as windows, and two inputs at once", function()
+    local line = "input x %s --window %s"
+    contains("broken.xml", fails(command.REFUSED, line:format(path_of "small.json", file("broken.xml", "<Window>"))))
+    contains("idd", fails(command.REFUSED, line:format(path_of "small.json", file("w.json", '{"idd":"x"}'))))
+    contains("cannot both come from standard input", fails(command.USAGE, "input -"))
+    fails(command.IO, line:format(path_of "small.json", path_of "absent.xml"))
+  end)
+
+  it("takes the text from standard input", function()
+    local out = does("input - " .. path_of "small.json", file("text", "two\nlines\n"))
+    assert.equal("two\nlines", messages_of(out)[5].content)
+  end)
+end)
+
+describe("--tools", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("describes tools at the head and after clear, from a list or a provider's", function()
+    local tools = file("tools.json", '[{"name":"f","description":"does f"},'
+      .. '{"type":"function","function":{"name":"g","description":"does g"}}]')
+    local words = ([[apply '{"operation":"clear"}' %s --tools %s]]):format(path_of "small.json", tools)
+    local plain = messages_of((does((words:gsub(" %-%-tools.*", "")))))
+    local list = messages_of((does(words)))
+    assert.same({ 1, 2, "Available tools:\n- f: does f\n- g: does g" }, { #plain, #list, list[2].content })
+    contains("可用工具:\\n- f", (does(words .. " --tools-heading 可用工具:")))
+    contains("goes with --tools", fails(command.USAGE, "apply '[]' x.json --tools-heading x"))
+    for _, text in ipairs { "[1]", "{}", "[", '[{"name":"f"}]' } do
+      contains("tools.json", fails(command.REFUSED, (words:gsub("%S+$", file("tools.json", text)))))
+    end
+  end)
+end)
+
+describe("commands that answer processors", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local function chat_with(attachment)
+    return file("chat.json", json.encode { { role = "user", content = "listen", attachments = { attachment } } })
+  end
+
+  it("transcribe, once for each content, and transcripts are kept in a folder", function()
+    file("talk.mp3", "ID3\4\0\0\0\0\0\0")
+    file("ask.sh", "cat >> requests; printf 'they said hello'")
+    local words = ("pipeline %s --asset-root %s --set transcription-processor.audio=always")
+      :format(chat_with { path = "talk.mp3", name = "talk.mp3" }, command.folder)
+    local with_command = words .. (" --transcribe-command 'cd %s && sh ask.sh'"):format(command.folder)
+    assert.is_nil((does(words)):find "hello")
+    contains("they said hello", (does(with_command)))
+    local request = json.decode(command.read(path_of "requests"))
+    assert.same({ "audio", "talk.mp3" }, { request.kind, request.name })
+    contains("data:audio/mpeg;base64,", request.data)
+
+    local kept = with_command .. " --transcripts " .. path_of "texts"
+    does(kept)
+    local before = command.read(path_of "requests")
+    contains("they said hello", (does(kept)))
+    assert.equal(before, command.read(path_of "requests"))
+  end)
+
+  it("give files of attachments, as bytes or as a data URI", function()
+    local words = ("pipeline %s --asset-command '%s'"):format(chat_with { id = "note", name = "note.txt" }, "%s")
+    contains("from the store", (does(words:format "printf \"from the store\"")))
+    file("answer.json", '{"data":"data:text/plain,as%20a%20URI"}')
+    contains("as a URI", (does(words:format("cat " .. path_of "answer.json"))))
+    local run = command.ebb(words:format "exit 3")
+    assert.is_true(run.status ~= 0)
+    contains("note.txt", run.err)
+  end)
+
+  it("answer other services, by name, within a time", function()
+    file("find.lua", [[return { id = "find", name = "Find", priority = 260, execute = function(context)
+      local answer, why = context:call("retrieve", { query = "q" })
+      context:log("warn", "found " .. tostring(answer and answer.hits or why))
+    end }]])
+    local words = ("pipeline %s --plugin %s --trusted"):format(path_of "small.json", path_of "find.lua")
+    contains("does not answer 'retrieve'", select(2, does(words)))
+    contains("found 3", select(2, does(words .. [[ --service 'retrieve=echo "{\"hits\":3}"']])))
+    words = words .. " --service retrieve"
+    contains("the command for 'retrieve'", select(2, does(words .. "='sleep 9' --service-timeout 0.2")))
+    contains("expected name=command", fails(command.USAGE, words))
+    contains("named twice", fails(command.USAGE, words .. "=b --service retrieve=c"))
+  end)
+end)
