@@ -4,6 +4,8 @@
 ** Results are parts of a user message, before its other parts; an assistant's calls come
 ** last. Messages of the same role that are written anew become one, as the API joins them.
 */
+#include <assert.h>
+
 #include "format/convert.h"
 
 /* ---- reading ---- */
@@ -151,6 +153,7 @@ static void write_call(Convert *convert, const Piece *call) {
 /* ---- messages ---- */
 
 static void close_message(Convert *convert) {
+  assert(convert->open != ROLE_NONE || convert->held_count == 0);
   if (convert->open != ROLE_NONE) {
     for (uint32_t i = 0; i < convert->held_count; i++) write_call(convert, convert_held(convert, i));
     json_out_close(convert->out, ']');
@@ -164,6 +167,7 @@ static void close_message(Convert *convert) {
 static void open_message(Convert *convert, Role role) {
   if (convert->open == role) return;
   convert_close(convert);
+  assert(convert->open == ROLE_NONE && convert->held_count == 0);
   convert_begin(convert);
   json_out_open(convert->out, '{');
   json_out_member_string(convert->out, "role", role_name(role));
@@ -193,6 +197,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
   Text name;
+  assert(index < pieces->count && result->kind == PIECE_RESULT);
   if (convert->has_others) convert_close(convert);
   open_message(convert, ROLE_USER);
   json_out_open(out, '{');

@@ -4,6 +4,8 @@
 ** All results of a step are one user message, each with the name of its tool; media of
 ** results follow in a user message of their own.
 */
+#include <assert.h>
+
 #include "format/convert.h"
 #include "json/json_fields.h"
 
@@ -131,6 +133,7 @@ static bool has_form(const Piece *piece) {
 
 static Text mime_type(const Media *media) {
   static const char *const USUAL[] = {"image/png", "audio/wav", "video/mp4", "application/pdf"};
+  assert(media->kind < sizeof USUAL / sizeof *USUAL);
   return media->type.size > 0 ? media->type : text_of(USUAL[media->kind]);
 }
 
@@ -162,6 +165,7 @@ static void write_part(Convert *convert, const Piece *piece) {
 static void write_call(Convert *convert, const Piece *call) {
   JsonOut *out = convert->out;
   bool first = !convert->has_others;
+  assert(call->kind == PIECE_CALL && convert->open != ROLE_NONE);
   convert->has_others = true;
   json_out_open(out, '{');
   json_out_name(out, "functionCall");
@@ -185,6 +189,7 @@ static void end_message(Convert *convert) {
 
 static void begin_message(Convert *convert, Role role) {
   end_message(convert);
+  assert(convert->open == ROLE_NONE && role != ROLE_NONE);
   convert_begin(convert);
   json_out_open(convert->out, '{');
   json_out_member_string(convert->out, "role", role == ROLE_ASSISTANT ? "model" : "user");
@@ -199,6 +204,7 @@ static void close_message(Convert *convert) {
   for (uint32_t i = 0; i < convert->held_count; i++) write_part(convert, convert_held(convert, i));
   convert->held_count = 0;
   end_message(convert);
+  assert(convert->open == ROLE_NONE);
 }
 
 /* Writes the response, an object: a result that is one, or its text under a name, as the AI SDK does. */
@@ -221,6 +227,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
   Text name;
+  assert(index < pieces->count && result->kind == PIECE_RESULT);
   if (convert->open != ROLE_TOOL) {
     convert_close(convert);
     begin_message(convert, ROLE_TOOL);

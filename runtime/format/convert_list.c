@@ -15,6 +15,7 @@ typedef struct ListConversion {
 
 /* The JSON of a message or of what stands for a window's item; size 0: nothing does. */
 static Text raw_of(const ListConversion *work, uint32_t index) {
+  assert(index < work->order.count);
   MessageId id = work->order.ids[index];
   const Message *message = conversation_message(work->conversation, id);
   if (!message_is_window(message)) return message_raw(message);
@@ -32,6 +33,7 @@ static Status note_positions(ListConversion *work, const Sequence *list) {
       status = map_put(&work->positions, walk.ids[i], position++);
     }
   }
+  assert(status != STATUS_OK || position == sequence_count(list));
   return status;
 }
 
@@ -85,6 +87,7 @@ static void write_messages(ListConversion *work, Text system, JsonOut *out) {
 Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
                     const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report, bool *changed) {
   ListConversion work = {.conversation = conversation, .windows = windows};
+  assert(options != NULL && options->target < DIALECT_COUNT && changed != NULL);
   const Memory *memory = conversation_memory(conversation);
   Status status = request_order_of(memory, conversation_windows(conversation), conversation_store(conversation), list,
                                    false, &work.order);

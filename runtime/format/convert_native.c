@@ -58,6 +58,7 @@ static Text written_id(Convert *convert, const Piece *piece) {
 /* Writes bytes of the message with the ids that changed. */
 static void put_with_ids(NativeEdits *edits, const char *bytes, size_t size) {
   const char *end = bytes + size;
+  assert(edits->next <= edits->count);
   for (; edits->next < edits->count; edits->next++) {
     const Piece *piece = &edits->pieces[edits->next];
     bool linked = (piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT) && !piece->nested;
@@ -65,6 +66,7 @@ static void put_with_ids(NativeEdits *edits, const char *bytes, size_t size) {
     if (piece->id.size > 0 && piece->id.bytes >= end) break;
     Text id = written_id(edits->convert, piece);
     if (piece->id.size == 0 || text_equal(id, piece->id)) continue;
+    assert(piece->id.bytes >= bytes && piece->id.bytes + piece->id.size <= end);
     edits->changed = true;
     put(edits, bytes, (size_t)(piece->id.bytes - bytes));
     if (edits->status == STATUS_OK) edits->status = text_escape(id, edits->out);
@@ -156,6 +158,7 @@ static bool is_part_list(Text key, const JsonValue *value) {
 
 /* Writes the members of a message. False if no part of its content is left. */
 static bool put_members(NativeEdits *edits, Text raw) {
+  assert(raw.size > 1 && raw.bytes[0] == '{');
   Json json;
   Text key, type = type_of(raw);
   JsonValue value;

@@ -5,6 +5,8 @@
 ** step shows them. An assistant's text and calls are one message, also where they were
 ** separate items.
 */
+#include <assert.h>
+
 #include "format/convert.h"
 
 /* ---- reading ---- */
@@ -147,6 +149,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
   Text name;
+  assert(index < pieces->count && result->kind == PIECE_RESULT);
   if (convert->open != ROLE_TOOL) convert_close(convert);
   convert->open = ROLE_TOOL;
   if (result->is_error) convert_lose(convert, LOSS_ERROR, result->id);
@@ -168,6 +171,7 @@ static bool has_kind(const Piece *list, uint32_t count, PieceKind kind) {
 
 /* Holds an assistant's pieces: items of one reply become one message. */
 static void hold_assistant(Convert *convert, const Pieces *pieces) {
+  assert(pieces->role == ROLE_ASSISTANT);
   bool is_item = pieces->dialects == 1u << DIALECT_RESPONSES;
   bool speaks_again = has_kind(pieces->list, pieces->count, PIECE_TEXT) &&
                       has_kind(convert->held, convert->held_count, PIECE_TEXT);
@@ -266,6 +270,7 @@ static void write_assistant(Convert *convert) {
 }
 
 static void write_held_media(Convert *convert) {
+  assert(convert->open != ROLE_ASSISTANT && convert->held_count > 0);
   convert_begin(convert);
   json_out_open(convert->out, '{');
   json_out_member_string(convert->out, "role", "user");

@@ -2,6 +2,8 @@
 ** Takes a message apart. The members of a message or a part are collected first, since a
 ** type may be the last of them, and interpreted then: by the dialect's file whose form it is.
 */
+#include <assert.h>
+
 #include "format/pieces.h"
 
 #define BIT(dialect) (1u << (dialect))
@@ -44,6 +46,7 @@ static const struct {
 
 const char *media_kind_name(MediaKind kind) {
   static const char *const NAMES[] = {"image", "audio", "video", "file"};
+  assert(kind < sizeof NAMES / sizeof *NAMES);
   return NAMES[kind];
 }
 
@@ -88,6 +91,7 @@ void piece_fields(Text object, PieceFields *fields) {
 }
 
 bool piece_is(const PieceFields *fields, PieceField field, JsonKind kind) {
+  assert(field < KEY_COUNT);
   return fields->of[field].bytes != NULL && fields->of[field].kind == kind;
 }
 
@@ -106,6 +110,7 @@ Status pieces_add(Pieces *pieces, const Piece *piece) {
   Piece *grown = memory_grow(&pieces->memory, pieces->list, &pieces->room, pieces->count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   pieces->list = grown;
+  assert(pieces->count < pieces->room && piece->kind <= PIECE_OTHER);
   grown[pieces->count++] = *piece;
   return STATUS_OK;
 }

@@ -9,6 +9,7 @@
 ** Responses in several contents are put into the first. A content that calls is joined to
 ** the model's content before it. Empty parts are dropped, and contents of which nothing is left.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "json/json.h"
@@ -138,6 +139,7 @@ static Status take_results(ContentPlan *contents, uint32_t index, uint32_t *fits
   for (uint32_t i = 0; i < count; i++) contents->results[fate->results + i] = true;
   if (contents->caller != NONE) status = match(contents, index, false, fits);
   if (status == STATUS_OK && contents->caller != NONE && *fits < count) status = match(contents, index, true, fits);
+  assert(*fits <= count);
   if (*fits < count) change(fate, "orphan result");
   return status;
 }
@@ -151,6 +153,7 @@ static void settle(ContentPlan *contents, uint32_t index) {
   bool repairs = waiting(contents) > 0 && plan_is_repairing(contents->plan, code);
   contents->caller = contents->holder = NONE;
   if (!repairs) return;
+  assert(caller < index && (holder == NONE || holder > caller));
   ContentFate *fate = &contents->fates[caller];
   uint32_t count = message_call_count(content_at(contents, caller));
   bool synthesize = contents->plan->options->synthesize;
@@ -201,12 +204,14 @@ static void end_step(ContentPlan *contents, uint32_t index) {
 
 /* Puts the parts of a content into another one before it. */
 static void join(ContentPlan *contents, uint32_t index, uint32_t to, const char *reason) {
+  assert(to < index && contents->fates[to].dropped == NULL);
   contents->fates[index].joined = to;
   contents->fates[index].dropped = reason;
   change(&contents->fates[to], reason);
 }
 
 static void keep(ContentPlan *contents, uint32_t index) {
+  assert(contents->last == NONE || contents->last < index);
   contents->fates[index].previous = contents->last;
   contents->last = index;
 }
@@ -295,6 +300,7 @@ static Status put_parts(ContentPlan *contents, uint32_t index, bool responses, s
     else drops = drops_empty(contents, message, part);
     if (!drops && is_result == responses) status = put_part(contents, message, part, start);
   }
+  assert(call <= contents->call_count && result <= contents->result_count);
   return status;
 }
 

@@ -7,6 +7,7 @@
 **            |  |  unanswered: dropped, or answered by a new message
 **            |  a new id, in its result too
 */
+#include <assert.h>
 #include <string.h>
 
 #include "json/json.h"
@@ -32,6 +33,7 @@ static void because(ToolRun *run, const char *reason) {
 }
 
 static Text new_id(const ToolRun *run, const CallFate *fate) {
+  assert(fate->name_size > 0 && fate->name_at + fate->name_size <= run->names.size);
   return text_plain(run->names.bytes + fate->name_at, fate->name_size);
 }
 
@@ -94,6 +96,7 @@ static Status put_tool_calls(ToolRun *run, Text list, uint32_t *call, Buffer *ou
   json_enter(&json);
   Status status = buffer_add_string(out, "[");
   while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &value)) {
+    assert(*call < run->plan->calls.count);
     status = put_call(run, &value, &run->fates[(*call)++], out, &any);
   }
   if (status == STATUS_OK) status = buffer_add_string(out, "]");
@@ -136,6 +139,7 @@ typedef struct HeadEdits {
 } HeadEdits;
 
 static void note_edit(HeadEdits *edits, const char *key, size_t at) {
+  assert(edits->count < sizeof edits->list / sizeof *edits->list);
   edits->at[edits->count] = at;
   edits->list[edits->count++] = (MemberEdit){.key = text_of(key)};
 }
@@ -277,6 +281,7 @@ static Status plan_run(ToolRun *run) {
   const Message *head = plan_message(plan, run->index);
   bool headless = message_role(head) == ROLE_TOOL;
   Status status = STATUS_OK;
+  assert(run->index < run->end && run->end <= plan->count);
   calls_reset(&plan->calls);
   run->reason = NULL;
   buffer_reset(&run->names);

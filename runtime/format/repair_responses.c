@@ -9,6 +9,7 @@
 ** A call without output is dropped, or answered behind its reply. Reasoning whose reply is
 ** gone is dropped. An item's own id is left out where it is not valid, or another item's.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "json/json.h"
@@ -67,6 +68,7 @@ static uint64_t value_of(const Map *map, uint64_t hash) {
 static Status pair_call(ItemPlan *items, uint32_t index, uint64_t hash) {
   uint64_t last = value_of(&items->last, hash);
   Status status = STATUS_OK;
+  assert(value_of(&items->first, hash) == 0 || (last > 0 && last <= index));
   if (value_of(&items->first, hash) != 0) items->fates[last - 1].next = index + 1;
   else status = map_put(&items->first, hash, (uint64_t)index + 1);
   return status == STATUS_OK ? map_put(&items->last, hash, (uint64_t)index + 1) : status;
@@ -80,6 +82,7 @@ static void pair_output(ItemPlan *items, uint32_t index, uint64_t hash) {
     if (plan_is_repairing(items->plan, code)) fate->dropped = first == NULL ? "orphan result" : "duplicate result";
     return;
   }
+  assert(*first <= index);   /* an output stands behind its call */
   ItemFate *call = &items->fates[*first - 1];
   fate->partner = (uint32_t)*first;
   call->partner = index + 1;
@@ -217,6 +220,7 @@ static Status write_item(ItemPlan *items, uint32_t index) {
   size_t at = plan->bytes.size;
   Status status = STATUS_OK;
   if (fate->dropped != NULL) return plan_step(plan, PLAN_DROP, index, at, fate->dropped);
+  assert(fate->name_at + fate->name_size <= items->names.size);
   buffer_reset(&plan->scratch);
   if (fate->name_size > 0) {
     status = plan_put(&plan->scratch, "\"", text_plain(items->names.bytes + fate->name_at, fate->name_size), "\"");
