@@ -96,6 +96,8 @@ ok "and leaves the one that was there" "$(sha256sum <one.save; ls one.save*)" "$
 ok "the model reads the window: rooms that were free then" \
   "$(game --frames 4000 --deterministic --save rooms.save >/dev/null; grep -ao 'Room [^ ]* is free' rooms.save | sort -u | head -2)" \
   $'Room 1 is free\nRoom 2 is free'
+ok "and what a bard's lorebook tells of the bell that was mentioned" \
+  "$(grep -ao 'there are 9 verses' rooms.save | sort -u)" 'there are 9 verses'
 report=$(game --frames "$frames" --deterministic)
 holds "answers are refused, visitors leave, some wonder" \
   "$(number "$report" 'answers were refused') * $(number "$report" 'visitors left') * $(number "$report" 'only wondered') > 0"

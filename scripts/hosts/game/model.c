@@ -42,11 +42,18 @@ static uint64_t sum_of(const Question *question) {
   return sum ^ sum >> 32;
 }
 
-/* The first free room, as the window said when the messages were rendered: "Free: 2 4". */
-static char free_room(const char *messages) {
-  char room = '?';
-  for (const char *at = messages; (at = strstr(at, "Free: ")) != NULL; at += 6) room = at[6];
-  return room;
+/* The number that the model was told: the first free room, as the window said when the messages were rendered
+   ("Free: 2 4"), or what a bard's lorebook says ("Verses: 9"). The last one counts; '?' without any. */
+static char number_told(const char *messages) {
+  static const char *const labels[] = {"Free: ", "Verses: "};
+  const char *last = NULL;
+  for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+    for (const char *at = messages; (at = strstr(at, labels[i])) != NULL;) {
+      at += strlen(labels[i]);
+      if (last == NULL || at > last) last = at;
+    }
+  }
+  return last == NULL ? '?' : *last;
 }
 
 /* A real game sends the messages to a provider here, however long that takes. */
@@ -61,7 +68,7 @@ static void find_answer(const Model *model, const Question *question, Answer *an
   *answer = (Answer){.number = question->number, .character = question->character, .refused = sum % REFUSES == 0};
   snprintf(answer->text, sizeof answer->text, "%s", answer->refused ? "the model is overloaded" : text);
   char *blank = strchr(answer->text, '#');
-  if (blank != NULL) *blank = free_room(question->messages);
+  if (blank != NULL) *blank = number_told(question->messages);
 }
 
 static void *answer_all(void *user) {
