@@ -1,6 +1,7 @@
 /*
 ** Files and texts: in, as conversations; out, as they came.
 */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -227,6 +228,19 @@ int bind_parse(lua_State *L, Text text) {
     memcpy(loaded->bytes, text.bytes, text.size);
     loaded->size = loaded->capacity = text.size;
   }
+  return load(L, "text", &limits);
+}
+
+int bind_parse_buffer(lua_State *L, Buffer *text) {
+  Loaded *loaded = push_loaded(L);
+  lua_insert(L, LOADED);                     /* conversation options nil loaded ... */
+  DocumentLimits limits = read_limits(L, OPTIONS);
+  assert(lua_isnil(L, RESOLVE) && text->memory.user == loaded->memory.user);
+  buffer_trim(text);
+  loaded->bytes = text->bytes;
+  loaded->size = text->size;
+  loaded->capacity = text->capacity;
+  buffer_init(text, text->memory);           /* the bytes are no longer its own */
   return load(L, "text", &limits);
 }
 

@@ -4,6 +4,7 @@
 #ifndef EBB_BIND_LOAD_H
 #define EBB_BIND_LOAD_H
 
+#include "base/buffer.h"
 #include "base/sink.h"
 #include "bind/handle.h"
 #include "bind/view.h"
@@ -12,6 +13,9 @@
    options stand at stack index 2, the function that resolves those of a saved conversation at 3 (bind/state.h), or
    none: then such a text is refused. The text need not be a Lua string; it is copied. */
 int   bind_parse(lua_State *L, Text text);
+/* The same of a buffer of the allocator for conversations (bind_conversation_memory), which is empty afterwards: its
+   bytes become the conversation's. Index 3 holds nil; the stack has more than that, the buffer's owner among it. */
+int   bind_parse_buffer(lua_State *L, Buffer *text);
 /* Writes the list at index 1 as `document` says (document_write). Items become messages with the texts of the
    table at index 2, by window; nil: items are skipped. Leaves blocks on the stack. STATUS_LIMIT if a message would be
    nested too deeply, STATUS_MEMORY, the sink's status. */

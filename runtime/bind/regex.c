@@ -2,12 +2,15 @@
 ** Regular expressions and sets of rules. All of a state share one engine, which
 ** lives as long as the state: what it makes is finalised before it.
 */
+#include <string.h>
+
 #include "base/utf8.h"
 #include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/open.h"
 #include "bind/type.h"
 #include "regex/rule_set.h"
+#include "sandbox/guard.h"
 
 static const BindType REGEX = {"Regex", NULL}, SET = {"RegexSet", NULL};
 
@@ -177,6 +180,22 @@ static void push_failures(lua_State *L, const RuleResult *result) {
   }
 }
 
+/* Pushes what came of a text, as l_apply returns it. */
+static int push_result(lua_State *L, Status status, const RuleResult *result) {
+  if (status == STATUS_ENCODING) return bind_refuse(L, "encoding", "the text is not valid UTF-8");
+  if (status == STATUS_LIMIT) {
+    lua_pushnil(L);
+    lua_pushstring(L, result->reason == REGEX_TIME ? "time" : "growth");
+    lua_pushinteger(L, (lua_Integer)result->stopped + 1);
+    return 3;
+  }
+  if (status != STATUS_OK) return bind_raise_status(L, status, "apply");
+  if (result->changed) lua_pushlstring(L, result->text.bytes, result->text.size);
+  else lua_pushnil(L);
+  push_failures(L, result);
+  return 2;
+}
+
 /* set:apply(text, kind, depth) -> text | nil (as it was), failures | nil; nil, error for what is not UTF-8;
    nil, "time" or "growth", rule at a limit of the run */
 static int l_apply(lua_State *L) {
@@ -185,18 +204,61 @@ static int l_apply(lua_State *L) {
   uint32_t kind = (uint32_t)bind_integer(L, 3, "kind", 0, UINT32_MAX);
   uint32_t depth = (uint32_t)bind_integer(L, 4, "depth", 0, UINT32_MAX);
   RuleResult result;
-  Status status = rule_set_apply(set, text, kind, depth, &result);
-  if (status == STATUS_ENCODING) return bind_refuse(L, "encoding", "the text is not valid UTF-8");
-  if (status == STATUS_LIMIT) {
-    lua_pushnil(L);
-    lua_pushstring(L, result.reason == REGEX_TIME ? "time" : "growth");
-    lua_pushinteger(L, (lua_Integer)result.stopped + 1);
-    return 3;
+  return push_result(L, rule_set_apply(set, text, kind, depth, &result), &result);
+}
+
+enum { SWEEP_MESSAGES = 64 };   /* of one call, so that a task can end its slice between two */
+
+/* Pushes the content of the message at the top, of a role that rules may touch; else pops it. *kind: that of the role
+   in the table at index 5. A message of a window is skipped, and has no depth. */
+static bool push_content(lua_State *L, uint32_t *depth, uint32_t *kind) {
+  int message = lua_gettop(L);
+  bool is_window = lua_getfield(L, message, "source") == LUA_TSTRING && strcmp(lua_tostring(L, -1), "window") == 0;
+  lua_getfield(L, message, "role");
+  if (!lua_isnil(L, -1)) lua_rawget(L, 5);
+  *kind = (uint32_t)lua_tointeger(L, -1);
+  *depth -= !is_window && *depth > 0;
+  if (is_window || *kind == 0) {
+    lua_settop(L, message - 1);
+    return false;
   }
-  if (status != STATUS_OK) return bind_raise_status(L, status, "apply");
-  if (result.changed) lua_pushlstring(L, result.text.bytes, result.text.size);
-  else lua_pushnil(L);
-  push_failures(L, &result);
+  lua_getfield(L, message, "content");
+  lua_replace(L, message);
+  lua_settop(L, message);
+  return true;
+}
+
+/* set:sweep(messages, first, depth, kinds) -> position, depth, ...: the rules for the texts of the messages from `first`
+   on. `depth`: one more than that of the first; `kinds`: by role. Stops behind some messages, or at one that
+   changes, fails or consists of parts; `...` is false for parts, else what apply returns, nil for nothing. */
+static int l_sweep(lua_State *L) {
+  RuleSet *set = check_set(L);
+  bind_expect(L, 2, "messages", LUA_TTABLE);
+  lua_Integer first = bind_integer(L, 3, "first", 1, UINT32_MAX);
+  uint32_t depth = (uint32_t)bind_integer(L, 4, "depth", 0, UINT32_MAX), kind;
+  bind_expect(L, 5, "kinds", LUA_TTABLE);
+  lua_settop(L, 5);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, 2), i = first, last = first + SWEEP_MESSAGES - 1;
+  if (last > count) last = count;
+  for (; i <= last; i++) {
+    RuleResult result;
+    if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
+    if (!push_content(L, &depth, &kind)) continue;
+    bool is_text = lua_type(L, -1) == LUA_TSTRING;
+    if (is_text) guard_charge(L, lua_rawlen(L, -1));
+    Status status = is_text ? rule_set_apply(set, bind_text(L, -1), kind, depth, &result) : STATUS_OK;
+    bool is_done = is_text ? status == STATUS_OK && !result.changed && result.failure_count == 0 : !lua_istable(L, -1);
+    if (!is_done) {
+      lua_pushinteger(L, i);
+      lua_pushinteger(L, depth);
+      if (is_text) return 2 + push_result(L, status, &result);
+      lua_pushboolean(L, false);
+      return 3;
+    }
+    lua_settop(L, 5);
+  }
+  lua_pushinteger(L, last);
+  lua_pushinteger(L, depth);
   return 2;
 }
 
@@ -230,6 +292,7 @@ void bind_open_regex(lua_State *L) {
     {"begin", l_begin, "", CHARGE_STEP},
     {"count", l_count, "rule", CHARGE_STEP},
     {"limit", l_limit, "microseconds bytes", CHARGE_STEP},
+    {"sweep", l_sweep, "messages first depth kinds", CHARGE_PATH},
     BIND_END,
   };
   static const BindMethod functions[] = {

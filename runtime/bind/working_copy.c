@@ -8,12 +8,17 @@
 ** a copy equals its message, `text` writes the message's bytes; so no script has to be
 ** trusted to report what it edited.
 */
+#include <string.h>
+
 #include "bind/argument.h"
+#include "bind/conversation.h"
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
+#include "bind/load.h"
 #include "bind/open.h"
 #include "bind/type.h"
+#include "sandbox/guard.h"
 
 /* The members that the pipeline adds, and their places in ADDED_NAMES. */
 typedef enum AddedName {
@@ -72,18 +77,32 @@ static void set_added(lua_State *L, const AddedNames *added, AddedName name) {
   lua_rawset(L, -3);
 }
 
-/* Pushes the working copy of a message. */
-static void push_copy(lua_State *L, const AddedNames *added, const Message *message, MessageId id) {
+/* True if the value on top is a text with more than white space. */
+static bool says_something(lua_State *L) {
+  if (lua_type(L, -1) != LUA_TSTRING) return false;
+  Text text = bind_text(L, -1);
+  size_t i = 0;
+  while (i < text.size && memchr(" \t\n\v\f\r", text.bytes[i], 6) != NULL) i++;
+  return i < text.size;
+}
+
+/* Pushes the working copy of a message; true if it is a plain one: its content says something, as a text, and it
+   refers to no files. */
+static bool push_copy(lua_State *L, const AddedNames *added, const Message *message, MessageId id) {
   Text raw = message_raw(message), key;
   Json json;
   int own = 0;
+  bool has_text = false, refers = false;
   lua_createtable(L, 0, 8);                  /* role, content, source, seq, origin, and some more */
   json_open(&json, raw.bytes, raw.size);
   for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
     bind_push_text(L, key);
     more = bind_push_json_value(L, &json);
+    if (text_equal(key, text_of("content"))) has_text = says_something(L);
+    if (text_equal(key, text_of("_attachments"))) refers = true;
     put_member(L, added, &own);
   }
+  refers = refers || own != 0;
   if (own != 0) set_added(L, added, ADDED_OWN);
   lua_pushliteral(L, "history");
   set_added(L, added, ADDED_SOURCE);
@@ -93,19 +112,38 @@ static void push_copy(lua_State *L, const AddedNames *added, const Message *mess
   set_added(L, added, ADDED_SEQ);
   lua_pushinteger(L, id);
   set_added(L, added, ADDED_ORIGIN);
+  return has_text && !refers;
 }
 
-/* copies(conversation) -> the messages of the current list as working copies, tables that may be edited
-   freely. Only finalizers can run in between; they must not edit, because the list is borrowed. */
+/* copies(conversation) -> the messages of the current list as working copies, tables that may be edited freely; and the
+   positions of those that are not plain (push_copy), in order. Only finalizers can run in between; they must not edit,
+   because the list is borrowed. */
 static int l_copies(lua_State *L) {
   Conversation *conversation = bind_check_conversation(L, 1)->conversation;
   const Sequence *list = conversation_list(conversation);
   uint32_t count = sequence_count(list);
   AddedNames added = push_added_names(L);
+  lua_Integer odd = 0;
   lua_createtable(L, (int)count, 0);
+  lua_newtable(L);                           /* copies odd */
   for (uint32_t i = 0; i < count; i++) {
     MessageId id = sequence_at(list, i);
-    push_copy(L, &added, store_message(conversation_store(conversation), id), id);
+    bool plain = push_copy(L, &added, store_message(conversation_store(conversation), id), id);
+    lua_rawseti(L, -3, (lua_Integer)i + 1);
+    if (plain) continue;
+    lua_pushinteger(L, (lua_Integer)i + 1);
+    lua_rawseti(L, -2, ++odd);
+  }
+  return 2;
+}
+
+/* seqs(conversation) -> those of the messages of the current list */
+static int l_seqs(lua_State *L) {
+  const Sequence *list = conversation_list(bind_check_conversation(L, 1)->conversation);
+  uint32_t count = sequence_count(list);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t i = 0; i < count; i++) {
+    lua_pushinteger(L, sequence_at(list, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -265,28 +303,52 @@ static bool add_message(lua_State *L, const AddedNames *added, const Store *stor
   return false;
 }
 
-/* text(conversation, copies, before, after) -> text, edited: the messages of the copies as JSON
-   with commas, between the two texts; and the number of those that differ from stored messages */
-static int l_text(lua_State *L) {
-  const Store *store = conversation_store(bind_check_conversation(L, 1)->conversation);
-  bind_expect(L, 2, NULL, LUA_TTABLE);
-  Text before = bind_text(L, 3), after = bind_text(L, 4);
-  lua_settop(L, 4);
-  lua_Integer count = (lua_Integer)lua_rawlen(L, 2), edited = 0;
-  Buffer *out = bind_buffer(L);
+/* Appends the messages of the copies at an index as JSON, with commas, between two texts; returns how many differ from
+   stored messages. */
+static lua_Integer write_copies(lua_State *L, const Store *store, int copies, Text before, Text after, Buffer *out) {
+  lua_Integer count = (lua_Integer)lua_rawlen(L, copies), edited = 0;
   AddedNames added = push_added_names(L);
   add(L, out, before.bytes, before.size);
   for (lua_Integer i = 1; i <= count; i++) {
     add(L, out, i > 1 ? ",\n  " : "\n  ", i > 1 ? 4 : 3);
-    if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
+    if (lua_rawgeti(L, copies, i) != LUA_TTABLE) bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
     edited += !add_message(L, &added, store, out);
     lua_pop(L, 1);
   }
   if (count > 0) add(L, out, "\n", 1);
   add(L, out, after.bytes, after.size);
+  lua_settop(L, added.first - 1);
+  return edited;
+}
+
+/* text(conversation, copies, before, after) -> text, edited: the messages of the copies between the two texts; and the
+   number of those that differ from stored messages */
+static int l_text(lua_State *L) {
+  const Store *store = conversation_store(bind_check_conversation(L, 1)->conversation);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
+  Text before = bind_text(L, 3), after = bind_text(L, 4);
+  lua_settop(L, 4);
+  Buffer *out = bind_buffer(L);
+  lua_Integer edited = write_copies(L, store, 2, before, after, out);
   lua_pushlstring(L, out->bytes, out->size);
   lua_pushinteger(L, edited);
   return 2;
+}
+
+/* parse(conversation, options, copies, before, after) -> Conversation | nil, error: what core.parse makes of that text
+   with those options, without a text of Lua in between */
+static int l_parse(lua_State *L) {
+  const Store *store = conversation_store(bind_check_conversation(L, 1)->conversation);
+  bind_expect(L, 3, NULL, LUA_TTABLE);
+  Text before = bind_text(L, 4), after = bind_text(L, 5);
+  lua_settop(L, 5);
+  Buffer *out = bind_buffer(L);
+  buffer_init(out, bind_conversation_memory(L));
+  write_copies(L, store, 3, before, after, out);
+  guard_charge(L, out->size);
+  lua_pushnil(L);
+  lua_replace(L, 3);
+  return bind_parse_buffer(L, out);
 }
 
 /* marks(conversation) -> {[name] = list of seqs, in no order} */
@@ -313,6 +375,8 @@ void bind_open_working(lua_State *L) {
   static const BindMethod functions[] = {
     {"copies", l_copies, "conversation", CHARGE_LIST},
     {"marks", l_marks, "conversation", CHARGE_LIST},
+    {"parse", l_parse, "conversation options copies before after", CHARGE_LIST},
+    {"seqs", l_seqs, "conversation", CHARGE_LIST},
     {"text", l_text, "conversation copies before after", CHARGE_LIST},
     BIND_END,
   };

@@ -463,8 +463,10 @@ end)
 call("working copies, their text", function(world)
   local copies = core.working.copies(world.chat)
   core.working.marks(world.chat)
+  core.working.seqs(world.chat)
   copies[1].content = "Be long."
-  return core.working.text(world.chat, copies, "[", "]")
+  local parsed = assert(core.working.parse(world.chat, nil, copies, '{"messages":[', "]}"))
+  return core.working.text(world.chat, copies, "[", "]"), parsed:json()
 end)
 
 call("input", function(world)

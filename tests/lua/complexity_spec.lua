@@ -428,6 +428,7 @@ local ELSEWHERE = {
   ["core.window.put"] = "Windows:open", ["core.window.request_order"] = "Conversation:trim",
   ["core.window.rendered"] = "Windows:render", ["core.window.weigh"] = "Conversation:trim",
   ["core.working.copies"] = "ebb pipeline", ["core.working.text"] = "ebb pipeline",
+  ["RegexSet:sweep"] = "ebb pipeline", ["core.working.parse"] = "ebb pipeline", ["core.working.seqs"] = "ebb pipeline",
   ["core.working.marks"] = "ebb pipeline", ["ebb.body_model"] = "ebb pipeline",
   ["ebb.owner"] = "Conversation:check",
   ["ebb.load"] = "ebb count", ["ebb.state"] = "Conversation:state", ["ebb.transaction"] = "Conversation:apply",

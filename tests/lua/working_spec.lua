@@ -97,4 +97,36 @@ describe("working copies", function()
       assert.equal(json.encode(json.decode(text)), json.encode(json.decode((text_of(chat, copies)))))
     end
   end)
+
+  it("are read as their text is read, counted alike", function()
+    local chat = assert(ebb.parse(ODD))
+    local copies = core.working.copies(chat)
+    copies[1].content = "changed"
+    local before, after, options = '{"model": "gpt-4o", "messages": [', '], "tools": []}', { encoding = "cjk" }
+
+    local parsed = assert(core.working.parse(chat, options, copies, before, after))
+
+    local expected = assert(core.parse(core.working.text(chat, copies, before, after), options))
+    assert.equal(expected:json(), parsed:json())
+    assert.equal(expected:tokens(), parsed:tokens())
+    assert.equal("changed", parsed[1].text)
+  end)
+
+  it("that make no request are refused with their place", function()
+    local chat = assert(ebb.parse(ODD))
+    local parsed, problem = core.working.parse(chat, nil, { { content = "x" } }, "[", "]")
+    assert.is_nil(parsed)
+    assert.equal("shape", problem.code)
+    assert.equal("shape", helper.refusal(core.working.parse, chat, nil, { 1 }, "[", "]").code)
+    assert.is_nil((core.working.parse(chat, nil, {}, '{"ebb":', "1}")))
+  end)
+
+  it("come with the positions of those that are more than a text that says something", function()
+    local chat = assert(ebb.parse([==[[{"role":"user","content":"a"},{"role":"user","content":" \n\t"},
+      {"role":"user","content":[{"type":"text","text":"b"}]},{"role":"user","content":"c","_attachments":[]},
+      {"role":"user","content":"d","seq":1},{"role":"assistant","content":null,"refusal":"e"},
+      {"role":"assistant","content":" f","tool_calls":[]},{"role":"user","content":""}]]==]))
+    local _, odd = core.working.copies(chat)
+    assert.same({ 2, 3, 4, 5, 6, 8 }, odd)
+  end)
 end)

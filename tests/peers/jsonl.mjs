@@ -63,7 +63,7 @@ export function estimate(message) {
 }
 
 /* Writes all of it, however little a pipe takes at once. */
-function writeAll(text) {
+export function writeAll(text) {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length;) {
     try {

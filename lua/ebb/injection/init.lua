@@ -226,17 +226,29 @@ local function depths_of(message, count, log)
 end
 
 --- Depths count the history without markup of windows, which keeps its place.
----@return integer[] before     by depth, how many messages stand before it
----@return integer deepest
-local function depths_in(history)
+---@param most number           the greatest depth that is asked for
+---@return integer[] before     by depth, how many messages stand before it; nil beyond the deepest
+---@return integer deepest      `most` at most
+local function depths_in(history, most)
   local before, deepest = { [0] = #history }, 0
   for i = #history, 1, -1 do
+    if deepest >= most then break end
     if history[i].source ~= "window" then
       deepest = deepest + 1
       before[deepest] = i - 1
     end
   end
   return before, deepest
+end
+
+--- The greatest depth that the messages ask for; nil: none asks for any.
+local function greatest_depth(active)
+  local most
+  for _, message in ipairs(active) do
+    if message.type == "message" and message.kind == "depth" then most = math.max(most or 0, message.depth) end
+    if message.type == "message" and message.kind == "advanced_depth" then return math.huge end
+  end
+  return most
 end
 
 --- What a message counts for beside its texts: its tables, and its fields in the request.
@@ -256,16 +268,17 @@ end
 --- All that goes between the messages of the history, in order: { at, message }. `at`
 --- counts the messages before it.
 local function depth_injections(active, history, log, contents, budget)
-  local places, list = nil, {}
-  local before, deepest = depths_in(history)
+  local list, most = {}, greatest_depth(active)
+  if not most then return list end
+  local before, deepest = depths_in(history, most)
+  local places = units.places(history, before[deepest])
   for index, message in ipairs(active) do
     local depths = message.kind == "depth" and { message.depth }
       or message.kind == "advanced_depth" and depths_of(message, deepest, log) or {}
     local is_taken = {}
     if budget then budget:check(message.title) end
     for _, depth in ipairs(message.type == "message" and depths or {}) do
-      places = places or units.places(history)
-      local at = places[before[depth] or 0]
+      local at = before[depth] and places[before[depth]] or 0
       if not is_taken[at] then
         count(message, contents, budget)
         list[#list + 1] = { at = at, depth = depth, order = message.order, index = index, message = message }
@@ -321,14 +334,13 @@ end
 
 local function put_history(out, history, injections)
   put_group(out, HISTORY, "before")
-  local next_one = 1
-  for at = 0, #history do
-    if at > 0 then out.list[#out.list + 1] = history[at] end
-    while injections[next_one] and injections[next_one].at == at do
-      put(out, injections[next_one].message, "depth")
-      next_one = next_one + 1
-    end
+  local done = 0
+  for _, each in ipairs(injections) do
+    table.move(history, done + 1, each.at, #out.list + 1, out.list)
+    done = math.max(done, each.at)
+    put(out, each.message, "depth")
   end
+  table.move(history, done + 1, #history, #out.list + 1, out.list)
   put_group(out, HISTORY, "after")
 end
 

@@ -19,40 +19,61 @@ local function may_call(message)
     or message.tool_call_id ~= nil or message.role == "function"
 end
 
+--- What is known of the units behind a message: `waiting`, by call id a stack of positions; `until_`, by position of a
+--- call that of its last result; `has_orphan`: a result answers none of the calls seen.
+---@class ebb.injection.Scan
+
 --- Notes that the message at `i` answers a call: the nearest one that is unanswered.
-local function note_result(id, i, waiting, until_)
-  local positions = waiting[id]
+local function note_result(scan, id, i)
+  local positions = scan.waiting[id]
   local first = positions and positions[#positions]
-  if first then until_[first], positions[#positions] = i, nil end
+  if not first then scan.has_orphan = true
+  else scan.until_[first], positions[#positions] = i, nil end
 end
 
 --- Notes the calls of the message at `i`, and its results: which call each answers.
-local function note(message, i, waiting, until_)
+local function note(scan, message, i)
   local answer = message.tool_call_id
   if type(answer) == "string" and type(message.content) == "string" and not message.tool_calls
     and not message.function_call and message.role ~= "function" then     -- a result, as most of them are
-    return note_result(answer, i, waiting, until_)
+    return note_result(scan, answer, i)
   end
   for _, id in ipairs(results_of(message)) do
-    note_result(id, i, waiting, until_)
+    note_result(scan, id, i)
   end
   for _, id in ipairs(parts.calls(message)) do
-    local positions = waiting[id] or {}
-    waiting[id], positions[#positions + 1] = positions, i
+    local positions = scan.waiting[id] or {}
+    scan.waiting[id], positions[#positions + 1] = positions, i
   end
 end
 
---- For each place (0: before the first message, n: behind the nth) the nearest one at
---- or before it that is inside of no unit.
----@param messages ebb.WorkingMessage[]
----@return integer[] places     from 0 to #messages
-function units.places(messages)
-  local waiting, until_ = {}, {}   -- call id -> stack of positions; position -> that of its last result
-  for i, message in ipairs(messages) do
-    if may_call(message) then note(message, i, waiting, until_) end
+--- The last results by the positions of their calls, of the messages from `from` on; nil if one of them answers a
+--- call before these.
+local function last_results(messages, from)
+  local scan = { waiting = {}, until_ = {}, has_orphan = false }
+  for i = from, #messages do
+    if may_call(messages[i]) then note(scan, messages[i], i) end
+    if scan.has_orphan and from > 1 then return nil end
   end
-  local places, inside, free = { [0] = 0 }, 0, 0
-  for i = 1, #messages do
+  return scan.until_
+end
+
+--- For each place from `first` on (0: before the first message, n: behind the nth) the nearest one at
+--- or before it that is inside of no unit. Only the messages from there on are read, and before them what their
+--- results answer.
+---@param messages ebb.WorkingMessage[]
+---@param first integer
+---@return integer[] places     from `first` or less to #messages
+function units.places(messages, first)
+  local from = math.max(first, 1)
+  local until_ = last_results(messages, from)
+  while not until_ do
+    from = math.max(1, from - (#messages - from + 1))   -- twice as many
+    until_ = last_results(messages, from)
+  end
+  local inside, free = 0, from - 1
+  local places = { [free] = free }
+  for i = from, #messages do
     inside = math.max(inside, until_[i] or 0)
     if i >= inside then free = i end
     places[i] = free

@@ -80,7 +80,7 @@ end
 --- The visible history as new working copies.
 ---@return ebb.WorkingMessage[]
 function Context:history()
-  return self.run.request:history()
+  return (self.run.request:history())
 end
 
 --- Ids the history refers to but that do not exist.

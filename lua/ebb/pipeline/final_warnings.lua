@@ -1,5 +1,6 @@
 --- Warnings about the request as a whole, logged at the end of a run.
 
+local assets = require "ebb.processors.assets"
 local models = require "ebb.models"
 
 local final_warnings = {}
@@ -7,6 +8,7 @@ local final_warnings = {}
 --- Attachments that no stage took do not travel.
 ---@param from ebb.Context
 function final_warnings.left(from)
+  if assets.none(from) then return end
   for i, message in ipairs(from.messages) do
     if message.attachments and #message.attachments > 0 then
       local text = "messages[%d]: %d attachments are not sent: nothing resolved them"

@@ -246,7 +246,7 @@ end
 
 --- The request as it is sent: in its target's form, checked, and mended where a provider would refuse it.
 local function finish(run, messages)
-  run.request:check(messages)
+  if not run.adds_only_texts then run.request:check(messages) end
   local chat, goal = run.request:chat(messages), run.target
   local options = { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true }
   local lost = read_back(run, messages, chat, options)
@@ -269,6 +269,17 @@ local function only_core_follows(run)
   end
 end
 
+--- True if all that is added to the history are texts, by built-in processors: no file, and nothing to be checked.
+local function adds_only_texts(self, run)
+  for _, step in ipairs(run.steps) do
+    if not step.built_in then return false end
+  end
+  for _, preset in ipairs(self.agent.presets or {}) do
+    if type(preset.content) == "table" then return false end
+  end
+  return run.trace == nil   -- it gets the messages themselves
+end
+
 local function prepare(self, chat, options)
   local fields = fields_of(self, chat, options)
   local run = fields.run
@@ -276,6 +287,7 @@ local function prepare(self, chat, options)
   run.logs, run.answers, run.loading = {}, {}, self.loading
   run.lore, run.lorebook_state = self.lore, self.lore and lorebooks.recall(chat) or nil
   run.on_error, run.trace = self.options.on_error or "stop", options.trace
+  run.adds_only_texts = adds_only_texts(self, run)
   run.preview, run.unasked, run.fresh = options.preview, {}, {}
   run.ask = ask_of(self, run, options.in_task)
   local source, parse_options = chat:dialect(), request_model.parse_options(self, chat)

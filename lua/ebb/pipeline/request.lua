@@ -20,6 +20,7 @@ local ROLES = { system = true, developer = true, user = true, assistant = true, 
 ---@field parse_options table       for core.parse: the counter, the caps
 ---@field texts? table<string, string|false>   markup of each shown window in this run
 ---@field missing string[]          ids of windows that items name but that do not exist
+---@field refers boolean            a message of the history may refer to a file
 local Request = {}
 Request.__index = Request
 
@@ -34,7 +35,6 @@ end
 
 --- Replaces items of windows by their markup, behind the unit in which they stand.
 local function with_windows(self, copies)
-  if not self.texts then return copies end
   local windows, list = {}, {}
   for _, item in ipairs(core.window.items(self.original)) do
     windows[item.position] = item.window
@@ -63,12 +63,18 @@ end
 
 --- The visible history as working copies; markup of windows has source = "window".
 ---@return ebb.WorkingMessage[]
+---@return integer[]? odd       positions of those that are more than a text that says something; nil: any may be
 function Request:history()
-  local copies = with_windows(self, core.working.copies(self.original))
-  for _, copy in ipairs(copies) do
-    if copy.own or copy._attachments or type(copy.content) == "table" then read_references(copy) end
+  local copies, odd = core.working.copies(self.original)
+  for _, position in ipairs(odd) do
+    local copy = copies[position]
+    if copy.own or copy._attachments or type(copy.content) == "table" then
+      read_references(copy)
+      self.refers = true
+    end
   end
-  return copies
+  if self.texts then return with_windows(self, copies) end
+  return copies, odd
 end
 
 local function wrong(i, what)
@@ -141,11 +147,12 @@ function Request:around()
   return self.envelope.before .. self.envelope.after
 end
 
---- The whole body.
----@param messages ebb.WorkingMessage[]
----@return string
-function Request:text(messages)
-  return (core.working.text(self.original, messages, self.envelope.before, self.envelope.after))
+--- How a body is read, with a counter in place of the request's.
+local function options_of(self, counter)
+  if not counter then return self.parse_options end
+  local options = tables.copy(self.parse_options)
+  options.counter, options.encoding, options.tokenizer, options.image = counter, nil, nil, nil
+  return options
 end
 
 --- The body as a conversation of its own, counted.
@@ -153,7 +160,10 @@ end
 ---@param counter? fun(message: ebb.Message): integer   default: the request's
 ---@return ebb.Conversation
 function Request:chat(messages, counter)
-  return self:parse(self:text(messages), counter)
+  local around = self.envelope
+  local chat, problem = core.working.parse(self.original, options_of(self, counter), messages, around.before,
+    around.after)
+  return chat or refuse(problem.code, "the request: " .. problem.message)
 end
 
 --- A body as a conversation, counted.
@@ -161,14 +171,8 @@ end
 ---@param counter? fun(message: ebb.Message): integer   default: the request's
 ---@return ebb.Conversation
 function Request:parse(text, counter)
-  local options = self.parse_options
-  if counter then
-    options = tables.copy(options)
-    options.counter, options.encoding, options.tokenizer, options.image = counter, nil, nil, nil
-  end
-  local chat, problem = core.parse(text, options)
-  if not chat then refuse(problem.code, "the request: " .. problem.message) end
-  return chat
+  local chat, problem = core.parse(text, options_of(self, counter))
+  return chat or refuse(problem.code, "the request: " .. problem.message)
 end
 
 --- The messages with items in the place of windows' markup, and the markup by the ids of the windows. Where a
@@ -235,7 +239,7 @@ function request.open(original, fields, parse_options, source)
   end
   return setmetatable({
     original = original, envelope = envelope.build(original, fields), parse_options = parse_options, texts = texts,
-    missing = missing or {},
+    missing = missing or {}, refers = false,
   }, Request)
 end
 

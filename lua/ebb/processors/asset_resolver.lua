@@ -151,6 +151,7 @@ return {
   },
 
   execute = function(context, config)
+    if assets.none(context) then return end
     local run, result
     for i, message in ipairs(context.messages) do
       if assets.has(message) then

@@ -197,6 +197,15 @@ function assets.data_uri(asset)
   return ("data:%s;base64,%s"):format(asset.mime or "application/octet-stream", core.base64.encode(asset.bytes))
 end
 
+--- True if no message of the run can refer to files: then none needs to be looked at. Where a processor of others ran,
+--- any message can.
+---@param context ebb.Context
+---@return boolean
+function assets.none(context)
+  local run = context.run
+  return run ~= nil and run.adds_only_texts and not run.request.refers
+end
+
 --- Does the message refer to files?
 ---@param message ebb.WorkingMessage
 ---@return boolean

@@ -23,17 +23,18 @@ local function fits(first, message, apart)
   return first.role == message.role and first.name == message.name and joins(message, apart)
 end
 
---- The messages from `i` on that become one, and the position behind them.
-local function run_at(messages, i, apart)
-  local run = { messages[i] }
-  if not messages[i + 1] or messages[i + 1].role ~= messages[i].role or not joins(messages[i], apart) then
-    return run, i + 1
-  end
-  local last = i + 1
-  while messages[last] and fits(messages[i], messages[last], apart) do
-    run[#run + 1], last = messages[last], last + 1
-  end
-  return run, last
+--- The last of the messages from `i` on that become one; `i` itself if it stays alone.
+local function last_of_run(messages, i, apart)
+  if not joins(messages[i], apart) then return i end
+  local last = i
+  while messages[last + 1] and fits(messages[i], messages[last + 1], apart) do last = last + 1 end
+  return last
+end
+
+--- Adds the messages from `first` to `last` as they are, and the next ones up to `joined` as one.
+local function add(result, messages, first, last, joined, separator)
+  table.move(messages, first, last, #result + 1, result)
+  result[#result + 1] = content.merged(table.move(messages, last + 1, joined, 1, {}), separator)
 end
 
 ---@type ebb.Processor
@@ -51,13 +52,20 @@ return {
   },
 
   execute = function(context, config)
-    local messages, result, i, apart = context.messages, {}, 1, apart_of(config)
-    while i <= #messages do
-      local run, next_one = run_at(messages, i, apart)
-      result[#result + 1] = #run > 1 and content.merged(run, config.separator) or run[1]
-      i = next_one
+    local messages, result, apart, done = context.messages, {}, apart_of(config), 0
+    local role, before = messages[1] and messages[1].role, nil
+    for i = 2, #messages do
+      role, before = messages[i].role, role
+      if role == before and i > done + 1 then
+        local last = last_of_run(messages, i - 1, apart)
+        if last >= i then
+          add(result, messages, done + 1, i - 2, last, config.separator)
+          done = last
+        end
+      end
     end
-    if #result == #messages then return end
+    if done == 0 then return end
+    table.move(messages, done + 1, #messages, #result + 1, result)
     context:log("info", ("%d messages became %d"):format(#messages, #result))
     context.messages = result
   end,

@@ -10,13 +10,18 @@
 
 local content = require "ebb.processors.content"
 
---- The system messages that become one, and all others, each in their order.
+--- The system messages that become one, and all others, each in their order. Most requests have one at the head: then
+--- nothing behind it is read.
 local function split(messages, scope)
-  local system, rest = {}, {}
-  for _, message in ipairs(messages) do
-    local joins = content.is_system(message) and (scope == "all" or #rest == 0)
-    local list = joins and system or rest
-    list[#list + 1] = message
+  local heads = 0
+  while messages[heads + 1] and content.is_system(messages[heads + 1]) do heads = heads + 1 end
+  local system, rest = table.move(messages, 1, heads, 1, {}), {}
+  if scope == "head" then
+    return system, heads > 1 and table.move(messages, heads + 1, #messages, 1, rest) or rest
+  end
+  for i = heads + 1, #messages do
+    local list = content.is_system(messages[i]) and system or rest
+    list[#list + 1] = messages[i]
   end
   return system, rest
 end

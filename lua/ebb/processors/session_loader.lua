@@ -55,6 +55,25 @@ local function keeps_reasoning(message, which)
   return which == "all"
 end
 
+--- Without what says nothing; `odd`: the positions of those that may. Returns how many went.
+local function without_blank(messages, odd)
+  local loaded, done, blank = {}, 0, 0
+  for _, position in ipairs(odd) do
+    if is_blank(messages[position]) then
+      table.move(messages, done + 1, position - 1, #loaded + 1, loaded)
+      done, blank = position, blank + 1
+    end
+  end
+  if blank == 0 then return messages, 0 end
+  return table.move(messages, done + 1, #messages, #loaded + 1, loaded), blank
+end
+
+local function positions(list)
+  local result = {}
+  for i = 1, #list do result[i] = i end
+  return result
+end
+
 ---@type ebb.Processor
 return {
   id = "session-loader",
@@ -71,12 +90,16 @@ return {
   },
 
   execute = function(context, config)
-    local loaded, blank = {}, 0
-    for _, message in ipairs(context:history()) do
-      if config.reasoning ~= "all" and not keeps_reasoning(message, config.reasoning) then drop_reasoning(message) end
-      if config.tool_to_user then without_tools(message) end
-      if config.skip_blank and is_blank(message) then blank = blank + 1 else loaded[#loaded + 1] = message end
+    local loaded, odd = context.run.request:history()
+    if config.reasoning ~= "all" or config.tool_to_user then
+      odd = nil
+      for _, message in ipairs(loaded) do
+        if not keeps_reasoning(message, config.reasoning) then drop_reasoning(message) end
+        if config.tool_to_user then without_tools(message) end
+      end
     end
+    local blank = 0
+    if config.skip_blank then loaded, blank = without_blank(loaded, odd or positions(loaded)) end
     context.messages = loaded
     context:log("info", ("%d messages loaded"):format(#loaded))
     for _, id in ipairs(context:missing_windows()) do

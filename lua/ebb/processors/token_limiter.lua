@@ -10,6 +10,7 @@
 --
 -- Invariant: the messages fit after the later stages have run, or the run is refused.
 
+local assets = require "ebb.processors.assets"
 local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
 local margins = require "ebb.models.margins"
@@ -85,10 +86,10 @@ end
 --- Maps the trimmed list back to working messages; seqs up to #history are positions.
 local function kept_of(chat, parts, report)
   local place_of, remaining, last = replaced_places(report), {}, 0
-  for i, handle in ipairs(chat) do
-    local place = handle.seq <= #parts.history and handle.seq or place_of[handle.seq]
+  for i, seq in ipairs(core.working.seqs(chat)) do
+    local place = seq <= #parts.history and seq or place_of[seq]
     local before = place and parts.history[place]
-    local message = handle.seq <= #parts.history and before or rewritten(handle, before)
+    local message = seq <= #parts.history and before or rewritten(chat[i], before)
     last = place or last
     remaining[i] = { message = message, place = last }
   end
@@ -107,6 +108,7 @@ end
 ---@return table<ebb.WorkingMessage, integer>
 local function attachments_of(context, messages)
   local extra, weights = {}, {}
+  if assets.none(context) then return extra end
   for _, message in ipairs(messages) do
     if message.attachments and message.attachments[1] then
       local key = core.json.encode { message.attachments, message.content or "" }

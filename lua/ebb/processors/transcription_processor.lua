@@ -178,6 +178,7 @@ return {
 
   execute = function(context, config)
     check_templates(config)
+    if assets.none(context) then return end
     local result, changed = {}, false
     for i, message in ipairs(context.messages) do
       result[i] = assets.has(message) and transcribed(context, config, message) or message

@@ -198,9 +198,9 @@ local function note_failures(run, message, failures)
   end
 end
 
---- A text as the rules rewrite it, or nil if it stays. Raises at a limit of the run, which names the rule.
-local function rewrite(run, index, text, kind, depth)
-  local result, failures, stopped = run.set:apply(text, kind, depth)
+--- What the rules made of a text, as the set's `apply` returns it: the new text, or nil if it stays. Raises at a limit
+--- of the run, which names the rule.
+local function rewritten(run, index, text, result, failures, stopped)
   if stopped then
     local rule = run.sources[stopped]
     run.budget:refuse(failures, ("%s, %s, message %d"):format(rule.preset, rule.title, index))
@@ -216,7 +216,7 @@ local function apply_parts(run, index, parts, kind, depth)
   local changed = false
   for i, part in ipairs(parts) do
     if type(part) == "table" and TEXT_PARTS[part.type] and type(part.text) == "string" then
-      local text = rewrite(run, index, part.text, kind, depth)
+      local text = rewritten(run, index, part.text, run.set:apply(part.text, kind, depth))
       if text then
         local copy = {}
         for key, value in pairs(part) do
@@ -230,13 +230,20 @@ local function apply_parts(run, index, parts, kind, depth)
   return changed
 end
 
-local function apply_message(run, index, message, kind, depth)
-  local content = message.content
-  if type(content) == "table" then return apply_parts(run, index, content, kind, depth) end
-  if type(content) ~= "string" then return false end
-  local text = rewrite(run, index, content, kind, depth)
+--- Goes on with the messages behind position `i`, of which the first has a depth less than `depth`; `kinds`: by role.
+---@return integer position     of the last one that was looked at
+---@return integer depth        of that
+---@return boolean changed      it is another
+local function advance(run, messages, i, depth, kinds)
+  local position, at, result, failures, stopped = run.set:sweep(messages, i + 1, depth, kinds)
+  if result == nil and failures == nil then return position, at, false end
+  local message = messages[position]
+  if result == false then
+    return position, at, apply_parts(run, position, message.content, kinds[message.role], at)
+  end
+  local text = rewritten(run, position, message.content, result, failures, stopped)
   if text then message.content = text end
-  return text ~= nil
+  return position, at, text ~= nil
 end
 
 local function report_of(run, count)
@@ -263,14 +270,15 @@ local function spoken(messages)
   return count
 end
 
---- The kinds of text that the run may touch, as bits.
+--- The kinds of text that the run may touch, as bits, by role.
 local function allowed_kinds(roles)
-  if not roles then return 0xF end
-  local kinds = 0
+  if not roles then return KINDS end
+  local allowed, kinds = 0, {}
   for _, role in ipairs(roles) do
     if not KINDS[role] then refuse("role", ("rules: unknown role '%s'"):format(tostring(role))) end
-    kinds = kinds | KINDS[role]
+    allowed = allowed | KINDS[role]
   end
+  for role, kind in pairs(KINDS) do kinds[role] = kind & allowed end
   return kinds
 end
 
@@ -305,14 +313,12 @@ function RuleSet:apply(messages, options)
   local run = { set = set, sources = sources, log = log, failures = core.json.array {}, growth = 0,
     budget = options.budget }
   if run.budget then set:limit(run.budget:microseconds(), run.budget:left()) end
-  local allowed, depth, changed = allowed_kinds(options.roles), (options.depth or 0) + spoken(messages), 0
+  local kinds, changed = allowed_kinds(options.roles), 0
   if #sources == 0 then return report_of(run, 0) end
-  for i, message in ipairs(messages) do
-    local kind = (KINDS[message.role] or 0) & allowed
-    if message.source ~= "window" then
-      depth = depth - 1
-      if kind ~= 0 and apply_message(run, i, message, kind, depth) then message.seq, changed = nil, changed + 1 end
-    end
+  local i, depth, is_changed = 0, (options.depth or 0) + spoken(messages), false
+  while i < #messages do
+    i, depth, is_changed = advance(run, messages, i, depth, kinds)
+    if is_changed then messages[i].seq, changed = nil, changed + 1 end
   end
   if run.budget then run.budget:add(run.growth, "the rules") end
   return report_of(run, changed)
