@@ -228,8 +228,8 @@ static bool push_content(lua_State *L, uint32_t *depth, uint32_t *kind) {
   return true;
 }
 
-/* set:sweep(messages, first, depth, kinds) -> position, depth, ...: the rules for the texts of the messages from `first`
-   on. `depth`: one more than that of the first; `kinds`: by role. Stops behind some messages, or at one that
+/* set:sweep(messages, first, depth, kinds) -> position, depth, ...: the rules for the texts of the messages from
+   `first` on. `depth`: one more than that of the first; `kinds`: by role. Stops behind some messages, or at one that
    changes, fails or consists of parts; `...` is false for parts, else what apply returns, nil for nothing. */
 static int l_sweep(lua_State *L) {
   RuleSet *set = check_set(L);
@@ -247,7 +247,8 @@ static int l_sweep(lua_State *L) {
     bool is_text = lua_type(L, -1) == LUA_TSTRING;
     if (is_text) guard_charge(L, lua_rawlen(L, -1));
     Status status = is_text ? rule_set_apply(set, bind_text(L, -1), kind, depth, &result) : STATUS_OK;
-    bool is_done = is_text ? status == STATUS_OK && !result.changed && result.failure_count == 0 : !lua_istable(L, -1);
+    bool is_same = is_text && status == STATUS_OK && !result.changed && result.failure_count == 0;
+    bool is_done = is_text ? is_same : !lua_istable(L, -1);
     if (!is_done) {
       lua_pushinteger(L, i);
       lua_pushinteger(L, depth);

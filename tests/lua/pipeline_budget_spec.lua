@@ -155,3 +155,44 @@ describe("what the limiter leaves alone:", function()
     assert.equal("picture 2", result.messages[2].content[1].text)
   end)
 end)
+
+describe("the work of a limited run", function()
+  local core = require "ebb.support.core"
+
+  --- How many messages are written and read, over all requests that a run tries.
+  local function messages_parsed(set, processors)
+    local chat, count, parse = chat_of(), 0, core.working.parse
+    local pipeline = ebb.pipeline { agent = AGENT, set = set, encoding = "cjk", processors = processors }
+    core.working.parse = function(original, options, messages, ...)
+      count = count + #messages
+      return parse(original, options, messages, ...)
+    end
+    local ok, result = pcall(pipeline.run, pipeline, chat)
+    core.working.parse = parse
+    assert.is_true(ok, tostring(result))
+    return count, #result.chat, result
+  end
+
+  it("makes a request that fits once, and weighs only what is fixed beside it", function()
+    local count, sent = messages_parsed { "token-limiter.budget=100000" }
+
+    assert.equal(sent + 4, count)   -- four presets
+  end)
+
+  it("makes the request that it chose once", function()
+    local count, sent, result = messages_parsed { "token-limiter.budget=130", "message-formatters.enabled=false" }
+    local before = 9 + 4 + 4
+
+    assert.is_true(result.shared_data.token_limiter.dropped > 0)
+    assert.is_true(count <= before + 2 * (sent + 4), ("%d messages, %d sent"):format(count, sent))
+  end)
+
+  it("makes it anew where a processor of others follows, which may do as it likes", function()
+    local later = { id = "x", name = "X", priority = 900, execute = function(context)
+      table.insert(context.messages, { role = "user", content = context.preview and "tried" or "sent" })
+    end }
+    local _, _, result = messages_parsed({ "token-limiter.budget=100000" }, { later })
+
+    assert.equal("sent", result.chat[#result.chat].text)
+  end)
+end)

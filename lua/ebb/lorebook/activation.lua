@@ -88,7 +88,12 @@ local function add_candidate(self, place)
 end
 
 local function add_users(self, key)
-  for _, place in ipairs(self.index.uses[key]) do add_candidate(self, place) end
+  local places = self.index.uses[key]
+  if type(places) == "table" then
+    for _, place in ipairs(places) do add_candidate(self, place) end
+  elseif places > 0 then   -- 0: only secondary keys have it
+    add_candidate(self, places)
+  end
 end
 
 --- All that keys near enough, texts of the agent, timers or nothing at all could activate.

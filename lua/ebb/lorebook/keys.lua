@@ -42,7 +42,7 @@ end
 
 ---@class ebb.LorebookKeys
 ---@field set ebb.Keywords
----@field uses integer[][]     by keyword: places of the entries whose keys have it
+---@field uses (integer|integer[])[]   by keyword: places of the entries whose keys have it; a number: of the only one
 ---@field reach integer[]      by keyword: the greatest scan depth of an entry that asks for it
 ---@field regex integer[]      places of the entries with expressions among their keys
 ---@field invalid string[]     keys that match nothing, with the titles of their entries
@@ -57,7 +57,7 @@ function Builder:keyword(text, flags)
   if not number then
     number = #self.texts + 1
     self.numbers[id], self.texts[number], self.flags[number] = number, text, flags
-    self.uses[number], self.reach[number] = {}, 0
+    self.uses[number], self.reach[number] = 0, 0
   end
   return number
 end
@@ -78,31 +78,41 @@ function Builder:key(entry, text)
   return number
 end
 
+--- Many entries share it: nothing is ever added.
+local NONE = {}
+
 function Builder:list(entry, texts)
+  if #texts == 0 then return NONE end
   local list = {}
   for i, text in ipairs(texts) do list[i] = self:key(entry, self.expand(text)) end
   return list
 end
 
 local function lists(builder, entry, groups)
+  if not groups then return NONE end
   local result = {}
-  for i, texts in ipairs(groups or {}) do result[i] = builder:list(entry, texts) end
+  for i, texts in ipairs(groups) do result[i] = builder:list(entry, texts) end
   return result
+end
+
+--- Notes that the entry at a place has a keyword.
+local function add_use(uses, key, place)
+  local before = uses[key]
+  if before == 0 or before == place then uses[key] = place
+  elseif type(before) == "number" then uses[key] = { before, place }
+  elseif before[#before] ~= place then before[#before + 1] = place end
 end
 
 --- Adds the entry's keys, and where it is to be looked at when one of them occurs.
 function Builder:add(entry, place)
   entry.words = self:list(entry, entry.keys)
-  entry.filters = entry.useRegex and {} or self:list(entry, entry.secondaryKeys)
+  entry.filters = entry.useRegex and NONE or self:list(entry, entry.secondaryKeys)
   entry.required = lists(self, entry, entry.additional_keys)
-  entry.forbidden = entry.useRegex and {} or lists(self, entry, entry.exclude_keys)
+  entry.forbidden = entry.useRegex and NONE or lists(self, entry, entry.exclude_keys)
   local has_regex = false
   for _, key in ipairs(entry.words) do
     if type(key) == "table" then has_regex = true
-    elseif key then
-      local uses = self.uses[key]
-      if uses[#uses] ~= place then uses[#uses + 1] = place end
-    end
+    elseif key then add_use(self.uses, key, place) end
   end
   if has_regex then self.regex[#self.regex + 1] = place end
 end

@@ -1,7 +1,7 @@
 --- Lorebooks as they stand in files: books of entries.
 --
--- An entry that is checked has every field below with its default, decorators applied; `words` and `filters` are
--- its keys and secondary keys.
+-- An entry that is checked has every field below, those with their defaults through a metatable, decorators applied;
+-- `words` and `filters` are its keys and secondary keys.
 
 local decorators = require "ebb.lorebook.decorators"
 local schema = require "ebb.support.schema"
@@ -93,6 +93,24 @@ lorebook_schema.BOOK = {
   },
 }
 
+--- Fields that say what the default says stand here once, for all entries: books have thousands of them.
+local DEFAULTS = {}
+for name, field in pairs(lorebook_schema.ENTRY.fields) do DEFAULTS[name] = field.default end
+local SPARSE = { __index = DEFAULTS }
+
+local function is_default(value, default)
+  return value == default or type(value) == "table" and type(default) == "table" and next(value) == nil
+end
+
+--- The record without the fields that only have their defaults.
+local function sparse(record)
+  local result = {}
+  for name, value in pairs(record) do
+    if not is_default(value, DEFAULTS[name]) then result[name] = value end
+  end
+  return setmetatable(result, SPARSE)
+end
+
 local NULL_IS_ABSENT = { null = true }
 
 --- What messages call an entry.
@@ -119,7 +137,8 @@ function lorebook_schema.entry(entry, place)
   end
   record.title = lorebook_schema.title(entry, place)
   record.id = tostring(record.id or place)
-  return record, nil, decorators.apply(record)
+  local skipped = decorators.apply(record)
+  return sparse(record), nil, skipped
 end
 
 --- A checked book with its entries; nil and the first problem, its path from the book.

@@ -39,6 +39,9 @@ local HOOK_STEP = 10000   -- instructions between two checks
 ---@field fresh table           sandboxes of this run
 ---@field loading ebb.Loading     how processors of others run
 ---@field on_error "stop"|"skip"
+---@field is_predictable fun(): boolean   the later steps, and what is made of their messages, depend on these alone
+---@field foreseen? table        the last forecast of such steps: the messages that it was made for, and its results
+---@field limited? ebb.WorkingMessage[]   the messages that the token limiter left
 ---@field trace? fun(step: ebb.engine.Step, messages: ebb.WorkingMessage[], failure: string?, chat: ebb.Conversation)
 
 --- Stops the coroutine once its fuel is spent; from then on each instruction raises
@@ -181,11 +184,12 @@ function engine.run(run, context, first)
   return true
 end
 
---- A run of the later steps on copies, whose logs and changes go with it.
+--- A run of the later steps on copies, whose logs and changes go with it. Predictable steps make new messages where
+--- they change any, so that a copy of the list will do; and what was made of them is kept: it need not be made again.
 ---@param run ebb.engine.Run
 ---@param fields ebb.ContextFields
 ---@param messages ebb.WorkingMessage[]
----@param finish fun(messages: ebb.WorkingMessage[]): ebb.Conversation
+---@param finish fun(messages: ebb.WorkingMessage[]): ebb.Conversation, ebb.RepairReport?, ebb.Loss[]
 ---@return integer? tokens
 function engine.forecast(run, fields, context, messages, finish)
   local copy = {}
@@ -199,10 +203,13 @@ function engine.forecast(run, fields, context, messages, finish)
     trial[name] = value
   end
   trial.run, trial.preview = copy, true
-  trial.messages, trial.shared_data = tables.copy(messages), tables.copy(context.shared_data)
+  local is_predictable = run.is_predictable()
+  trial.messages = is_predictable and table.move(messages, 1, #messages, 1, {}) or tables.copy(messages)
+  trial.shared_data = tables.copy(context.shared_data)
   local later = context_of.new(trial)
   if not engine.run(copy, later, run.place + 1) then return nil end
-  local ok, chat = pcall(finish, later.messages)
+  local ok, chat, report, losses = pcall(finish, later.messages)
+  run.foreseen = is_predictable and ok and { messages = messages, chat = chat, report = report, losses = losses } or nil
   return ok and chat:tokens() or nil
 end
 

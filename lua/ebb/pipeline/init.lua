@@ -269,6 +269,23 @@ local function only_core_follows(run)
   end
 end
 
+--- Built-in processors that change nothing in place, and whose results depend on the messages only.
+local FORMATTERS = {
+  ["merge-system"] = true, ["merge-roles"] = true, ["convert-system"] = true, ["alternate-roles"] = true,
+  ["asset-resolver"] = true,   -- without files
+}
+
+--- True if the later steps are formatters of texts: a forecast of them comes true.
+local function is_predictable(run)
+  return function()
+    if run.link or run.request.refers or not run.adds_only_texts then return false end
+    for place = run.place + 1, #run.steps do
+      if not FORMATTERS[run.steps[place].processor.id] then return false end
+    end
+    return true
+  end
+end
+
 --- True if all that is added to the history are texts, by built-in processors: no file, and nothing to be checked.
 local function adds_only_texts(self, run)
   for _, step in ipairs(run.steps) do
@@ -302,9 +319,9 @@ local function prepare(self, chat, options)
   run.form = run.link and "openai" or source
   run.request = request.open(run.link and run.link.copy or chat, request_model.members(self), parse_options, chat)
   run.tools = function() return requests.read_tools(run.request:around(), run.form) end
-  run.only_core_follows = only_core_follows(run)
+  run.only_core_follows, run.is_predictable = only_core_follows(run), is_predictable(run)
   run.forecast = function(from, messages)
-    return engine.forecast(run, fields, from, messages, function(list) return (finish(run, list)) end)
+    return engine.forecast(run, fields, from, messages, function(list) return finish(run, list) end)
   end
   return run, context.new(fields)
 end
@@ -313,6 +330,13 @@ local function budget_of(run, run_context)
   for _, step in ipairs(run.steps) do
     if step.processor.id == "token-limiter" then return budgets.budget(run_context.capabilities, step.values) end
   end
+end
+
+--- As `finish`, of the messages that the last step left; what the limiter foresaw is not made again.
+local function finish_last(run, messages)
+  local seen = run.foreseen
+  if seen and seen.messages == run.limited then return seen.chat, seen.report, seen.losses end
+  return finish(run, messages)
 end
 
 --- The result; or nil, the error, and what was done until then.
@@ -325,7 +349,7 @@ local function conclude(run, run_context)
   if #run_context.messages == 0 then
     return nil, core.error("shape", "the request has no messages: the conversation has none, and no preset adds one")
   end
-  local ok, chat, report, losses = pcall(finish, run, run_context.messages)
+  local ok, chat, report, losses = pcall(finish_last, run, run_context.messages)
   if not ok and core.is_error(chat) then return nil, chat end
   if not ok then return nil, core.error(chat == MEMORY and "memory" or "processor", tostring(chat)) end
   final_warnings.repair(run_context, report)

@@ -33,12 +33,18 @@ local function history_of(context, with_names)
     user = with_names and label(context.user_profile and context.user_profile.name) or "",
     assistant = with_names and label(context.agent_config.nickname or context.agent_config.name) or "",
   }
+  local count = 0
   for _, message in ipairs(context.messages) do
-    local text = SPEAKS[message.role] and message.source ~= "window" and text_of(message) or ""
-    if text ~= "" then
-      texts[#texts + 1] = text
-      names[#texts] = with_names and message.name and label(message.name) or labels[message.role]
-      if message.role == "assistant" then replies = replies + 1 end
+    local role, content = message.role, message.content
+    if SPEAKS[role] and message.source ~= "window" then
+      local first = type(content) == "string" and content:byte() or 0
+      local text = first > 32 and content or text_of(message)   -- most begin with what they say
+      if text ~= "" then
+        count = count + 1
+        texts[count] = text
+        names[count] = with_names and message.name and label(message.name) or labels[role]
+        if role == "assistant" then replies = replies + 1 end
+      end
     end
   end
   return texts, names, replies

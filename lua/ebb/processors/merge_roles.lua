@@ -53,9 +53,9 @@ return {
 
   execute = function(context, config)
     local messages, result, apart, done = context.messages, {}, apart_of(config), 0
-    local role, before = messages[1] and messages[1].role, nil
+    local before = messages[1] and messages[1].role
     for i = 2, #messages do
-      role, before = messages[i].role, role
+      local role = messages[i].role
       if role == before and i > done + 1 then
         local last = last_of_run(messages, i - 1, apart)
         if last >= i then
@@ -63,6 +63,7 @@ return {
           done = last
         end
       end
+      before = role
     end
     if done == 0 then return end
     table.move(messages, done + 1, #messages, #result + 1, result)

@@ -341,15 +341,18 @@ local function tell(context, plan, before, result)
     plan.budget, margin, dropped, changed))
 end
 
+local function fixed_of(parts)
+  local fixed = {}
+  for i, each in ipairs(parts.fixed) do fixed[i] = each.message end
+  return fixed
+end
+
 --- The plan of a cut. Weights add up: framing is counted once.
 local function plan_of(context, config, budget)
   local plan = { context = context, config = config, budget = budget, parts = parts_of(context.messages),
     policy = policy_of(config, context:loading "policy") }
   plan.extra = attachments_of(context, context.messages)
-  local fixed, nothing = {}, context:weigh {}
-  for i, each in ipairs(plan.parts.fixed) do
-    fixed[i] = each.message
-  end
+  local fixed, nothing = fixed_of(plan.parts), context:weigh {}
   local weight = context:weigh(fixed)
   plan.chat, plan.texts = history_chat(context, plan)
   local history = plan.texts and trim.weigh(plan.chat, plan.texts) or plan.chat:tokens()
@@ -361,10 +364,23 @@ local function plan_of(context, config, budget)
   return plan
 end
 
-local function execute(context, config)
-  local budget = limiter.budget(context.capabilities, config)
-  if not budget then return context:log("info", "no budget: nothing is known of the model, and none was given") end
-  local messages, plan = context.messages, plan_of(context, config, budget)
+--- The tokens of the request as it will be, if that can be foreseen and fits: then the history need not be weighed by
+--- itself. Tried only where it looks like it.
+local function fitting_tokens(context, budget)
+  local run = context.run
+  if not run.is_predictable() or run.request.texts or run.request.original:tokens() > budget then return nil end
+  local tokens = context:forecast(context.messages)
+  return tokens and tokens <= budget and tokens or nil
+end
+
+local function limit(context, config, budget)
+  local messages, fitting = context.messages, fitting_tokens(context, budget)
+  if fitting then
+    local plan = { budget = budget, parts = parts_of(messages) }
+    plan.fixed = context:weigh(fixed_of(plan.parts)) - context:weigh {}
+    return tell(context, plan, fitting, { messages = messages, tokens = fitting, final = fitting })
+  end
+  local plan = plan_of(context, config, budget)
   local unchanged = { messages = messages, tokens = plan.whole, final = plan.whole }
   if not fits_for_sure(plan, plan.whole, messages) then
     local growth = 0
@@ -377,6 +393,13 @@ local function execute(context, config)
     end
   end
   tell(context, plan, plan.whole, unchanged)
+end
+
+local function execute(context, config)
+  local budget = limiter.budget(context.capabilities, config)
+  if not budget then return context:log("info", "no budget: nothing is known of the model, and none was given") end
+  limit(context, config, budget)
+  context.run.limited = context.messages
 end
 
 limiter.processor = {

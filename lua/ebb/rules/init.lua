@@ -315,8 +315,9 @@ function RuleSet:apply(messages, options)
   if run.budget then set:limit(run.budget:microseconds(), run.budget:left()) end
   local kinds, changed = allowed_kinds(options.roles), 0
   if #sources == 0 then return report_of(run, 0) end
-  local i, depth, is_changed = 0, (options.depth or 0) + spoken(messages), false
+  local i, depth = 0, (options.depth or 0) + spoken(messages)
   while i < #messages do
+    local is_changed
     i, depth, is_changed = advance(run, messages, i, depth, kinds)
     if is_changed then messages[i].seq, changed = nil, changed + 1 end
   end
