@@ -89,6 +89,15 @@ describe("what a model gives", function()
     it("is taken: " .. case[1], function() assert.same(case[2], (check(case[1]))) end)
   end
 
+  it("an empty object is no list in JSON, and may be one in Lua", function()
+    local function refused(json) return select(2, parameters.check(declared, (ebb.json.decode(json)), true)) end
+
+    assert.equal("params.tags must be string[], not an object", refused '{"text":"a","tags":{}}')
+    assert.equal("params.grid[1] must be int[], not an object", refused '{"text":"a","grid":[[],{},[1]]}')
+    assert.is_nil(refused '{"text":"a","tags":[],"grid":[[]]}')
+    assert.same({ text = "a", tags = {} }, parameters.check(declared, { text = "a", tags = {} }))
+  end)
+
   it("3.0 has become an integer", function()
     assert.equal("integer", math.type(check('{"text":"a","n":3.0}').n))
   end)

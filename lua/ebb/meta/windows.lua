@@ -98,6 +98,7 @@ function Windows:stats() end
 ---@field window? string       or both of these
 ---@field action? string
 ---@field params? table        as JSON decodes
+---@field is_json? boolean     params were JSON, in which {} is no list
 ---@field id? string
 ---@field position? integer    of its tag in the text, in bytes
 ---@field problem? string      what is wrong with it, for the model; it has no other fields but position and code then

@@ -253,7 +253,7 @@ local function dispatch(run, call)
   if not target then return refused(run, call, nil, message, code) end
   local readable, declared = pcall(parameters.parse, target.params)   -- a saved declaration has not been checked
   if not readable then return refused(run, call, target, model_text.reason(declared), "absent") end
-  local params, wrong = parameters.check(declared, call.params)
+  local params, wrong = parameters.check(declared, call.params, call.is_json)
   if not params then return refused(run, call, target, wrong, "argument") end
   local ok, text, problem = perform(run, target, params)
   note(run, call, target, "action", { ok = ok, text = text, code = problem, params = params })
@@ -267,7 +267,7 @@ local TEXT = { type = "string" }
 local CALL = {
   type = "object", expected = "a call", hint = '{ window = "todo", action = "add", params = {} }',
   fields = { name = TEXT, window = TEXT, action = TEXT, params = { type = "any" }, id = { type = "any" },
-    problem = TEXT, code = TEXT },
+    problem = TEXT, code = TEXT, is_json = { type = "boolean" } },
   check = function(call)
     if call.problem then return nil end
     if (call.name == nil) == (call.window ~= nil and call.action ~= nil) then return nil end
@@ -360,9 +360,9 @@ local function native(call, by_name)
   if problem then
     return { id = call.id, problem = "the arguments are not JSON: " .. problem.message, code = "syntax" }
   end
-  if not tool then return { id = call.id, name = call.name, params = params } end
-  if not tool.window then return { id = call.id, name = tool.action, params = params } end
-  return { id = call.id, window = tool.window, action = tool.action, params = params }
+  if not tool then return { id = call.id, name = call.name, params = params, is_json = true } end
+  if not tool.window then return { id = call.id, name = tool.action, params = params, is_json = true } end
+  return { id = call.id, window = tool.window, action = tool.action, params = params, is_json = true }
 end
 
 --- Performs native calls.

@@ -118,7 +118,7 @@ function calls.read(value)
   local is_tool = value.name ~= nil
   local problem = unknown_field(value, is_tool and FIELDS.tool or FIELDS.action)
   if problem then return nil, problem end
-  local call = { id = type(value.id) == "string" and value.id or nil }
+  local call = { id = type(value.id) == "string" and value.id or nil, is_json = true }
   call.params, problem = object_field(value, is_tool and "arguments" or "params")
   if problem then return nil, problem end
   if is_tool then

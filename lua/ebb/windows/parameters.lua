@@ -169,12 +169,26 @@ local function words_of(problem, names)
   return ("%s is not allowed%s"):format(name, hint and " (" .. hint .. ")" or "")
 end
 
+--- Notes empty objects where a list is declared: schemas take a table without elements for either.
+local function find_objects(declared, value, path, problems)
+  if declared.kind ~= "list" or type(value) ~= "table" or is_marked(value, "json.raw") then return end
+  if next(value) == nil and not is_marked(value, "json.array") then
+    problems[#problems + 1] = { kind = "type", path = path, expected = declared.written, value = value }
+  end
+  for i, item in ipairs(value) do
+    local place = table.move(path, 1, #path, 1, {})
+    place[#place + 1] = i
+    find_objects(declared.of, item, place, problems)
+  end
+end
+
 --- The values that an action gets, each of its declared type.
 ---@param declared ebb.Parameter[]
 ---@param params any          a table by names; nil or ebb.null for none
+---@param is_json? boolean    decoded from JSON: its empty lists have a mark, and {} is no list
 ---@return table? values
 ---@return string? message    all that is wrong: "params.n must be int, not \"x\"; ..."
-function parameters.check(declared, params)
+function parameters.check(declared, params, is_json)
   if params == nil or params == core.json.null or type(params) == "table" and next(params) == nil then params = {} end
   local fields, order, names = {}, {}, {}
   for i, parameter in ipairs(declared) do
@@ -183,8 +197,12 @@ function parameters.check(declared, params)
     fields[parameter.name].required = not parameter.optional
   end
   local declaration = { type = "object", fields = fields, expected = "an object" }
-  local values, problems = schema.read(declaration, params, { most = PROBLEMS_MAX + 1, null = true })
-  if not problems then return values end
+  local values, found = schema.read(declaration, params, { most = PROBLEMS_MAX + 1, null = true })
+  local problems = found or {}
+  for _, parameter in ipairs(is_json and type(params) == "table" and declared or {}) do
+    find_objects(parameter, params[parameter.name], { parameter.name }, problems)
+  end
+  if #problems == 0 then return values end
   table.sort(problems, function(a, b)   -- in the order of declaration, then the undeclared
     local first, second = a.path[1], b.path[1]
     if order[first] ~= order[second] then return (order[first] or math.huge) < (order[second] or math.huge) end

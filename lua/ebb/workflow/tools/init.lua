@@ -301,7 +301,7 @@ local function arguments_of(tool, call)
   if problem then return nil, "its arguments are not JSON: " .. problem.message end
   if not parameters.is_object(value) then return nil, "its arguments are no JSON object" end
   if not tool.declared then return value end
-  return parameters.check(tool.declared, value)
+  return parameters.check(tool.declared, value, true)
 end
 
 --- A result as the model reads it, of a bearable length.
