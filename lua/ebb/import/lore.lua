@@ -44,10 +44,7 @@ end
 --- Levels are numbers; true is the first.
 local function level_of(from, name)
   local value = from:any(name)
-  if type(value) == "boolean" then
-    from.seen[name] = true
-    return value and 1 or 0
-  end
+  if type(value) == "boolean" then return from:flag(name) and 1 or 0 end
   return value ~= nil and from:count(name) or nil
 end
 
@@ -113,7 +110,7 @@ end
 --- An entry of world info.
 local function world_entry(value, path, notes)
   local from, entry = members.of(value, path, notes), {}
-  entry.id = from:any "uid"
+  entry.id = from:id "uid"
   local name = from:text "comment"
   entry.name = name ~= "" and name or nil
   keys_of(from, entry, "key", "keysecondary")
@@ -132,7 +129,7 @@ end
 --- An entry of a card's book.
 local function card_entry(value, path, notes)
   local from, entry = members.of(value, path, notes), {}
-  entry.id = from:any "id"
+  entry.id = from:id "id"
   local comment, name = from:text "comment", from:text "name"
   entry.name = comment ~= "" and comment or name ~= "" and name or nil
   if entry.name == comment and name ~= "" and name ~= comment then from:carry("name", "the comment names the entry") end

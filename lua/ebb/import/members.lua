@@ -72,6 +72,10 @@ function Members:number(name) return typed(self, name, "a number", function(v) r
 function Members:list(name) return typed(self, name, "a list", fields.is_list) end
 function Members:object(name) return typed(self, name, "an object", fields.is_object) end
 
+function Members:id(name)
+  return typed(self, name, "a text or a number", function(v) return type(v) == "string" or type(v) == "number" end)
+end
+
 --- A whole number of at least 0; a float is rounded down.
 function Members:count(name)
   local value = typed(self, name, "a number of at least 0", function(v) return type(v) == "number" and v >= 0 end)
