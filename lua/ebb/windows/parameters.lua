@@ -197,8 +197,8 @@ function parameters.check(declared, params, is_json)
     fields[parameter.name].required = not parameter.optional
   end
   local declaration = { type = "object", fields = fields, expected = "an object" }
-  local values, found = schema.read(declaration, params, { most = PROBLEMS_MAX + 1, null = true })
-  local problems = found or {}
+  local values, faults = schema.read(declaration, params, { most = PROBLEMS_MAX + 1, null = true })
+  local problems = faults or {}
   for _, parameter in ipairs(is_json and type(params) == "table" and declared or {}) do
     find_objects(parameter, params[parameter.name], { parameter.name }, problems)
   end
