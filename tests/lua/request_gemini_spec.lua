@@ -25,6 +25,39 @@ local SNAKE = CAMEL:gsub('"(%l+)(%u%l+)(%u?%l*)(%u?%l*)":', function(first, ...)
   return ('"%s":'):format(name)
 end)
 
+describe("members of gemini's body that no other dialect has", function()
+  local SAFETY = '"safetySettings": [ {"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_NONE"} ]'
+  local BODY = ('{"model":"gemini-2.5-pro", %s, "cachedContent":"cachedContents/7",\n"contents":[%s,%s,%s]}'):format(
+    SAFETY, '{"role":"user","parts":[{"text":"a"}]}', '{"role":"model","parts":[{"text":"b"}]}',
+    '{"role":"user","parts":[{"text":"c"}]}')
+
+  it("pass to gemini untouched, to another model and after an edit, too", function()
+    local _, losses, written = write(BODY, "gemini", { model = "gemini-3-pro-preview" })
+    assert.same({}, losses)
+    assert.equal((BODY:gsub("2%.5%-pro", "3-pro-preview")), written)
+    local chat = assert(ebb.parse(BODY))
+    chat:truncate { remove_first = 2 }
+    local edited = chat:write("gemini", { shape = "body" })
+    for _, member in ipairs { SAFETY, '"cachedContent":"cachedContents/7"' } do
+      assert.truthy(edited:find(member, 1, true), edited)
+    end
+  end)
+
+  for _, dialect in ipairs { "openai", "responses", "anthropic" } do
+    it("are reported lost for " .. dialect, function()
+      local _, losses, written = write(BODY, dialect)
+      local lost = {}
+      for _, loss in ipairs(losses) do
+        if loss.code == "lost_member" then lost[#lost + 1] = loss.subject end
+      end
+      table.sort(lost)
+      assert.same({ "cachedContent", "safetySettings" }, lost)
+      assert.is_nil(written:find("safety", 1, true))
+      assert.is_nil(written:find("cachedContent", 1, true))
+    end)
+  end
+end)
+
 describe("a body of gemini with names in snake case", function()
   assert(SNAKE:find '"function_call":' and SNAKE:find '"parameters_json_schema":' and not SNAKE:find '%l%u%l+":')
 

@@ -170,6 +170,8 @@ end
 local function has_results(line)
   local content = line.role == "user" and content_of(line)
   if not content or content:sub(1, 1) ~= "[" then return false end
+  local may_have = content:find("tool_result", 1, true) or content:find("\\u", 1, true)    -- or in other letters
+  if not may_have then return false end
   for _, block in ipairs(fields.elements(content, RAW)) do
     if fields.text(block.value, "type") == "tool_result" then return true end
   end

@@ -2,6 +2,8 @@
 
 local core = require "ebb.support.core"
 
+local type, rawget, getmetatable, math_type = type, rawget, getmetatable, math.type    -- asked for each member
+
 local fields = {}
 
 local LIST = getmetatable(core.json.array {})
@@ -53,7 +55,7 @@ end
 ---@return integer?
 function fields.integer(record, name)
   local value = type(record) == "table" and rawget(record, name)
-  return math.type(value) == "integer" and value or nil
+  return math_type(value) == "integer" and value or nil
 end
 
 --- A value as JSON: the bytes of a raw one, others written anew.

@@ -123,13 +123,14 @@ local function add_parts(list, content, report, line)
   return list
 end
 
+local RAW_CONTENT = { raw = { content = true } }
+
 --- The raw content of an entry's message, or of the edit that replaces it.
 local function content_of(entry, edit)
   local value = edit and core.json.decode(edit.raw, { raw = { replacement = true } }).replacement
   if value then return value[1] end
-  local record = core.json.decode(entry.raw, { raw = { message = true } })
-  local message = record.message and record.message[1] or entry.raw
-  value = core.json.decode(message, { raw = { content = true } }).content
+  local record = core.json.decode(entry.raw, RAW_CONTENT)
+  value = (fields.object(record, "message") or record).content
   return value and value[1] or '""'
 end
 

@@ -160,7 +160,8 @@ local function first_records(from)
   local list, looked = {}, 0
   for _, raw in lines(from.text) do
     looked = looked + 1
-    local value = raw:find "^%s*{" and decode(raw)
+    local is_whole = looked == 1 and from.value ~= nil and from.text:find("^[\r\n]*$", #raw + 1)
+    local value = raw:find "^%s*{" and (is_whole and from.value or decode(raw))
     if fields.is_object(value) then list[#list + 1] = value end
     if looked == 1 and from.value ~= nil and not value then return nil end
     if looked >= source.RECORDS_MAX then break end
