@@ -387,6 +387,8 @@ ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_sta
 
 /* Restores the document of a chat from its options, before its state is read. */
 ebb_status document_restore(ebb_chat *chat);
+/* Counts what its request carries besides the messages, after its state is read. */
+ebb_status document_charge(ebb_chat *chat);
 /* write_document(list, texts, shape) for lua/ebb/libebb, upvalue 1 is the runtime: writes the list to
    runtime->out; shape nil: as it was read. */
 int        api_write_document(lua_State *L);

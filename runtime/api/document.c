@@ -43,18 +43,23 @@ static int l_adopt(lua_State *L) {
   return 0;
 }
 
-/* Gives the chat's handle the document; what the request carries besides its messages counts. */
+/* Gives the chat's handle the document. */
 static Status restore(ebb_chat *chat) {
   ConversationHandle *handle = chat->handle;
-  Conversation *conversation = handle->conversation;
   Memory memory = quota_memory(chat->quota);
-  Cost cost;
   Text options = text_plain(chat->options, chat->options_size);
-  Status status = state_read_document(options, &memory, &handle->document, &handle->envelope);
-  if (status == STATUS_OK)
-    status = document_overhead(&handle->document, conversation_counter(conversation), &memory, &cost);
-  if (status == STATUS_OK) conversation_add_overhead(conversation, cost);
-  return status;
+  return state_read_document(options, &memory, &handle->document, &handle->envelope);
+}
+
+ebb_status document_charge(ebb_chat *chat) {
+  ConversationHandle *handle = chat->handle;
+  Cost cost;
+  if (chat->options_document == 0) return EBB_OK;
+  Status status =
+    document_overhead(&handle->document, handle->conversation, conversation_counter(handle->conversation), &cost);
+  if (status != STATUS_OK) return api_fail_status(chat->runtime, status, "load");
+  conversation_set_overhead(handle->conversation, cost);
+  return EBB_OK;
 }
 
 ebb_status document_restore(ebb_chat *chat) {

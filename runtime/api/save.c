@@ -137,6 +137,7 @@ static ebb_status read_state(ebb_chat *chat, const State *state) {
       state_read_roles(chat_conversation(chat), state, roles.list, roles.count, &error) != STATUS_OK)
     status = fail_state(chat->runtime, &error);
   memory_free(&roles.memory, roles.list, roles.room * sizeof *roles.list);
+  if (status == EBB_OK) status = document_charge(chat);
   return status == EBB_OK ? check_windows(chat) : status;
 }
 

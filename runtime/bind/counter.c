@@ -123,7 +123,7 @@ static const char *const COUNTER_NAMES[] = {"encoding", "tokenizer", "image", NU
 
 Cost bind_overhead(lua_State *L, const ConversationHandle *handle, const Counter *counter) {
   Cost cost;
-  Status status = document_overhead(&handle->document, counter, conversation_memory(handle->conversation), &cost);
+  Status status = document_overhead(&handle->document, handle->conversation, counter, &cost);
   if (status != STATUS_OK) bind_raise_status(L, status, "tokens");
   return cost;
 }

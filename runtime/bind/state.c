@@ -69,8 +69,10 @@ static Status read_state(lua_State *L, ConversationHandle *handle, const State *
   DocumentLimits limits = {0};
   Conversation *conversation = handle->conversation;
   bind_read_aliases(L, options, &limits);
-  conversation_add_overhead(conversation, bind_overhead(L, handle, conversation_counter(conversation)));
-  return state_read_roles(conversation, state, limits.aliases, limits.alias_count, error);
+  Status status = state_read_roles(conversation, state, limits.aliases, limits.alias_count, error);
+  if (status != STATUS_OK) return status;
+  conversation_set_overhead(conversation, bind_overhead(L, handle, conversation_counter(conversation)));
+  return STATUS_OK;
 }
 
 int bind_load_state(lua_State *L, const char *name, Text bytes, StateReading reading, int resolve) {

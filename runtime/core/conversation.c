@@ -143,9 +143,10 @@ uint64_t conversation_tokens(const Conversation *conversation) {
   return sum_measure(&sum, MEASURE_TOKENS) + conversation->overhead;
 }
 
-void conversation_add_overhead(Conversation *conversation, Cost cost) {
-  conversation->overhead += cost.tokens;
-  conversation->overhead_guessed |= cost.guessed;
+void conversation_set_overhead(Conversation *conversation, Cost cost) {
+  const Counter *counter = &conversation->counter;
+  conversation->overhead = (counter->custom != NULL ? 0 : counter->per_request) + (uint64_t)cost.tokens;
+  conversation->overhead_guessed = cost.guessed;
 }
 
 void conversation_charge_as(Conversation *conversation, const Conversation *other) {

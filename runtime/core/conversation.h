@@ -68,7 +68,8 @@ uint64_t conversation_version(const Conversation *conversation);
    else in the request (the reply's priming, tool schemas). */
 uint64_t conversation_tokens(const Conversation *conversation);
 uint64_t conversation_overhead(const Conversation *conversation);
-void     conversation_add_overhead(Conversation *conversation, Cost cost);
+/* `cost`: of the rest of the request, without the priming. */
+void     conversation_set_overhead(Conversation *conversation, Cost cost);
 /* Copies overhead and calibration of another conversation with the same counter. */
 void     conversation_charge_as(Conversation *conversation, const Conversation *other);
 /* How exact the token count of a list is with the active counter, overhead included. O(1); O(n) if

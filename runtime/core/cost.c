@@ -10,11 +10,9 @@ const char *trust_name(Trust trust) {
 
 /* ---- counters ---- */
 
-/* OpenAI's framing: message and role, name, reply; and the fixed cost of a function's
-   schema for gpt-4o and later ("How to count tokens with tiktoken", part 7; 10 for
-   models with cl100k_base). */
+/* OpenAI's framing: message and role, name, reply, and that of tools. */
 static Counter framed(void) {
-  Counter counter = {.per_message = 3 + 1, .per_name = 1, .per_request = 3, .per_function = 7};
+  Counter counter = {.per_message = 3 + 1, .per_name = 1, .per_request = 3, .per_tools = 9};
   image_rule_parse("tiles_512", &counter.image);
   return counter;
 }
@@ -22,6 +20,8 @@ static Counter framed(void) {
 Counter counter_of(Estimator estimator) {
   Counter counter = framed();
   counter.estimator = estimator;
+  /* The system prompt that Anthropic adds to tools: platform.claude.com, "Pricing", section "Tool use pricing". */
+  if (estimator == ESTIMATE_CLAUDE || estimator == ESTIMATE_CLAUDE_4_7) counter.per_tools = 346;
   if (estimator == ESTIMATE_UTF16_2_5) counter.per_message = counter.per_name = counter.per_request = 0;
   return counter;
 }
@@ -29,7 +29,6 @@ Counter counter_of(Estimator estimator) {
 Counter counter_of_tokenizer(Tokenizer *tokenizer) {
   Counter counter = framed();
   counter.tokenizer = tokenizer;
-  if (vocab_pattern(tokenizer_vocab(tokenizer)) == PRETOKEN_CL100K) counter.per_function = 10;
   return counter;
 }
 
@@ -42,7 +41,7 @@ bool counter_equal(const Counter *a, const Counter *b) {
   if (a->custom != NULL || b->custom != NULL) return a->custom == b->custom && a->user == b->user;
   bool same = a->tokenizer == b->tokenizer && (a->tokenizer != NULL || a->estimator == b->estimator);
   return same && a->per_message == b->per_message && a->per_name == b->per_name && a->per_request == b->per_request &&
-         a->per_function == b->per_function && a->image_assumed == b->image_assumed &&
+         a->per_tools == b->per_tools && a->image_assumed == b->image_assumed &&
          image_rule_equal(&a->image, &b->image);
 }
 
@@ -113,10 +112,35 @@ static void add_field(Tally *tally, const Message *message, MessageField field) 
   if (message_field(message, field, &text)) tally_text(tally, text);
 }
 
+/* OpenAI's older form of calls and results, without ids, has another frame: npm openai-chat-tokens 0.2.8,
+   whose tests hold it against the API. */
+enum { PER_FUNCTION_CALL = 3, LESS_PER_FUNCTION_RESULT = 2 };
+
+static bool is_function_call(const Message *message) {
+  return message_call_count(message) == 1 && message_call(message, 0).id.at == 0 && message_part_count(message) == 0;
+}
+
+/* Such a result answers by its name. */
+static bool is_function_result(const Message *message) {
+  Text name;
+  if (message_role(message) != ROLE_TOOL || message_part_count(message) > 0) return false;
+  return message_result_count(message) == 1 && message_field(message, FIELD_NAME, &name) &&
+         message_text(message, message_result(message, 0).id).bytes == name.bytes;
+}
+
+static void add_frame(Tally *tally, const Message *message) {
+  Text name;
+  const Counter *counter = tally->counter;
+  if (message_field(message, FIELD_NAME, &name)) tally->tokens += counter->per_name;
+  tally->tokens += counter->per_message;
+  if (counter->per_message < LESS_PER_FUNCTION_RESULT) return;      /* a rule without framing */
+  if (is_function_call(message)) tally->tokens += PER_FUNCTION_CALL;
+  if (is_function_result(message)) tally->tokens -= LESS_PER_FUNCTION_RESULT;
+}
+
 /* Counts reasoning too: it is part of the message in the request. */
 static void add_message(Tally *tally, const Message *message) {
-  Text name;
-  tally->tokens += tally->counter->per_message;
+  add_frame(tally, message);
   if (message_content_kind(message) == CONTENT_STRING) tally_text(tally, message_content(message));
   for (uint32_t i = 0; i < message_part_count(message); i++) add_part(tally, message, message_part(message, i));
   for (uint32_t i = 0; i < message_call_count(message); i++) {
@@ -127,7 +151,6 @@ static void add_message(Tally *tally, const Message *message) {
   add_field(tally, message, FIELD_REASONING);
   add_field(tally, message, FIELD_REFUSAL);
   add_field(tally, message, FIELD_NAME);
-  if (message_field(message, FIELD_NAME, &name)) tally->tokens += tally->counter->per_name;
 }
 
 Status cost_of_message(const Counter *counter, const Message *message, MessageId id, Cost *cost) {

@@ -37,7 +37,7 @@ typedef struct Counter {
   Estimator estimator;
   uint32_t per_message, per_name;      /* framing */
   uint32_t per_request;      /* for priming the reply: what the provider adds once, for the beginning of the answer */
-  uint32_t per_function;     /* for a tool's schema (format/request_cost.h) */
+  uint32_t per_tools;        /* once for the tools of a request (format/request_cost.h) */
   ImageRule image;
   bool image_assumed;        /* the model may not read images: their cost is a guess */
 } Counter;

@@ -44,9 +44,7 @@ Status conversation_recount(Conversation *conversation, const Counter *counter, 
   }
   conversation->counter = *counter;
   conversation->calibration = (Calibration){0};
-  conversation->overhead = counter->custom ? 0 : counter->per_request;
-  conversation->overhead_guessed = false;
-  conversation_add_overhead(conversation, overhead);
+  conversation_set_overhead(conversation, overhead);
   conversation_touch(conversation);
   return STATUS_OK;
 }

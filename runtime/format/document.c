@@ -262,11 +262,26 @@ static Status load_member(DocumentLoader *loader, Text key) {
   return STATUS_OK;
 }
 
-Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost) {
+/* The text of the first message, if that is a system message; false if it is not. Edits of the visible list do not
+   change it, so that a saved conversation costs what it did. */
+static bool first_system(const Conversation *conversation, Text *text) {
+  enum { FIRST = 1 };        /* id of the first message of a store */
+  if (!store_has(conversation_store(conversation), FIRST)) return false;
+  const Message *message = conversation_message(conversation, FIRST);
+  if (message_role(message) != ROLE_SYSTEM) return false;
+  *text = message_content_kind(message) == CONTENT_STRING ? message_content(message) : text_of("");
+  return true;
+}
+
+Status document_overhead(const Document *document, const Conversation *conversation, const Counter *counter,
+                         Cost *cost) {
+  Text system;
+  bool has_system = first_system(conversation, &system);
   *cost = (Cost){0};
   for (unsigned member = 0; member < REQUEST_MEMBERS; member++) {
     if (document->members[member].bytes == NULL) continue;
-    Status status = request_member_cost(counter, memory, (RequestMember)member, &document->members[member], cost);
+    Status status = request_member_cost(counter, conversation_memory(conversation), (RequestMember)member,
+                                        &document->members[member], has_system ? &system : NULL, cost);
     if (status != STATUS_OK) return status;
   }
   return STATUS_OK;
@@ -274,9 +289,9 @@ Status document_overhead(const Document *document, const Counter *counter, const
 
 static Status add_overhead(DocumentLoader *loader) {
   Cost cost;
-  Status status = document_overhead(loader->document, conversation_counter(loader->conversation),
-                                    conversation_memory(loader->conversation), &cost);
-  if (status == STATUS_OK) conversation_add_overhead(loader->conversation, cost);
+  Status status = document_overhead(loader->document, loader->conversation, conversation_counter(loader->conversation),
+                                    &cost);
+  if (status == STATUS_OK) conversation_set_overhead(loader->conversation, cost);
   return status;
 }
 

@@ -95,9 +95,11 @@ DocumentError document_over_cap(void);
    messages fit several. O(messages and their parts). */
 Dialect document_dialect(const Document *document, const Store *store, const Sequence *list);
 
-/* The cost of a body's members besides its messages (request_cost.h); 0 for other shapes.
+/* The cost of a body's members besides its messages (request_cost.h); 0 for other shapes. Tools share
+   the frame of a system message that was the first one.
    STATUS_MEMORY, STATUS_LIMIT. */
-Status document_overhead(const Document *document, const Counter *counter, const Memory *memory, Cost *cost);
+Status document_overhead(const Document *document, const Conversation *conversation, const Counter *counter,
+                         Cost *cost);
 
 /* Appends the messages of a file to an empty conversation without other owners. On
    success the store owns `bytes` (of `capacity`; may be NULL if size is 0); a lenient

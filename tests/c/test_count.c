@@ -118,45 +118,30 @@ static void requests_cost_what_their_parts_do(void **state) {
 
 /* ---- tools ---- */
 
+#define BYTES(n) (((n) + 3) / 4)
 #define F(parameters) "{'type':'function','function':{'name':'abcd','description':'123.','parameters':" parameters "}}"
 #define P(properties) "{'type':'object','properties':{" properties "}}"
 
-/* By bytes4, all texts of a tool added up before they are divided by 4: 7 per
-   function, 3 for properties, 3 each, -3 and 3 for enums, 12 in the end. */
+/* By bytes4: 9, and the text of tool_text.h, of which 47 bytes stand around the declarations; that of F has 32 bytes
+   and its properties. */
 static const struct {
   const char *what, *tools;
   uint32_t tokens;
   bool guessed;
 } TOOLS[] = {
   {"none", "[]", 0, false},
-  {"no parameters: abcd:123", "[" F("{'type':'object','properties':{}}") "]", 7 + 2 + 12, false},
-  {"two of them", "[" F("{}") "," F("{}") "]", 7 + 7 + 4 + 12, false},
-  {"a function by itself, as in `functions`", "[{'name':'abcd','description':'123'}]", 7 + 2 + 12, false},
-  {"Anthropic's", "[{'name':'abcd','description':'123','input_schema':" P("'n':{'type':'x','description':'1'}") "}]",
-   7 + 3 + 3 + 4 + 12, false},                     /* abcd:123 n:x:1 are 13 bytes */
-  {"two properties", "[" F(P("'n':{'type':'x','description':'1.'},'m':{'type':'x','description':'1'}")) "]",
-   7 + 3 + 3 + 3 + 5 + 12, false},                 /* 7 + 5 + 5 and a colon, which makes 18 */
-  {"an enum: -3, and 3 each", "[" F(P("'n':{'enum':['a','b'],'type':'x','description':'1'}")) "]",
-   7 + 3 + 3 - 3 + 3 + 3 + 4 + 12, false},         /* 8 + 5 + 2 are 15 bytes */
-  {"no description: n:x:", "[" F(P("'n':{'type':'x'}")) "]", 7 + 3 + 3 + 3 + 12, false},
-  {"what the recipe does not know is text", "[" F(P("'n':{'type':'x','description':'1','maximum':12}")) "]",
-   7 + 3 + 3 + 6 + 12, true},                      /* 8 + 5 + maximum 12: 22 bytes */
-  {"properties in properties", "[" F(P("'n':{'type':'x','description':'1','properties':{'m':{'type':'x','description':'1'}}}")) "]",
-   7 + 3 + 3 + 3 + 3 + 5 + 12, true},
-  {"a tool that is no function", "[{'type':'web_search'}]", 6 + 12, true},
-  {"a name that is no text", "[{'name':5}]", 3 + 12, true},
-  {"a tool that is no object", "['x']", 1 + 12, true},
-  {"a description that is no text", "[{'name':'abcd','description':5}]", 7 + 2 + 12, false},
-  {"parameters that are no schema", "[" F("true") "]", 7 + 3 + 12, true},
-  {"a property that is no schema", "[" F(P("'n':true")) "]", 7 + 3 + 3 + 4 + 12, true},
-  {"an enum that is no list", "[" F(P("'n':{'enum':5,'type':'x','description':'1'}")) "]", 7 + 3 + 3 + 4 + 12, true},
-  {"an enum of numbers", "[" F(P("'n':{'enum':[10,20],'type':'x','description':'1'}")) "]",
-   7 + 3 + 3 - 3 + 3 + 3 + 5 + 12, false},        /* 8 + 5 + 4 are 17 bytes */
-  {"no type", "[" F(P("'n':{'description':'1'}")) "]", 7 + 3 + 3 + 3 + 12, true},
-  {"types", "[" F(P("'n':{'type':['x'],'description':'1'}")) "]", 7 + 3 + 3 + 5 + 12, true},
+  {"no parameters", "[" F("{'type':'object','properties':{}}") "]", 9 + BYTES(47 + 32), false},
+  {"two of them", "[" F("{}") "," F("{}") "]", 9 + BYTES(47 + 64), false},
+  {"a function by itself, as in `functions`", "[{'name':'abcd','description':'123.'}]", 9 + BYTES(47 + 32), false},
+  {"Anthropic's", "[{'name':'abcd','description':'123.','input_schema':" P("'n':{'type':'string'}") "}]",
+   9 + BYTES(47 + 32 + 7 + 11), false},            /* n?: string, and 7 around the properties */
+  {"what has no rule is text", "[" F(P("'n':{'type':'string','pattern':12}")) "]",
+   9 + BYTES(47 + 32 + 7 + 11 + 10), true},        /* pattern 12 */
+  {"a tool that is no function", "[{'type':'web_search'}]", 9 + BYTES(47 + 21), true},
+  {"a tool that is no object", "['x']", 9 + BYTES(47 + 3), true},
 };
 
-static void tools_cost_by_the_published_recipe(void **state) {
+static void tools_cost_the_text_that_a_model_reads(void **state) {
   (void)state;
   Memory memory = memory_system();
   Counter counter = counter_of(ESTIMATE_BYTES4);
@@ -166,7 +151,7 @@ static void tools_cost_by_the_published_recipe(void **state) {
     for (size_t k = 0; k <= size; k++) text[k] = TOOLS[i].tools[k] == '\'' ? '"' : TOOLS[i].tools[k];
     JsonValue value = {.kind = JSON_ARRAY, .bytes = text, .size = size};
     Cost cost = {0};
-    assert_int_equal(request_member_cost(&counter, &memory, REQUEST_TOOLS, &value, &cost), STATUS_OK);
+    assert_int_equal(request_member_cost(&counter, &memory, REQUEST_TOOLS, &value, NULL, &cost), STATUS_OK);
     if (cost.tokens != TOOLS[i].tokens || cost.guessed != TOOLS[i].guessed) print_error("%s\n", TOOLS[i].what);
     assert_int_equal(cost.tokens, TOOLS[i].tokens);
     assert_int_equal(cost.guessed, TOOLS[i].guessed);
@@ -232,7 +217,7 @@ static uint64_t count_by(Request *request, Counter counter) {
 
 static Status recount(Conversation *chat, const Document *document, Counter counter) {
   Cost cost;
-  Status status = document_overhead(document, &counter, conversation_memory(chat), &cost);
+  Status status = document_overhead(document, chat, &counter, &cost);
   return status == STATUS_OK ? conversation_recount(chat, &counter, cost) : status;
 }
 
@@ -370,7 +355,7 @@ static void counters_are_equal_if_they_count_alike(void **state) {
   counters[1].per_message++;
   counters[2].per_name++;
   counters[3].per_request++;
-  counters[4].per_function++;
+  counters[4].per_tools++;
   counters[5].image.method = IMAGE_AREA;
   counters[6].image.base++;
   counters[7].image.tile++;
@@ -456,14 +441,16 @@ static void without_memory_a_tool_costs_nothing(void **state) {
   for (int size = 1; size <= 64; size++) {
     char text[200];
     Status status = STATUS_MEMORY;
-    sprintf(text, "[{\"name\":\"%0*d\",\"description\":\"d\"}]", size, 0);
+    sprintf(text, "[{\"name\":\"%0*d\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"null\"}},\"required\":[\"a\"]}}]", size,
+            0);
+    Text system = text_of("be brief");
     JsonValue value = {.kind = JSON_ARRAY, .bytes = text, .size = strlen(text)};
-    uint32_t whole = 7 + ((uint32_t)size + 2 + 3) / 4 + 12;      /* name:d */
+    uint32_t whole = 9 - 4 + 1 + BYTES(47 + 20 + (uint32_t)size + 7 + 8);   /* a: null, */
     for (size_t k = 1; status != STATUS_OK; k++) {
       Fail fail = {.fail_at = k};
       Memory memory = fail_memory(&fail);
       Cost cost = {0};
-      status = request_member_cost(&counter, &memory, REQUEST_TOOLS, &value, &cost);
+      status = request_member_cost(&counter, &memory, REQUEST_TOOLS, &value, &system, &cost);
       assert_true(status == STATUS_OK || status == STATUS_MEMORY);
       assert_int_equal(cost.tokens, status == STATUS_OK ? whole : 0);
       assert_int_equal(fail.in_use, 0);
@@ -520,7 +507,12 @@ static void members_of_a_body_cost_their_texts(void **state) {
     {REQUEST_SYSTEM, JSON_NULL, "null", {.tokens = 5}, STATUS_OK, 5, false},
     {REQUEST_RESPONSE_FORMAT, JSON_OBJECT, "{\"type\":5}", {.tokens = 5}, STATUS_OK, 8, true},
     {REQUEST_RESPONSE_FORMAT, JSON_ARRAY, "[]", {.tokens = 5, .guessed = true}, STATUS_OK, 6, true},
-    {REQUEST_FUNCTIONS, JSON_ARRAY, "[{\"name\":\"abcd\"}]", {.tokens = 5}, STATUS_OK, 5 + 7 + 2 + 12, false},
+    {REQUEST_FUNCTIONS, JSON_ARRAY, "[{\"name\":\"abcd\"}]", {.tokens = 5}, STATUS_OK, 5 + 9 + BYTES(47 + 24), false},
+    {REQUEST_TOOL_CHOICE, JSON_STRING, "\"none\"", {.tokens = 5}, STATUS_OK, 6, false},
+    {REQUEST_TOOL_CHOICE, JSON_STRING, "\"auto\"", {.tokens = 5}, STATUS_OK, 5, false},
+    {REQUEST_TOOL_CHOICE, JSON_OBJECT, "{\"type\":\"function\",\"function\":{\"name\":\"abcd\"}}", {.tokens = 5}, STATUS_OK, 10, false},
+    {REQUEST_FUNCTION_CALL, JSON_OBJECT, "{\"name\":\"abcd\"}", {.tokens = 5}, STATUS_OK, 10, false},
+    {REQUEST_TOOL_CHOICE, JSON_OBJECT, "{\"type\":\"any\"}", {.tokens = 5}, STATUS_OK, 5, false},
     {REQUEST_INSTRUCTIONS, JSON_ARRAY, "[1]", {.tokens = 5}, STATUS_OK, 6, true},
     {REQUEST_TOOLS, JSON_OBJECT, "{\"a\":1}", {.tokens = 0}, STATUS_OK, 2, true},
     {REQUEST_SYSTEM, JSON_STRING, "\"1234\"", {.tokens = UINT32_MAX}, STATUS_LIMIT, UINT32_MAX, false},
@@ -532,9 +524,9 @@ static void members_of_a_body_cost_their_texts(void **state) {
   for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
     Cost cost = members[i].before;
     JsonValue value = {.kind = members[i].kind, .bytes = members[i].text, .size = strlen(members[i].text)};
-    assert_int_equal(request_member_cost(&given, &memory, members[i].part, &value, &cost), STATUS_OK);
+    assert_int_equal(request_member_cost(&given, &memory, members[i].part, &value, NULL, &cost), STATUS_OK);
     assert_int_equal(cost.tokens, members[i].before.tokens);
-    assert_int_equal(request_member_cost(&counter, &memory, members[i].part, &value, &cost), members[i].status);
+    assert_int_equal(request_member_cost(&counter, &memory, members[i].part, &value, NULL, &cost), members[i].status);
     assert_int_equal(cost.tokens, members[i].tokens);
     assert_int_equal(cost.guessed, members[i].guessed);
   }
@@ -609,7 +601,7 @@ static void budgets_are_the_other_way_round(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(requests_cost_what_their_parts_do),
-    cmocka_unit_test(tools_cost_by_the_published_recipe),
+    cmocka_unit_test(tools_cost_the_text_that_a_model_reads),
     cmocka_unit_test(members_of_all_dialects_cost_what_they_say),
     cmocka_unit_test(a_recounted_chat_is_as_if_it_had_been_read_so),
     cmocka_unit_test(counters_change_amid_edits),

@@ -35,11 +35,11 @@ describe("ebb trim of a body in another form than its model's", function()
 
   for model, dialect in pairs { ["claude-sonnet-4-5"] = "anthropic", ["gemini-2.5-pro"] = "gemini" } do
     it("writes " .. dialect .. "'s form for " .. model .. ", within the budget, and says so", function()
-      local written, run = trim("--budget 200", model)
+      local written, run = trim("--budget 540", model)   -- of which Claude's tools cost 346
       local chat = assert(ebb.parse(run.out))
       assert.equal(dialect, chat:dialect())
       assert.same({}, chat:check())
-      assert.is_true(chat:tokens() <= 200)
+      assert.is_true(chat:tokens() <= 540)
       assert.is_true(#(written.messages or written.contents) > 2)
       contains(("converted from openai's form to %s's, its model's: --dialect openai keeps it"):format(dialect),
         run.err)
@@ -48,7 +48,7 @@ describe("ebb trim of a body in another form than its model's", function()
   end
 
   it("counts what is written: the repaired, converted request", function()
-    for budget = 120, 400, 20 do
+    for budget = 450, 730, 20 do
       local _, run = trim("--budget " .. budget)
       assert.is_true(assert(ebb.parse(run.out)):tokens() <= budget, budget)
     end
@@ -58,7 +58,7 @@ describe("ebb trim of a body in another form than its model's", function()
     local whole = trim("--budget 5000 --dialect openai --keep-extra")
     assert.same(body "claude-sonnet-4-5", whole)
     local path = file("edited.json", json.encode(body "claude-sonnet-4-5"))
-    assert.equal(0, command.ebb("trim -i --budget 200 " .. path).status)
+    assert.equal(0, command.ebb("trim -i --budget 540 " .. path).status)
     local edited = json.decode(command.read(path))
     assert.equal("system", edited.messages[1].role)
     assert.is_true(#edited.messages < #body().messages)
