@@ -26,7 +26,7 @@ typedef struct ImageRule {
      tiles_512_o    75 + 150                o1, o3
      tiles_512_mini 2833 + 5667             gpt-4o-mini
      patches_32     1 per patch             times the model's multiplier
-     area           width * height / 750    Claude, up to 1568 pixels and tokens
+     area           1 per 28 x 28 pixels    Claude, up to 1568 pixels and tokens
      area_high      the same                Claude with high resolution, up to 2576 and 4784
      tiles_258      258 per tile            Gemini
    False for other names. */

@@ -59,8 +59,8 @@ static Cost cost_of_request(const char *text, Counter counter) {
   return cost;
 }
 
-#define PNG "iVBORw0KGgoAAAANSUhEUgAAAyAAAAJYCAYAAAA="     /* 800 x 600: 765 by tiles, 640 by area */
-#define GIF "R0lGODlhQAHIAPcAAA=="                         /* 320 x 200: 255, 86 */
+#define PNG "iVBORw0KGgoAAAANSUhEUgAAAyAAAAJYCAYAAAA="     /* 800 x 600: 765 by tiles, 638 by area */
+#define GIF "R0lGODlhQAHIAPcAAA=="                         /* 320 x 200: 255, 96 */
 #define USER "[{'role':'user','content':"
 
 /* By bytes4; 3 for the reply and 4 for the message are in all of them. */
@@ -84,16 +84,16 @@ static const struct {
   {"input_image of Responses", USER "[{'detail':'low','type':'input_image','image_url':'data:image/png;base64," PNG "'}]}]",
    "tiles_512", 7 + 85, false},
   {"a source of Anthropic's", USER "[{'type':'image','source':{'type':'base64','media_type':'image/png','data':'" PNG "'}}]}]",
-   "area", 7 + 640, false},
+   "area", 7 + 638, false},
   {"the same in a tool result", USER "[{'type':'tool_result','tool_use_id':'c','content':[{'type':'text','text':'1234'},"
-   "{'type':'image','source':{'type':'base64','media_type':'image/gif','data':'" GIF "'}}]}]}]", "area", 7 + 1 + 86, false},
+   "{'type':'image','source':{'type':'base64','media_type':'image/gif','data':'" GIF "'}}]}]}]", "area", 7 + 1 + 96, false},
   {"AI SDK: image", USER "[{'type':'image','image':'" GIF "'}]}]", "tiles_512", 7 + 255, false},
   {"AIO Hub: imageBase64", USER "[{'type':'image','imageBase64':'" GIF "'}]}]", "tiles_512", 7 + 255, false},
   {"MCP: data", USER "[{'type':'image','mimeType':'image/gif','data':'" GIF "'}]}]", "tiles_258", 7 + 258, false},
   {"an image elsewhere: as of 1024 x 1024", USER "[{'type':'image_url','image_url':{'url':'https://x.org/a.png'}}]}]",
    "tiles_512", 7 + 765, true},
   {"the same by another rule", USER "[{'type':'image','source':{'type':'url','url':'https://x.org/a.png'}}]}]", "area",
-   7 + 1399, true},
+   7 + 1369, true},
   {"a detail that is no text", USER "[{'type':'image','image':'" GIF "','detail':5}]}]", "tiles_512", 7 + 255, false},
   {"low detail costs the same whatever it is", USER "[{'type':'image_url','image_url':{'url':'http://x','detail':'low'}}]}]",
    "tiles_512", 7 + 85, false},

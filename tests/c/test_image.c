@@ -144,7 +144,9 @@ typedef struct Cost {
 #define OPENAI    "OpenAI, Images and vision, Calculating costs"
 #define PRICING   "OpenAI, Pricing, vision calculator"
 #define BILLED    "OpenAI community, Vision Pricing calculator: as billed, less 8 of text"
-#define ANTHROPIC "Anthropic, Vision, Calculate image costs"
+#define ANTHROPIC "Anthropic, Vision, Resolution and token cost"
+#define NOT_SCALED "Anthropic, Vision, sizes that are not scaled down: 1092x1092, 951x1268, 819x1456, 784x1568"
+#define MEASURED  "jackin.tailrocks.com/research/token-optimization/42: about 4,760 by the endpoint for counting"
 #define GOOGLE    "Google, Gemini API, Image understanding, Token calculation"
 #define BY_HAND   "by hand from the rule"
 
@@ -167,18 +169,22 @@ static const Cost COSTS[] = {
   {"patches_32", 4000, 1474, false, 1449, BY_HAND},     /* 63 x 23 */
   {"patches_32", 4000, 1474, true, 96, BY_HAND},        /* 512 x 189: 16 x 6 */
   {"patches_32", 1, 65535, false, 1536, BY_HAND},
-  {"area", 200, 200, false, 54, ANTHROPIC},
-  {"area", 1000, 1000, false, 1334, ANTHROPIC},
-  {"area", 1092, 1092, false, 1568, ANTHROPIC},
-  {"area", 1920, 1080, false, 1568, ANTHROPIC},
-  {"area", 2000, 1500, false, 1568, ANTHROPIC},
-  {"area", 3136, 100, false, 105, BY_HAND},             /* 1568 x 50 */
-  {"area", 3136, 100, true, 105, BY_HAND},              /* detail is OpenAI's word */
-  {"area_high", 200, 200, false, 54, ANTHROPIC},
-  {"area_high", 1092, 1092, false, 1590, ANTHROPIC},
-  {"area_high", 1920, 1080, false, 2765, ANTHROPIC},
-  {"area_high", 2000, 1500, false, 4000, ANTHROPIC},
-  {"area_high", 8000, 8000, false, 4784, BY_HAND},
+  {"area", 200, 200, false, 64, ANTHROPIC},
+  {"area", 1000, 1000, false, 1296, ANTHROPIC},
+  {"area", 1092, 1092, false, 1521, ANTHROPIC},
+  {"area", 951, 1268, false, 1564, NOT_SCALED},         /* 34 x 46; one patch more on a side is too much */
+  {"area", 3000, 4000, false, 1564, NOT_SCALED},
+  {"area", 4000, 4000, false, 1521, NOT_SCALED},        /* 1092 x 1092 */
+  {"area", 784, 1568, false, 1568, NOT_SCALED},
+  {"area", 1920, 1080, false, 1560, NOT_SCALED},        /* 1456 x 819 */
+  {"area", 3136, 100, false, 112, BY_HAND},             /* 1568 x 50 */
+  {"area", 3136, 100, true, 112, BY_HAND},              /* detail is OpenAI's word */
+  {"area", 65535, 1, false, 56, BY_HAND},
+  {"area_high", 200, 200, false, 64, ANTHROPIC},
+  {"area_high", 1092, 1092, false, 1521, ANTHROPIC},
+  {"area_high", 1920, 1080, false, 2691, BY_HAND},      /* 69 x 39 */
+  {"area_high", 2000, 1500, false, 3888, BY_HAND},      /* 72 x 54 */
+  {"area_high", 8000, 8000, false, 4761, MEASURED},     /* 69 x 69 */
   {"tiles_258", 384, 384, false, 258, GOOGLE},
   {"tiles_258", 960, 540, false, 1548, GOOGLE},
   {"tiles_258", 385, 10, false, 516, BY_HAND},          /* tiles of 256 */

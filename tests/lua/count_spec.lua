@@ -97,7 +97,7 @@ local TOOLS = "OpenAI Cookbook, How to count tokens with tiktoken, part 7"
 local VISION = "OpenAI, Images and vision, Calculating costs"
 local BILLED = "OpenAI community, Vision pricing calculator, GPT-4.1 vision billing: as billed, with 1 token of text"
 local MEASURED = "OpenAI community, GPT-5-mini image input token calculation: measured"
-local CLAUDE = "Anthropic, Vision, Calculate image costs"
+local CLAUDE = "Anthropic, Vision, Resolution and token cost"
 local GOOGLE = "Google, Gemini API, Image understanding, Token calculation"
 --- By hand, its texts by npm gpt-tokenizer: 4 messages of 4, and 3; Hello world 2; get_weather 2 twice, its
 --- arguments 5 and 6; sunny 2; rain 1.
@@ -121,9 +121,10 @@ local requests = {
   { "gpt-4.1",       picture(2050, 513, nil, true),       773,               BILLED },
   { "gpt-5-mini",    picture(1280, 720),                  1104 + MESSAGE,    MEASURED },
   { "gpt-5-mini",    picture(2048, 768),                  1844 + MESSAGE,    MEASURED },
-  { "claude-sonnet-4-5", source(200, 200),                54 + MESSAGE,      CLAUDE, "estimated" },
-  { "claude-sonnet-4-5", source(1000, 1000),              1334 + MESSAGE,    CLAUDE, "estimated" },
-  { "claude-sonnet-4-5", source(1920, 1080),              1568 + MESSAGE,    CLAUDE, "estimated" },
+  { "claude-sonnet-4-5", source(200, 200),                64 + MESSAGE,      CLAUDE, "estimated" },
+  { "claude-sonnet-4-5", source(1000, 1000),              1296 + MESSAGE,    CLAUDE, "estimated" },
+  { "claude-sonnet-4-5", source(1092, 1092),              1521 + MESSAGE,    CLAUDE, "estimated" },
+  { "claude-sonnet-4-5", source(819, 1456),               1560 + MESSAGE,    CLAUDE, "estimated" },
   { "gemini-2.5-pro", picture(384, 384),                  258 + MESSAGE,     GOOGLE, "estimated" },
   { "gemini-2.5-pro", picture(960, 540),                  1548 + MESSAGE,    GOOGLE, "estimated" },
   { "gpt-4o",        parallel(),                          39,                BY_HAND },
