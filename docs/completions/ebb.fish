@@ -573,9 +573,9 @@ complete -c ebb -n '__fish_ebb_seen_command rules' -s o -l output -r -d 'Write t
 complete -c ebb -n '__fish_ebb_seen_command rules' -l json -d 'Report as JSON'
 complete -c ebb -n '__fish_ebb_seen_command rules' -s h -l help -d 'Show this help'
 
-complete -c ebb -n '__fish_ebb_seen_command models' -l only -r -d 'import: take the models of this name; * stands for any text'
-complete -c ebb -n '__fish_ebb_seen_command models' -l all -d 'import: take models that other providers than their own offer, too'
-complete -c ebb -n '__fish_ebb_seen_command models' -l dry-run -d 'import: write nothing, only report'
+complete -c ebb -n '__fish_ebb_seen_command models' -l only -r -d 'import, update: take the models of this name; * stands for any text'
+complete -c ebb -n '__fish_ebb_seen_command models' -l all -d 'import, update: take models that other providers than their own offer, too'
+complete -c ebb -n '__fish_ebb_seen_command models' -l dry-run -d 'import, update: write nothing, only report'
 complete -c ebb -n '__fish_ebb_seen_command models' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command models' -l json -d 'Report as JSON'
 complete -c ebb -n '__fish_ebb_seen_command models' -s h -l help -d 'Show this help'

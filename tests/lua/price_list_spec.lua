@@ -65,10 +65,11 @@ describe("a price list", function()
     assert.equal("LiteLLM", list.form)
     assert.is_nil(by_name.sample_spec)
     assert.same({ encoding = "o200k_base", window = 300000, output = 50000, dialect = "openai",
-      prices = { input = 1.25, cached_input = 0.125, output = 10 } }, by_name["gpt-9"].model)
+      abilities = { vision = true }, prices = { input = 1.25, cached_input = 0.125, output = 10 } },
+      by_name["gpt-9"].model)
     assert.is_true(by_name["gpt-9"].tiers)
     -- an output that fills the window is no reserve
-    assert.same({ encoding = "claude_4_7", window = 200000, dialect = "anthropic", image = "area",
+    assert.same({ encoding = "claude_4_7", window = 200000, dialect = "anthropic", image = "area_high",
       prices = { input = 3, cached_input = 0.3, cache_write = 3.75, output = 15 } }, by_name["claude-test-9"].model)
     assert.same({ encoding = "cjk", window = 8192, dialect = "openai" }, by_name["local-free"].model)
     assert.equal("offered by other providers", by_name["router/gpt-9"].left_out)
@@ -83,7 +84,7 @@ describe("a price list", function()
   it("of genai-prices becomes models, by the prices of the day", function()
     local by_name, list = entries(GENAI)
     assert.equal("genai-prices", list.form)
-    assert.same({ encoding = "claude_4_7", window = 200000, dialect = "anthropic", image = "area",
+    assert.same({ encoding = "claude_4_7", window = 200000, dialect = "anthropic", image = "area_high",
       prices = { input = 2, cached_input = 0.2, cache_write = 2.5, output = 10 } }, by_name["claude-test-9"].model)
     assert.same({ input = 3, output = 15 }, entries(GENAI, "2026-03-12")["claude-test-9"].model.prices)
     assert.same({ input = 1, output = 5 }, entries(GENAI, "2027-06-01")["claude-test-9"].model.prices)
@@ -223,9 +224,51 @@ describe("ebb models import", function()
 
   it("refuses what belongs to an import without one, and an import without a file", function()
     contains("import needs a file", fails(command.USAGE, "models import"))
-    contains("belong to an import", fails(command.USAGE, "models --dry-run"))
+    contains("belong to import and update", fails(command.USAGE, "models --dry-run"))
     contains("too many arguments", fails(command.USAGE, "models gpt-4o gpt-5"))
     contains("list.json", fails(command.IO, "models import " .. command.path_of "list.json"))
+  end)
+
+  it("says what models read besides text, to pipelines, too", function()
+    command.file("reads.json", [[{"gpt-4o": {"litellm_provider": "openai", "mode": "chat", "supports_vision": true,
+      "supports_audio_input": false, "supports_pdf_input": true}}]])
+    import "reads.json"
+    assert.same({ "document", "vision" }, ebb.json.decode((does "models gpt-4o --json")).reads)
+    contains("reads      document, vision\n", (does "models gpt-4o"))
+    ebb.models["gpt-4o"] = { abilities = { document = true, audio = false } }
+    local capabilities = require("ebb.pipeline.request_model").capabilities({ options = { model = "gpt-4o" }, agent = {} },
+      ebb.conversation {})
+    assert.same({ true, false }, { capabilities.document, capabilities.audio })
+    ebb.models["gpt-4o"] = { abilities = {} }
+  end)
+
+  --- An npm that brings a package with this content as dist/index.cjs.
+  local function with_npm(content)
+    command.file("package/dist/index.cjs", content)
+    command.file("bin/npm", ([[#!/bin/sh
+      [ "$*" = "${*%%genai-prices}" ] && exit 9
+      while [ "$1" != --pack-destination ]; do shift; done
+      tar -czf "$2/x.tgz" -C %s package]]):format(command.folder))
+    os.execute("chmod +x " .. command.path_of "bin/npm")
+    return command.EBB, ("PATH=%s:/usr/bin:/bin %s"):format(command.path_of "bin", command.EBB)
+  end
+
+  it("is updated from the newest package of npm, or says why not", function()
+    require("ebb.support.core").make_folder(command.path_of "package/dist")
+    require("ebb.support.core").make_folder(command.path_of "bin")
+    local before, with = with_npm(MODULE)
+    command.EBB = with
+    local text, said = does "models update"
+    contains("fetching @pydantic/genai-prices with npm", said)
+    contains("added 1: claude-test-9", text)
+    contains("refused: @pydantic/genai-prices/dist/index.cjs:4:", text)
+    assert.equal(0.8, file()["claude-test-9"].prices.input)
+    contains("update takes no file", fails(command.USAGE, "models update x.json"))
+    command.file("bin/npm", "#!/bin/sh\necho 'npm error offline' >&2; exit 1\n")
+    local refused = fails(command.IO, "models update")
+    command.EBB = before
+    contains("npm brought no @pydantic/genai-prices: it failed with exit status 1", refused)
+    contains("`ebb models import FILE` takes a list from elsewhere", refused)
   end)
 
   it("makes replays cost money", function()

@@ -17,25 +17,27 @@ local usage_reports = require "ebb.models.usage_reports"
 local command = {}
 
 function command.declare(parser)
-  parser:argument("model", "A model's name; or import, to take prices and models from a file."):args("?")
+  parser:argument("model", "A model's name; import, to take prices and models from a file; "
+    .. "or update, to take them from @pydantic/genai-prices with npm."):args("?")
   parser:argument("file", "import: LiteLLM's model_prices_and_context_window.json, or data.json or a module of "
     .. "@pydantic/genai-prices."):args("?")
-  parser:option("--only", "import: take the models of this name; * stands for any text.")
+  parser:option("--only", "import, update: take the models of this name; * stands for any text.")
     :argname("<name>"):count("*")
-  parser:flag("--all", "import: take models that other providers than their own offer, too.")
-  parser:flag("--dry-run", "import: write nothing, only report.")
+  parser:flag("--all", "import, update: take models that other providers than their own offer, too.")
+  parser:flag("--dry-run", "import, update: write nothing, only report.")
   options.output(parser)
   options.json(parser)
 end
 
 --- Runs the import, or refuses what belongs to one.
 local function import(args)
-  if args.model == "import" then
-    if not args.file then failure.usage "import needs a file" end
+  if args.model == "update" and args.file then failure.usage "update takes no file: import does" end
+  if args.model == "import" or args.model == "update" then
+    if args.model == "import" and not args.file then failure.usage "import needs a file" end
     return require("ebb.cli.models_import").run(args)
   end
   if args.file then failure.usage(("too many arguments: '%s'"):format(args.file), "ebb models import FILE") end
-  failure.usage("--only, --all and --dry-run belong to an import", "ebb models import FILE")
+  failure.usage("--only, --all and --dry-run belong to import and update", "ebb models import FILE")
 end
 
 --- The encoding that counts for a model, and the trust of its counts.
@@ -49,6 +51,15 @@ local function image_of(model)
   local image = model.image
   if type(image) ~= "table" then return image or "none" end
   return image.multiplier and ("%s x %s"):format(image.rule, image.multiplier) or image.rule
+end
+
+--- What a model reads besides text, as far as it is known: a list of names.
+local function reads_of(model)
+  local able = core.json.array(tables.keys(model.abilities or {}))
+  for i = #able, 1, -1 do
+    if not model.abilities[able[i]] then table.remove(able, i) end
+  end
+  return able[1] and able or nil
 end
 
 --- The number of conversations for which a provider reported what an estimate was; nil for exact counts.
@@ -65,7 +76,7 @@ local function as_data(name)
   return {
     name = name, encoding = model.encoding, countedBy = encoding, trust = trust, window = model.window,
     output = model.output, dialect = model.dialect, image = image_of(model),
-    margin = margins.percent(model, name), reports = reports_of(name, encoding, trust),
+    reads = reads_of(model), margin = margins.percent(model, name), reports = reports_of(name, encoding, trust),
     prices = prices and { input = prices.input, cachedInput = prices.cached_input, cacheWrite = prices.cache_write,
       output = prices.output },
   }
@@ -107,6 +118,7 @@ local function describe(model)
   for _, field in ipairs(LINES) do
     lines[#lines + 1] = ("  %-10s %s"):format(field:gsub("%u", " %0"):lower(), model[field])
   end
+  if model.reads then lines[#lines + 1] = ("  %-10s %s"):format("reads", table.concat(model.reads, ", ")) end
   if model.margin > 0 or model.reports then
     lines[#lines + 1] = ("  %-10s %d %% of an estimate stay free%s"):format("margin", model.margin,
       model.reports > 0 and (", by reports of %s"):format(text.count(model.reports, "conversation")) or "")
@@ -119,7 +131,7 @@ local function describe(model)
 end
 
 function command.run(args)
-  if args.model == "import" or args.file or args.only[1] or args.all or args.dry_run then return import(args) end
+  if args.model == "import" or args.model == "update" or args.file or args.only[1] or args.all or args.dry_run then return import(args) end
   model_file.load(args.model)
   local models = core.json.array {}
   for i, name in ipairs(args.model and { args.model } or tables.keys(ebb.models)) do

