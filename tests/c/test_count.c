@@ -441,8 +441,8 @@ static void without_memory_a_tool_costs_nothing(void **state) {
   for (int size = 1; size <= 64; size++) {
     char text[200];
     Status status = STATUS_MEMORY;
-    sprintf(text, "[{\"name\":\"%0*d\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"null\"}},\"required\":[\"a\"]}}]", size,
-            0);
+    sprintf(text, "[{\"name\":\"%0*d\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"null\"}},"
+                  "\"required\":[\"a\"]}}]", size, 0);
     Text system = text_of("be brief");
     JsonValue value = {.kind = JSON_ARRAY, .bytes = text, .size = strlen(text)};
     uint32_t whole = 9 - 4 + 1 + BYTES(47 + 20 + (uint32_t)size + 7 + 8);   /* a: null, */

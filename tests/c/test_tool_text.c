@@ -16,7 +16,7 @@ static const struct Row {
 } rows[] = {
   {"a function without parameters", "[{'name':'f'}]", "type f = () => any;\n\n", "", false},
   {"its description before it", "[{'name':'f','description':'Does\\nit.'}]", "// Does\nit.\ntype f = () => any;\n\n", "", false},
-  {"an empty one is none", "[{'name':'f','description':''}]", "type f = () => any;\n\n", "", false},
+  {"an empty description is left out", "[{'name':'f','description':''}]", "type f = () => any;\n\n", "", false},
   {"no properties", PROPERTIES(""), "type f = () => any;\n\n", "", false},
   {"two functions", "[{'name':'f'},{'type':'function','function':{'name':'g'}}]",
    "type f = () => any;\n\ntype g = () => any;\n\n", "", false},
@@ -52,9 +52,9 @@ static const struct Row {
   {"several types", PROPERTY("{'type':['string','null']}"), TYPE("any"), "[\"string\",\"null\"]", true},
   {"no type", PROPERTY("{'enum':['x']}"), TYPE("any"), "[\"x\"]", true},
   {"an unknown type", PROPERTY("{'type':'date'}"), TYPE("date"), "", true},
-  {"a schema that is none", PROPERTY("true"), TYPE("any"), "true", true},
-  {"properties that are none", FUNCTION("{'properties':5}"), "type f = (_: {\n\n}) => any;\n\n", "5", true},
-  {"parameters that are none", FUNCTION("5"), "type f = () => any;\n\n", "5", true},
+  {"a schema that is not an object", PROPERTY("true"), TYPE("any"), "true", true},
+  {"properties that are not an object", FUNCTION("{'properties':5}"), "type f = (_: {\n\n}) => any;\n\n", "5", true},
+  {"parameters that are not an object", FUNCTION("5"), "type f = () => any;\n\n", "5", true},
   {"no parameters, said", FUNCTION("null"), "type f = () => any;\n\n", "", false},
   {"other tools", "[{'type':'web_search'},{'name':5},'x']", "", "{\"type\":\"web_search\"}\n{\"name\":5}\n\"x\"", true},
 };

@@ -58,6 +58,7 @@ local OTHERS = {
   ["runtime/format/document.c ENVELOPE_COPY_MAX"] = "when bytes are copied",
   ["runtime/format/check_responses.c"] = "limits of a provider",
   ["runtime/format/request_cost.c DEPTH_MAX"] = "what is estimated",
+  ["runtime/format/tool_text.c LEVEL_MAX"] = "the same",
   ["runtime/api/abi.c SIZE_MAX_ANY"] = "sizes of structs",
   ["runtime/api/window.c CONTENT_MAX"] = "ebb.windows.view BYTES_MAX",
   ["runtime/bind/error.c NAME_MAX_SIZE"] = "what is compared",

@@ -236,8 +236,8 @@ describe("ebb models import", function()
     assert.same({ "document", "vision" }, ebb.json.decode((does "models gpt-4o --json")).reads)
     contains("reads      document, vision\n", (does "models gpt-4o"))
     ebb.models["gpt-4o"] = { abilities = { document = true, audio = false } }
-    local capabilities = require("ebb.pipeline.request_model").capabilities({ options = { model = "gpt-4o" }, agent = {} },
-      ebb.conversation {})
+    local pipeline = { options = { model = "gpt-4o" }, agent = {} }
+    local capabilities = require("ebb.pipeline.request_model").capabilities(pipeline, ebb.conversation {})
     assert.same({ true, false }, { capabilities.document, capabilities.audio })
     ebb.models["gpt-4o"] = { abilities = {} }
   end)

@@ -131,7 +131,8 @@ local function describe(model)
 end
 
 function command.run(args)
-  if args.model == "import" or args.model == "update" or args.file or args.only[1] or args.all or args.dry_run then return import(args) end
+  local imports = args.model == "import" or args.model == "update"
+  if imports or args.file or args.only[1] or args.all or args.dry_run then return import(args) end
   model_file.load(args.model)
   local models = core.json.array {}
   for i, name in ipairs(args.model and { args.model } or tables.keys(ebb.models)) do

@@ -127,7 +127,8 @@ local TIERED = {
 
 local PRICES = {
   type = "object", expected = "an object of prices", items = { type = "any" },
-  fields = { input_mtok = TIERED, output_mtok = TIERED, input_audio_mtok = TIERED, cache_read_mtok = TIERED, cache_write_mtok = TIERED },
+  fields = { input_mtok = TIERED, output_mtok = TIERED, input_audio_mtok = TIERED, cache_read_mtok = TIERED,
+    cache_write_mtok = TIERED },
 }
 
 local CONDITIONAL = {
