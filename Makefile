@@ -155,7 +155,7 @@ bench: deps   ## measure the release build, beside the peers
 	tests/bench/embedding.sh
 	tests/bench/operations.sh
 	tests/bench/shrink.sh
-	for name in policies turns rules pipeline macros sandbox windows convert; do lua5.4 tests/bench/$$name.lua || exit 1; done
+	for name in policies turns rules pipeline macros sandbox windows convert each; do lua5.4 tests/bench/$$name.lua || exit 1; done
 	tests/bench/pipeline.sh
 	tests/bench/tokens.sh
 	build/release/bench/patterns

@@ -375,8 +375,15 @@ describe("the command", function()
   end)
 
   describe("slips", function()
-    it("takes thousands of tokens as k", function()
-      contains("budget 8000", select(2, does("trim --budget 8k --dry-run " .. path_of "small.json")))
+    it("takes thousands of tokens as k, millions as M", function()
+      for word, tokens in pairs { ["8k"] = "8000", ["8K"] = "8000", ["1.5M"] = "1500000", ["0.5m"] = "500000" } do
+        local words = ("trim --budget %s --dry-run %s"):format(word, path_of "small.json")
+        contains("budget " .. tokens, select(2, does(words)))
+      end
+      for _, word in ipairs { "1.5", "1.00001k", "k", "8kk", "1e3" } do
+        local words = ("trim --budget %s %s"):format(word, path_of "small.json")
+        contains("expected a whole number", fails(command.USAGE, words))
+      end
     end)
 
     it("takes the input of nodes as an argument, once", function()
