@@ -394,6 +394,21 @@ describe("caps #time", function()
     end
   end)
 
+  it("are no bounds for files of conversations by lines, which need no more memory; WHOLE=1: of 1 GiB", function()
+    local line = ('{"messages":[%s]}\n'):format((HEAD .. ("word "):rep(800) .. TAIL):rep(20, ","))
+    local size = os.getenv "WHOLE" and 1024 * MIB or 34 * MIB
+    local block = line:rep(MIB // #line)
+    local pieces = {}
+    for i = 1, size // #block + 1 do pieces[i] = block end
+    local path = written("set.jsonl", pieces)
+
+    for _, words in ipairs { "count ", "convert --to anthropic " } do
+      local status, err = bounded(32, words .. path)
+      assert.equal(0, status, err)
+      contains(("%d conversations"):format(#pieces * (MIB // #line)), err)
+    end
+  end)
+
   it("refuse more at once, with little memory", function()
     local file_cap, message_cap = "1:1: expected a file within the cap", "1:1: expected a message within the cap"
     local over = 256 * MIB + 1
