@@ -31,12 +31,12 @@ _ebb() {
                 ;;
             run)
                 cmd="run"
-                opts="$opts --input --check --graph --restart --trace --explain --dry-run --ledger --json -q --quiet -o --output --tools --tools-heading -i --in-place --model-command --base-url --stream --record --replay-model --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --input --check --graph --restart --trace --explain --dry-run --ledger --json -q --quiet -o --output --tools --tools-heading -i --in-place --model-command --base-url --stream --record --replay-model --transcribe-command --asset-command --service --transcripts --service-timeout --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             each)
                 cmd="each"
-                opts="$opts --run --do --out --journal --retry --jobs --shard -q --quiet --json --model-command --base-url --stream --record --replay-model --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --run --do --out --journal --retry --jobs --shard -q --quiet --json --model-command --base-url --stream --record --replay-model --transcribe-command --asset-command --service --transcripts --service-timeout --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             pipeline)
@@ -584,6 +584,26 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
+                --transcribe-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --asset-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --service)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --transcripts)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --service-timeout)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
                 --deadline)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
@@ -686,6 +706,26 @@ _ebb() {
                     return 0
                     ;;
                 --replay-model)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --transcribe-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --asset-command)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --service)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --transcripts)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --service-timeout)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

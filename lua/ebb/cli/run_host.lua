@@ -5,6 +5,7 @@ local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local options = require "ebb.cli.options"
 local printable = require "ebb.support.printable"
+local service_commands = require "ebb.cli.service_commands"
 local terminal = require "ebb.cli.terminal"
 local usage_reports = require "ebb.models.usage_reports"
 
@@ -20,6 +21,7 @@ function run_host.declare(parser)
     parser:option("--record", "Write requests and answers of model nodes to a new file."):argname("<file>")
     parser:option("--replay-model", "Answer model nodes from such a file."):argname("<file>")
   end)
+  service_commands.declare(parser)
 end
 
 local function check(args)
@@ -66,7 +68,7 @@ function run_host.new(args)
   return {
     http = host.http, sleep = host.sleep, converse = host.converse, dialogue = host.dialogue, together = together,
     reported = reported, say = terminal.say, show = shows and show or false,
-    model_command = args.model_command, base_url = args.base_url,
+    services = service_commands.host(args), model_command = args.model_command, base_url = args.base_url,
     record = args.record and recording.writer(args.record) or nil,
     replay = args.replay_model and recording.reader(args.replay_model) or nil,
   }

@@ -45,6 +45,8 @@
 ---    close()
 ---@field together? fun(count: integer, run: fun(number: integer): string): string[]?, ebb.Error?   runs a function for
 ---    several numbers at the same time
+---@field services? table<string, fun(request: table): any, string?>   answers what processors of pipelines ask:
+---    transcribe, asset and others
 ---@field show? fun(text: string)             gets answers as they come; without it they come whole
 ---@field say? fun(line: string)              gets lines about requests that are asked again
 ---@field reported? fun(chat: ebb.Conversation, ratio: number)   gets what chat:report_usage said of an answer's usage

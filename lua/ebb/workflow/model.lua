@@ -137,6 +137,7 @@ end
 --- What is sent: the conversation, or what a pipeline makes of it.
 local function source_of(chat, pipe, run)
   if not pipe then return chat end
+  pipelines.serve(pipe, run.host)
   local result, problem = pipe:run(chat)
   if not result then return nil, problem end
   for _, entry in ipairs(result.logs) do

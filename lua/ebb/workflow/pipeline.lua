@@ -31,6 +31,13 @@ function pipeline.open(options, place)
   return pipelines.new(located(options, place))
 end
 
+--- What the pipeline's processors ask is answered by the program that runs the workflow, unless the node says who does.
+---@param pipe ebb.Pipeline
+---@param host ebb.WorkflowHost
+function pipeline.serve(pipe, host)
+  pipe.options.host = pipe.options.host or host.services
+end
+
 pipeline.summary = "replaces the conversation by the request that a pipeline builds"
 pipeline.example = '{ type = "pipeline", agent = "agent.json", set = { "token-limiter.budget=8000" } }'
 pipeline.fields = pipelines.OPTIONS
@@ -38,6 +45,7 @@ pipeline.fields = pipelines.OPTIONS
 function pipeline.prepare(options, place)
   local pipe = pipeline.open(options, place)
   return function(chat, run)
+    pipeline.serve(pipe, run.host)
     local result, problem = pipe:run(chat)
     if not result then return nil, problem end
     for _, entry in ipairs(result.logs) do
