@@ -377,6 +377,27 @@ static Status keep_fault(Buffer *faults, const char *fault) {
 
 static void tell(void *user, const char *fault) { keep_fault(user, fault); }      /* without memory: fewer faults */
 
+/* db:lease(session, owner, ms) -> 0, or the ms for which another owner has it | nil, error */
+static int l_lease(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  uint64_t session = session_argument(L, 2);
+  int64_t left = 0;
+  StorageError error;
+  int64_t ms = bind_integer(L, 4, NULL, 1, INT32_MAX);
+  Status status = storage_lease(storage, session, bind_text(L, 3), ms, &left, &error);
+  if (status != STATUS_OK) return refuse(L, status, &error);
+  lua_pushinteger(L, left);
+  return 1;
+}
+
+/* db:release(session, owner) -> true | nil, error */
+static int l_release(lua_State *L) {
+  Storage *storage = check_storage(L, 1);
+  StorageError error;
+  Status status = storage_release(storage, session_argument(L, 2), bind_text(L, 3), &error);
+  return answer_done(L, status, &error);
+}
+
 /* db:check() -> faults, a list of texts | nil, error */
 static int l_check(lua_State *L) {
   Storage *storage = check_storage(L, 1);
@@ -503,6 +524,8 @@ int luaopen_ebb_storage(lua_State *L) {
     {"messages", l_messages, "session", CHARGE_NEVER},
     {"commit", l_commit, "change", CHARGE_NEVER},
     {"wait", l_wait, "session version ms", CHARGE_NEVER},
+    {"lease", l_lease, "session owner ms", CHARGE_NEVER},
+    {"release", l_release, "session owner", CHARGE_NEVER},
     {"check", l_check, "", CHARGE_NEVER},
     {"settle", l_settle, "vacuum", CHARGE_NEVER},
     {"backup", l_backup, "path", CHARGE_NEVER},

@@ -30,6 +30,7 @@
 **     postgres_sessions.c     sessions, branches
 **     postgres_rows.c         reads and commits rows
 **     postgres_notice.c       tells of commits, waits for them
+**     postgres_lease.c        leases for writers
 **     postgres_upkeep.c       checks, free room
 */
 #ifndef EBB_STORAGE_POSTGRES_DATA_H
@@ -80,6 +81,7 @@ typedef struct PostgresStorage {
   char *name;                /* the URL without user, password and options, for errors */
   bool relaxed;
   bool listens;              /* this connection does */
+  bool has_leases;           /* their table is known to be there */
   bool posted;               /* the result of postgres_post was not taken yet */
   uint32_t wait_ms;
   StorageCommit commit;      /* the one that runs */
@@ -182,6 +184,11 @@ void   postgres_abandon(Storage *storage);
 void   postgres_notify(PostgresStorage *p, uint64_t session);
 Status postgres_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
                      StorageError *error);
+
+/* ---- postgres_lease.c ---- */
+
+Status postgres_lease(Storage *storage, uint64_t session, Text owner, int64_t ms, int64_t *left, StorageError *error);
+Status postgres_release(Storage *storage, uint64_t session, Text owner, StorageError *error);
 
 /* ---- postgres_upkeep.c ---- */
 

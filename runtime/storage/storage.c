@@ -164,6 +164,22 @@ Status storage_wait(Storage *storage, uint64_t session, uint64_t version, int64_
   return status == STATUS_OK ? storage->driver->wait(storage, session, version, ms, actual, error) : status;
 }
 
+static Status enter_to_lease(const Storage *storage, StorageError *error) {
+  Status status = enter_to_write(storage, error);
+  if (status != STATUS_OK || storage->driver->lease != NULL) return status;
+  return storage_fail(error, STATUS_ARGUMENT, "leases are for writers on many machines: only PostgreSQL has them");
+}
+
+Status storage_lease(Storage *storage, uint64_t session, Text owner, int64_t ms, int64_t *left, StorageError *error) {
+  Status status = enter_to_lease(storage, error);
+  return status == STATUS_OK ? storage->driver->lease(storage, session, owner, ms, left, error) : status;
+}
+
+Status storage_release(Storage *storage, uint64_t session, Text owner, StorageError *error) {
+  Status status = enter_to_lease(storage, error);
+  return status == STATUS_OK ? storage->driver->release(storage, session, owner, error) : status;
+}
+
 Status storage_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error) {
   Status status = enter_to_write(storage, error);
   return status == STATUS_OK ? storage->driver->check(storage, tell, user, error) : status;

@@ -124,6 +124,15 @@ void   storage_abandon(Storage *storage);    /* ends a commit without a trace */
 Status storage_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
                     StorageError *error);
 
+/* ---- leases, of PostgreSQL only: ARGUMENT elsewhere ---- */
+
+/* Takes the session for an owner, or has it for longer: until so many milliseconds from now. *left: 0, or for how long
+   another owner has it still; then nothing has changed. The version grows when the lease of another owner has run out,
+   so that what that one commits is a conflict. Those who do not ask for leases are not hindered. */
+Status storage_lease(Storage *storage, uint64_t session, Text owner, int64_t ms, int64_t *left, StorageError *error);
+/* Gives up the lease, if the owner has it. */
+Status storage_release(Storage *storage, uint64_t session, Text owner, StorageError *error);
+
 /* ---- upkeep ---- */
 
 /* Checks the database's structure, every row's checksum, and that each session has all of its rows. Each fault is
@@ -156,6 +165,9 @@ typedef struct StorageDriver {
   void (*abandon)(Storage *storage);
   Status (*wait)(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
                  StorageError *error);
+  Status (*lease)(Storage *storage, uint64_t session, Text owner, int64_t ms, int64_t *left,
+                  StorageError *error);      /* NULL: there are none */
+  Status (*release)(Storage *storage, uint64_t session, Text owner, StorageError *error);
   Status (*check)(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error);
   Status (*settle)(Storage *storage, bool vacuums, StorageError *error);
   Status (*backup)(Storage *storage, const char *path, StorageError *error);

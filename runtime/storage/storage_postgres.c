@@ -144,6 +144,7 @@ const StorageDriver STORAGE_POSTGRES = {
   .create = postgres_create, .rename = postgres_rename, .remove = postgres_remove, .branch = postgres_branch,
   .read = postgres_read, .read_some = postgres_read_some, .begin = postgres_begin_commit, .put = postgres_put,
   .commit = postgres_commit, .abandon = postgres_abandon, .wait = postgres_wait,
+  .lease = postgres_lease, .release = postgres_release,
   .check = postgres_check, .settle = postgres_settle,
   .backup = backup,
 };

@@ -398,6 +398,13 @@ describe("a store", function()
     assert.truthy(session:append(user "one"))
   end)
 
+  in_file("has no leases", function()
+    local session <close> = open "a"
+    local has, problem = session:lease(1000)
+    assert.is_nil(has)
+    assert.equal("argument", problem.code)
+  end)
+
   in_file("takes nothing once its file has vanished or was replaced", function()
     local session <close> = open "a"
     session:append(user "one")

@@ -64,6 +64,17 @@ function Session:branch(name) end
 ---@return true? done
 ---@return ebb.Error? problem
 function Session:rename(name) end
+--- Asks to be the only writer for a time, and reads what others wrote; PostgreSQL only. Writers that ask take turns;
+--- those that do not ask are not hindered. A writer that slept for longer than its lease gets a conflict once another
+--- one has taken the session over.
+---@param ms integer           from now; asking again makes it longer
+---@return boolean? has_it     false: another writer has it
+---@return integer|ebb.Error|nil left   beside false: for so many ms still; beside nil: why not
+function Session:lease(ms) end
+--- Gives up the lease before its end.
+---@return true? done
+---@return ebb.Error? problem
+function Session:release() end
 --- Closes the database. Every edit is on disk before.
 function Session:close() end
 

@@ -123,6 +123,20 @@ local EDIT = {
   operation = { type = "string", help = "an id of this edit, for a retry after a lost answer" },
 }
 
+--- Reads what others wrote, for another try. One that had a lease goes on only if it gets it again.
+local function regain(self)
+  if self.lease_ms then
+    local left, problem = self.store.db:lease(self.id, self.owner, self.lease_ms)
+    if not left then return nil, problem end
+    if left > 0 then
+      self.lease_ms = false
+      return nil, core.error("conflict", ("the lease has run out, and another writer has the session for %d ms")
+        :format(left), "session:lease(ms) asks for it again")
+    end
+  end
+  return take(self)
+end
+
 local function edit(self, run, values, ...)
   if self.closed then refuse("closed", "the session is closed") end
   if self.is_stale then
@@ -130,11 +144,13 @@ local function edit(self, run, values, ...)
     if not ok then return nil, problem end
   end
   for try = 0, values.retries do
+    if try > 0 then
+      local ok, why = regain(self)
+      if not ok then return nil, why end
+    end
     local results, problem = attempt(self, run, values.operation or require("ebb.support.storage").operation(), ...)
     if results then return table.unpack(results, 1, results.n) end
     if problem.code ~= "conflict" or try == values.retries then return nil, problem end
-    local ok, why = take(self)
-    if not ok then return nil, why end
   end
 end
 
@@ -240,6 +256,36 @@ function Session:wait(ms)
   return self:refresh()
 end
 
+--- Asks to be the only writer for a time, and reads what others wrote. PostgreSQL only. Writers that ask take turns and
+--- do not work in vain; those that do not ask are not hindered. A writer that slept for longer than its lease gets a
+--- conflict once another one has taken the session over.
+---@param ms integer           from now; asking again before the end makes it longer
+---@return boolean? has_it     false: another writer has it
+---@return integer|ebb.Error|nil left   false: for so many ms still; nil: why not
+function Session:lease(ms)
+  if math.type(ms) ~= "integer" or ms < 1 or ms > 0x7fffffff then
+    refuse("argument", "lease: a number of milliseconds from 1 on is expected", "session:lease(5000)")
+  end
+  if self.closed then refuse("closed", "the session is closed") end
+  self.owner = self.owner or require("ebb.support.storage").operation()
+  local left, problem = self.store.db:lease(self.id, self.owner, ms)
+  if not left then return nil, problem end
+  self.lease_ms = left == 0 and ms
+  if left > 0 then return false, left end
+  local changed, why = self:refresh()
+  if changed == nil then return nil, why end
+  return true
+end
+
+--- Gives up the lease before its end.
+---@return true? done
+---@return ebb.Error? problem
+function Session:release()
+  self.lease_ms = false
+  if not self.owner then return true end
+  return self.store.db:release(self.id, self.owner)
+end
+
 --- A new session with all that this one has on disk; they share their messages there.
 ---@param name string
 ---@return ebb.Session? branch
@@ -311,6 +357,7 @@ Meta.__close = function(self) self:close() end
 function session.of(opened, name, options)
   local self = setmetatable({
     store = opened, name = name, options = options or false, closed = false, is_stale = false, saved_options = false,
+    owner = false, lease_ms = false,
   }, Meta)
   local ok, problem = take(self)
   if not ok then return nil, problem end

@@ -4,7 +4,11 @@
 --
 -- Each append has an id that the worker makes before it begins, writes to its log, and keeps for all tries of this
 -- append. One that was killed reads its log and sends its last append again, with the same id: if it had been
--- committed, nothing is done twice. A line of the log:
+-- committed, nothing is done twice.
+--
+-- On PostgreSQL the workers take turns: each asks for a lease of the session, and appends five times before the next
+-- one has it. The lease of one that was killed runs out by itself; one that slept for too long is refused. A line of
+-- the log:
 --
 --     begin ID     ok ID VERSION     unknown ID: the answer was lost
 
@@ -41,6 +45,19 @@ end
 
 local session = open()
 
+local LEASE, TURN = 500, 5      -- ms, appends
+local takes_turns = place:find "^postgres" ~= nil
+
+--- Waits until the session is this worker's, where workers take turns.
+local function take_turn()
+  while takes_turns do
+    local has, left = session:lease(LEASE)
+    if has then return end
+    if has == nil and left.code ~= "io" then error(left.message, 0) end
+    os.execute(("sleep %.3f"):format(has == nil and 0.1 or math.min(left, 20) / 1000))
+  end
+end
+
 --- Appends once, however often that takes.
 local function append(id)
   local function run(chat)
@@ -50,17 +67,27 @@ local function append(id)
   for _ = 1, 600 do
     local done, problem = session:edit(run, { operation = id, retries = 1000 })
     if done then return note("ok", id, session.version) end
-    if problem.code ~= "io" then error(problem.message, 0) end
-    note("unknown", id)
-    os.execute "sleep 0.1"
+    if problem.code == "conflict" then      -- its lease had run out
+      take_turn()
+    elseif problem.code == "io" then
+      note("unknown", id)
+      os.execute "sleep 0.1"
+    else
+      error(problem.message, 0)
+    end
   end
   error("no answer for " .. id, 0)
 end
 
 local last, number = unfinished()
+take_turn()
 if last then append(last) end
 while number < tonumber(count) do
   number = number + 1
+  if takes_turns and number % TURN == 0 then
+    session:release()
+    take_turn()
+  end
   local id = name .. "-" .. number
   note("begin", id)
   append(id)
