@@ -170,6 +170,39 @@ describe("a session", function()
     assert.same({ "gpt-4o", 900 }, { again:model(), again.limit })
   end)
 
+  it("keeps lorebooks' timers and policies' memory, which a rollback undoes, and reported usage", function()
+    local book = { name = "b", entries = { { name = "A", keys = { "elf" }, sticky = 9, content = "lore" } } }
+    local pipe = ebb.pipeline { agent = { name = "Ann", lorebooks = { book } }, now = 0, seed = 1 }
+    local counting = { name = "counts", trim = function(draft) draft.memory.n = (draft.memory.n or 0) + 1 end }
+    local function run(session) return assert(session:edit(function(chat) return pipe:run(chat) end)).body end
+    local function counted(session)
+      local seen
+      local look = { name = "counts", trim = function(draft) seen = draft.memory.n end }
+      session:fork():trim { budget = 1000, policy = look }
+      return seen
+    end
+
+    local session = open("kept", { conversation = { encoding = "bytes4" } })
+    session:append { user "one", user "two" }
+    session:truncate { keep_last = 1 }
+    session:append { user "an elf" }
+    run(session)
+    session:trim { budget = 1000, policy = counting }
+    session:report_usage { prompt_tokens = session:tokens() + 7 }
+    session:append { { role = "assistant", content = "yes" }, user "so", user "and so", user "on" }
+    local tokens, before = session:tokens(), whole(session)
+    session:close()
+
+    local again <close> = open("kept", { create = false })
+    assert.equal(before, whole(again))
+    assert.same({ 1, tokens }, { counted(again), again:tokens() })
+    assert.truthy(run(again):find "lore")
+    again:rollback(0)
+    assert.is_nil(counted(again))
+    again:append { user "so" }
+    assert.is_nil(run(again):find "lore")
+  end)
+
   it("takes over a conversation with its batches", function()
     local chat = ebb.conversation { messages = { user "one", user "two" } }
     chat:truncate { keep_last = 1 }
@@ -398,6 +431,32 @@ describe("a store", function()
     assert.truthy(session:append(user "one"))
   end)
 
+  --- The size of a database after 1,000 turns, and that of its messages as JSONL.
+  local function grow(trims)
+    local session = assert(ebb.session(place, "a", { relaxed = true }))
+    local sizes, jsonl, state = { 480, 520, 700, 800, 960, 1040 }, 0, 1
+    local function text()
+      state = (state * 1103515245 + 12345) % 0x80000000
+      return ("%08x"):format(state):rep(sizes[1 + (state >> 8) % #sizes] // 8)
+    end
+    for _ = 1, 1000 do
+      assert(session:append { user(text()), { role = "assistant", content = text() } })
+      if trims then assert(session:trim { budget = 4000 }) end
+    end
+    for _, message in ipairs(session:all()) do jsonl = jsonl + #message.json + 1 end
+    assert(session.store:settle())
+    session:close()
+    return #bytes_of(place), jsonl
+  end
+
+  in_file("takes at most 1.25 times its messages, and at most 512 bytes for a trim", function()
+    local file, jsonl = grow(false)
+    assert.is_true(file <= 1.25 * jsonl, ("%d bytes for %d"):format(file, jsonl))
+    remove()
+    local with_trims = grow(true)
+    assert.is_true((with_trims - file) / 1000 <= 512, ("%d bytes, %d without trims"):format(with_trims, file))
+  end)
+
   in_file("has no leases", function()
     local session <close> = open "a"
     local has, problem = session:lease(1000)
@@ -474,6 +533,7 @@ local STEPS_OF_LIFE = {
   function(chat) chat:trim { budget = random(40, 200), policy = "stable_prefix" } end,
   function(chat) chat:rollback(random(0, chat:stats().total_batches - 1)) end,
   function(chat, n) chat:checkpoint("point " .. n % 5) end,
+  function(chat) chat:report_usage { prompt_tokens = chat:tokens() + random(9) } end,
   function(chat) if #chat > 0 then chat:mark(random(#chat), "m" .. random(3)) end end,
   function(chat) if #chat > 0 then chat:unmark(random(#chat), "m" .. random(3)) end end,
   function(chat) if #chat > 0 then chat:forget(random(#chat)) end end,
