@@ -158,6 +158,7 @@ bench: deps   ## measure the release build, beside the peers
 	for name in policies turns rules pipeline macros sandbox windows convert each; do lua5.4 tests/bench/$$name.lua || exit 1; done
 	tests/bench/pipeline.sh
 	tests/bench/tokens.sh
+	tests/bench/vocabularies.sh
 	build/release/bench/patterns
 	build/release/bench/turns
 	FRAMES=10000 tests/golden/game.sh

@@ -18,6 +18,7 @@ require "ebb.models.listed"
 require "ebb.windows.message_calls"
 require "ebb.request.action_tools"
 require "ebb.windows.markup_read"
+local price_list = require "ebb.models.price_list"
 local vocabularies = require "ebb.models.vocabularies"
 local violations = require "ebb.models.violations"
 require "ebb.models.repair"
@@ -135,6 +136,16 @@ for _, dialect in ipairs(DIALECTS) do
     return each
   end)
 end
+local function read_seed(name)
+  local file <close> = assert(io.open("tests/fuzz/seeds/price_lists/" .. name, "rb"))
+  return file:read "a"
+end
+
+for _, name in ipairs { "litellm.json", "genai.cjs" } do
+  local list = read_seed(name)
+  call("price list " .. name, function() return price_list.read("list", list, "2026-11-23") end, nil, 20)
+end
+
 for _, importer in ipairs(import.list()) do
   call("import " .. importer.name, function() return import.read(samples[importer.name]) end, nil, 20)
 end

@@ -60,6 +60,18 @@ local function entries(text, day)
 end
 
 describe("a price list", function()
+  it("that is damaged anywhere is refused with its place, or its entries say what is wrong", function()
+    local read = dofile "tests/fuzz/price_lists.lua"
+    local bytes = [[{}[],:"'`!\\/e.-0 ]]
+    for _, text in ipairs { LITELLM, GENAI, MODULE } do
+      for i = 1, 400 do
+        local at, byte = i * #text // 400, 1 + (i * 7919) % #bytes
+        read(text:sub(1, at - 1) .. bytes:sub(byte, byte) .. text:sub(at + 1))
+        read(text:sub(1, at))
+      end
+    end
+  end)
+
   it("of LiteLLM becomes models", function()
     local by_name, list = entries(LITELLM)
     assert.equal("LiteLLM", list.form)

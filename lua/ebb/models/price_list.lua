@@ -256,10 +256,15 @@ local function entries_of(json, value)
   return genai(json, value)
 end
 
+--- True for an error that the list is to blame for.
+local function is_refusal(problem)
+  return core.is_error(problem) and problem.code ~= "memory"
+end
+
 --- What an entry says, or what is wrong with it.
 local function read_entry(entry, day)
   local ok, result = pcall(entry.read, entry.name, entry.value, entry.provider, day)
-  if not ok and not core.is_error(result) then error(result, 0) end
+  if not ok and not is_refusal(result) then error(result, 0) end
   if not ok then result = { problem = result.message } end
   result.name, result.at = entry.name, entry.at
   return result
@@ -280,7 +285,7 @@ function price_list.read(name, text, day)
   local value, problem = core.json.decode(json)
   if problem then refuse(problem.code, ("%s:%s%s"):format(name, literal and " as JSON: " or "", problem.message)) end
   local ok, entries = pcall(entries_of, json, value)
-  if not ok and not core.is_error(entries) then error(entries, 0) end
+  if not ok and not is_refusal(entries) then error(entries, 0) end
   if not ok then
     refuse("syntax", ("%s: %s"):format(list.place(json_places.find(json, entries.path or {})), entries.message))
   end

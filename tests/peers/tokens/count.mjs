@@ -1,5 +1,5 @@
 /*
-** Counts a file with a tokenizer from npm, twice, for tests/bench/tokens.sh:
+** Counts a file with a tokenizer from npm, twice, for tests/bench/tokens.sh and tests/bench/vocabularies.sh:
 **
 **     node count.mjs PEERS PEER ENCODING FILE PART SECONDS   ->   nanoseconds first, again, tokens, bytes
 **
@@ -17,6 +17,11 @@ const [, , peers, peer, encoding, file, part, seconds] = process.argv;
 const require = createRequire(path.resolve(peers, "package.json"));
 
 const PEERS = {
+  "@huggingface/tokenizers": () => {      // ENCODING is a tokenizer.json
+    const { Tokenizer } = require("@huggingface/tokenizers");
+    const tokenizer = new Tokenizer(JSON.parse(fs.readFileSync(encoding, "utf8")), {});
+    return (text) => tokenizer.encode(text, { add_special_tokens: false }).ids.length;
+  },
   "tiktoken": () => {
     const tokenizer = require("tiktoken").get_encoding(encoding);
     return (text) => tokenizer.encode_ordinary(text).length;
