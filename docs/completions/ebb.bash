@@ -11,7 +11,7 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --ledger --json -q --quiet --replay --suggest --requests --html --csv --price --cache -o --output --tools --tools-heading -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --ledger --json -q --quiet --replay --suggest --requests --html --csv --price --cache -o --output --tools --tools-heading -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --record --replay-model --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             filter)
@@ -213,6 +213,14 @@ _ebb() {
                     return 0
                     ;;
                 --model-timeout)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --replay-model)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

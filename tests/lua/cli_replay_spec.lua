@@ -160,6 +160,25 @@ echo ended
     end
   end)
 
+  it("answers policies from a recorded model", function()
+    local folder, tape = make_recordings(), path_of "tape.jsonl"
+    local line = "trim --replay %s/a.json --budget 60%% --json --policy summarize --policy 'summarize,keep_recent' %s"
+    local asked = does(line:format(folder, "--record " .. tape .. " --model-command 'echo all was said'"))
+    assert.equal(asked, (does(line:format(folder, "--replay-model " .. tape))))
+    assert.is_true(json.decode(asked).policies[2].messagesInserted > 0)
+    local one = ("trim %s/a.json --budget 400 --policy summarize "):format(folder)
+    local other = path_of "other.jsonl"
+    assert.equal(does(one .. "--model-command 'echo so it was' --record " .. other),
+      (does(one .. "--replay-model " .. other)))
+    contains("has no answer to this request", fails(command.IO, one .. "--replay-model " .. tape))
+    contains("is there already", fails(command.USAGE, one .. "--model-command true --record " .. tape))
+    contains("there is none", fails(command.USAGE, one .. "--record " .. path_of "new.jsonl"))
+    contains("do not go together",
+      fails(command.USAGE, one .. "--model-command true --record x --replay-model " .. tape))
+    contains("one recording", fails(command.USAGE, ("trim --replay %s --budget 60%% --policy summarize "
+      .. "--model-command true --record %s"):format(folder, path_of "new.jsonl")))
+  end)
+
   it("reports as CSV, a line per recording and policy", function()
     local folder = make_recordings()
     local lines = lines_of((does(("trim --replay %s --budget 200 --csv %s"):format(folder, POLICIES))))

@@ -1,9 +1,11 @@
---- ebb run --record and --replay-model: what models were asked and what they answered, a JSON object in each line.
+--- --record and --replay-model of `ebb run` and `ebb trim`: what models were asked and what they answered, a JSON
+--- object in each line.
 --
 --     {"dialect": "openai", "request": {...}, "response": {...}}
 --
--- A response that is not one line of JSON is a string. A replay answers the same requests in the same order, and
--- nothing else: a run that asks otherwise than the recorded one ends.
+-- A response that is not one line of JSON is a string. A replay of a run answers the same requests in the same order,
+-- and nothing else: a run that asks otherwise than the recorded one ends. Policies of a trim are answered by request,
+-- for a replay of conversations plays them in any order.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
@@ -59,16 +61,40 @@ local function difference(before, now)
   return ("...%s... was asked then, ...%s... now"):format(part(before), part(now))
 end
 
---- A function that answers from a file.
----@param path string
----@return fun(body: string): string?, ebb.Error?
-function recording.reader(path)
+local function entries_of(path)
   local text = failure.check(core.read_file(path, recording.BYTES_MAX))
   local entries, number = {}, 0
   for line in text:gmatch "([^\n]*)\n?" do
     number = number + 1
     if line:find "%S" then entries[#entries + 1] = entry_of(path, number, line) end
   end
+  return entries
+end
+
+--- A function that answers requests from a file, in any order. Of several answers to one request each is given once,
+--- and the last one from then on.
+---@param path string
+---@return fun(body: string): string?, string?
+function recording.answers(path)
+  local by_request, asked = {}, {}
+  for _, entry in ipairs(entries_of(path)) do
+    local list = by_request[entry.request] or {}
+    by_request[entry.request], list[#list + 1] = list, entry.response
+  end
+  return function(body)
+    local request = canonical(body)
+    local list = by_request[request]
+    if not list then return nil, ("--replay-model: %s has no answer to this request"):format(path) end
+    asked[request] = math.min((asked[request] or 0) + 1, #list)
+    return list[asked[request]]
+  end
+end
+
+--- A function that answers from a file.
+---@param path string
+---@return fun(body: string): string?, ebb.Error?
+function recording.reader(path)
+  local entries = entries_of(path)
   local place = 0
   return function(body)
     place = place + 1

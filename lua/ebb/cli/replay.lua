@@ -39,6 +39,9 @@ local function check(args, paths)
   if args.requests and paths[2] then
     failure.usage("--requests goes with one recording", "replay each recording by itself")
   end
+  if args.record and paths[2] then
+    failure.usage("--record goes with one recording", "record the answers for each by itself")
+  end
   check_targets(args, paths)
 end
 

@@ -194,11 +194,12 @@ end
 local function trim_to_fit(chat, args, policy, rules, loading)
   if #chat >= LONG_TO_TRIM then terminal.progress(("trimming %d messages"):format(#chat), true) end
   local start, length, reserve = chat:stats().current_batch_index, #chat, args.reserve or 0
+  local model = model_command.reader(args)
   local aim
   while true do
     local report = check_fit(args, failure.typed(chat.trim, chat, {
       budget = options.budget_of(args.budget, chat), reserve = reserve, policy = policy, guards = not args.unguarded,
-      model = model_command.reader(args), limits = loading.limits, trusted = loading.trusted,
+      model = model, limits = loading.limits, trusted = loading.trusted,
     }))
     aim = aim or report.budget
     local copy, mended = outgoing.mend(chat, rules)
