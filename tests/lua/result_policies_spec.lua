@@ -59,6 +59,32 @@ end
 local TRACE = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n  File "b.py", line 9, in g\n'
   .. '    raise ValueError(1)\nValueError: 1'
 
+describe("what became of a text", function()
+  local results = require "ebb.conversation.results"
+
+  it("is remembered by policy and options, up to a number of bytes", function()
+    local calls = 0
+    local function half(text)
+      calls = calls + 1
+      return #text > 1 and text:sub(1, #text // 2) or nil
+    end
+    local one, other = results.remembering("one", half), results.remembering("other", half)
+    for _ = 1, 3 do
+      assert.same({ "ab", "ab" }, { one "abcd", other "abcd" })
+      assert.is_nil(one "a")
+    end
+    assert.equal(3, calls)
+    for i = 1, 40 do one(("%d "):format(i):rep(20000)) end      -- more than is remembered
+    assert.equal("ab", one "abcd")
+    assert.equal(44, calls)
+    collectgarbage()
+    local before = collectgarbage "count"
+    for i = 41, 80 do one(("%d "):format(i):rep(20000)) end
+    collectgarbage()
+    assert.is_true(collectgarbage "count" - before < 2048)
+  end)
+end)
+
 describe("fold_output", function()
   local rows = {
     { "escapes of terminals",     "\27[1;32mok\27[0m \27]0;title\7done\27[K and then some more text",

@@ -135,6 +135,36 @@ local function chosen(draft, choice)
   return draft:messages(walk)
 end
 
+local REMEMBERED_BYTES = 1 << 20       -- of texts and what became of them, over all policies
+local remembered, remembered_bytes = {}, 0
+
+local function remember(outcomes, text, new)
+  remembered_bytes = remembered_bytes + #text + (new and #new or 0)
+  if remembered_bytes <= REMEMBERED_BYTES then
+    outcomes[text] = new or false
+  else
+    remembered, remembered_bytes = {}, 0
+  end
+end
+
+--- The same function, which remembers what it gave. A conversation is trimmed before each of its requests, and each
+--- time policies meet the same results.
+---@param key string           what its answers hang on besides the text: a policy and its options
+---@param rewrite fun(text: string): string?
+---@return fun(text: string): string?
+function results.remembering(key, rewrite)
+  return function(text)
+    local outcomes = remembered[key] or {}
+    remembered[key] = outcomes
+    local new = outcomes[text]
+    if new == nil then
+      new = rewrite(text)
+      remember(outcomes, text, new)
+    end
+    return new or nil
+  end
+end
+
 --- Calls `rewrite(text, result)` for each text of the chosen results; what it gives takes the place of the text, if
 --- that has fewer tokens then.
 ---@param draft ebb.Draft

@@ -39,8 +39,9 @@ results, the last user message).]=],
   ---@param options ebb.Folding
   trim = function(draft, _, options)
     local choice = { keep = options.keep, users = options.users, reason = "folded" }
-    results.rewrite(draft, choice, function(text)
+    local key = ("fold_output %d %d %d"):format(options.similar, options.list, options.tables)
+    results.rewrite(draft, choice, results.remembering(key, function(text)
       return fold_json.fold(text, options) or fold_lines.fold(text, options)
-    end)
+    end))
   end,
 }

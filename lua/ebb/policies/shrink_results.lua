@@ -88,12 +88,15 @@ results, the last user message).]],
   ---@param options { keep: integer, step: integer, users: boolean, head: integer, tail: integer }
   trim = function(draft, _, options)
     local choice = { keep = options.keep, step = options.step, users = options.users, reason = "long tool result" }
-    results.rewrite(draft, choice, function(text, result)
-      if #text <= options.head + options.tail + SLACK then return nil end
-      if result.error or results.is_error(text) then return nil end
+    local shrunk = results.remembering(("shrink_results %d %d"):format(options.head, options.tail), function(text)
       local tree = json_tree.read(text)
       if tree then return json_tree.text(shrink_node(tree, options)) end
       return shortened(text, options.head, options.tail, "\n")
+    end)
+    results.rewrite(draft, choice, function(text, result)
+      if #text <= options.head + options.tail + SLACK then return nil end
+      if result.error or results.is_error(text) then return nil end
+      return shrunk(text)
     end)
   end,
 }
