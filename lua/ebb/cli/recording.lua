@@ -76,7 +76,7 @@ end
 ---@param path string
 ---@return fun(body: string): string?, string?
 function recording.answers(path)
-  local by_request, asked = {}, {}
+  local by_request, counts = {}, {}
   for _, entry in ipairs(entries_of(path)) do
     local list = by_request[entry.request] or {}
     by_request[entry.request], list[#list + 1] = list, entry.response
@@ -85,8 +85,8 @@ function recording.answers(path)
     local request = canonical(body)
     local list = by_request[request]
     if not list then return nil, ("--replay-model: %s has no answer to this request"):format(path) end
-    asked[request] = math.min((asked[request] or 0) + 1, #list)
-    return list[asked[request]]
+    counts[request] = math.min((counts[request] or 0) + 1, #list)
+    return list[counts[request]]
   end
 end
 
