@@ -15,8 +15,8 @@ local lua_completion = {}
 lua_completion.fields = {
   Message = {
     "index", "seq", "role", "spelling", "window", "obsolete", "content", "text", "parts", "calls", "call", "answers",
-    "tokens", "age", "marks", "unit", "id", "name", "timestamp", "metadata", "reasoning",
-    "reasoning_tokens", "json",
+    "tokens", "reasoning_tokens", "age", "marks", "unit", "id", "name", "timestamp", "metadata", "reasoning",
+    "json",
   },
   Unit = { "messages", "first", "count", "tokens", "role", "open", "pending", "guarded", "age" },
   Turn = { "messages", "first", "count", "tokens", "age" },
