@@ -163,6 +163,7 @@ bench: deps   ## measure the release build, beside the peers
 	build/release/bench/turns
 	FRAMES=10000 tests/golden/game.sh
 	tests/bench/replays.sh
+	lua5.4 tests/bench/hostile.lua
 
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, layers, circles of files, plain words
 	@for cc in gcc clang; do \
