@@ -202,6 +202,23 @@ static int l_encoding(lua_State *L) {
   return 1;
 }
 
+/* guesses(list) -> positions of the messages of whose cost a part is a guess, in order; true if a part of what the
+   request has outside of its messages is one */
+static int l_guesses(lua_State *L) {
+  View view = bind_view(L, 1);
+  const Counter *counter = conversation_counter(view.conversation);
+  uint32_t count = sequence_count(view.list), index = 0;
+  lua_newtable(L);
+  for (lua_Integer n = 1;; n++, index++) {
+    index = conversation_next_guess(view.conversation, view.list, counter, index);
+    if (index == count) break;
+    lua_pushinteger(L, (lua_Integer)index + 1);
+    lua_rawseti(L, -2, n);
+  }
+  lua_pushboolean(L, conversation_overhead_is_guess(view.conversation));
+  return 2;
+}
+
 /* ---- calibration ---- */
 
 static lua_Number ratio_of(const Conversation *conversation) {
@@ -256,6 +273,7 @@ void bind_open_counter(lua_State *L) {
   static const BindMethod functions[] = {
     {"tokens", l_count, "list options", CHARGE_LIST},
     {"recount", l_recount, "conversation options", CHARGE_LIST},
+    {"guesses", l_guesses, "list", CHARGE_LIST},
     {"text", l_text, "conversation text lenient", CHARGE_TEXT},
     {"calibrated", l_calibrated, "conversation tokens", CHARGE_STEP},
     {"plain", l_plain, "conversation budget", CHARGE_STEP},

@@ -78,6 +78,12 @@ Trust    conversation_trust(const Conversation *conversation, const Sequence *li
 /* The same for another counter; `guessed`: part of the overhead is a guess. */
 Trust    conversation_trust_by(const Conversation *conversation, const Sequence *list, const Counter *counter,
                                bool guessed);
+/* The index of the first message from `from` on (at most the count) of whose cost a part is a guess; the count
+   if there is none. The counter has counted all messages. O(count - from), O(1) if nothing stored is a guess. */
+uint32_t conversation_next_guess(const Conversation *conversation, const Sequence *list, const Counter *counter,
+                                 uint32_t from);
+/* True if a part of what the request has outside of its messages, such as tools, is a guess. */
+bool     conversation_overhead_is_guess(const Conversation *conversation);
 
 /* ---- other counters ---- */
 

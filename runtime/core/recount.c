@@ -51,26 +51,29 @@ Status conversation_recount(Conversation *conversation, const Counter *counter, 
 
 /* ---- trust ---- */
 
-/* True if the cost of a message is partly a guess. The counter has counted all messages. */
-static bool has_guess(const Conversation *conversation, const Sequence *list, const Counter *counter) {
+uint32_t conversation_next_guess(const Conversation *conversation, const Sequence *list, const Counter *counter,
+                                 uint32_t from) {
   Store *store = conversation->store;
+  uint32_t count = sequence_count(list), index = from;
+  assert(from <= count);
   bool is_first = counter_equal(counter, &conversation->first);
   const TokenWeights *weights = is_first ? NULL : token_weights_find(store, counter);
-  if (token_weights_guesses(weights, store) == 0) return false;
-  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  if (token_weights_guesses(weights, store) == 0) return count;
+  SequenceWalk walk = sequence_walk(list, from, count);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) {
-      if (token_weights_is_guess(weights, store, walk.ids[i])) return true;
+    for (uint32_t i = 0; i < walk.count; i++, index++) {
+      if (token_weights_is_guess(weights, store, walk.ids[i])) return index;
     }
   }
-  return false;
+  assert(index == count);
+  return count;
 }
 
 Trust conversation_trust_by(const Conversation *conversation, const Sequence *list, const Counter *counter,
                             bool guessed) {
   Trust trust = counter_trust(counter);
   if (trust != TRUST_DERIVED) return trust;
-  guessed |= has_guess(conversation, list, counter);
+  guessed = guessed || conversation_next_guess(conversation, list, counter, 0) < sequence_count(list);
   return guessed ? TRUST_ESTIMATED : TRUST_DERIVED;
 }
 
@@ -79,6 +82,8 @@ Trust conversation_trust(const Conversation *conversation, const Sequence *list)
   bool calibrated = conversation->calibration.reported > 0 && counter_trust(&conversation->counter) == TRUST_ESTIMATED;
   return calibrated ? TRUST_CALIBRATED : trust;
 }
+
+bool conversation_overhead_is_guess(const Conversation *conversation) { return conversation->overhead_guessed; }
 
 Calibration conversation_calibration(const Conversation *conversation) { return conversation->calibration; }
 

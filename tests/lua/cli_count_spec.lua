@@ -110,12 +110,71 @@ describe("the command", function()
       return select(2, does(("count %s %s %s"):format(path, path, more or "")))
     end
     assert.equal("ebb: model 'x9' is unknown: cjk counts; --model names one that counts alike\n", said "x9")
-    assert.equal("ebb: model 'claude-sonnet-5' is not listed: it is taken for claude-opus-4-7\n",
+    local reason = command.path_of "named.json"
+      .. ": estimated: claude_4_7 counts, for Anthropic publishes no vocabulary\n"
+    assert.equal("ebb: model 'claude-sonnet-5' is not listed: it is taken for claude-opus-4-7\n" .. reason,
       said "claude-sonnet-5")
-    assert.equal("", said "anthropic/claude-opus-4.7")
+    assert.equal(reason, said "anthropic/claude-opus-4.7")
+    assert.equal("", said("anthropic/claude-opus-4.7", "--quiet"))
     assert.equal("", said("x9", "--encoding cjk"))
     assert.equal("", said("x9", "--json"))
     contains("unknown model 'x9'", fails(command.USAGE, "count --model x9 " .. command.path_of "small.json"))
+  end)
+
+  -- dialect, name of the assumed part, the estimator if one counts, a body whose second message has an image by URL
+  local PICTURES = {
+    { "openai", "part 2, image_url", false, [[{"model":"gpt-4o","messages":[{"role":"user","content":"x"},
+      {"role":"user","content":[{"type":"text","text":"x"},
+        {"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]}]}]] },
+    { "responses", "part 2, input_image", false, [[{"model":"gpt-4o","input":[{"role":"user","content":"x"},
+      {"role":"user","content":[{"type":"input_text","text":"x"},
+        {"type":"input_image","image_url":"https://example.org/a.png"}]}]}]] },
+    { "anthropic", "part 2, image", "claude", [[{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[
+      {"role":"user","content":"x"},{"role":"user","content":[{"type":"text","text":"x"},
+        {"type":"image","source":{"type":"url","url":"https://example.org/a.png"}}]}]}]] },
+    { "gemini", "part 2, image", "cjk", [[{"contents":[{"role":"user","parts":[{"text":"x"}]},
+      {"role":"user","parts":[{"text":"x"},
+        {"fileData":{"mimeType":"image/png","fileUri":"https://example.org/a.png"}}]}]}]] },
+  }
+  for _, picture in ipairs(PICTURES) do
+    local dialect, part, estimator, body = table.unpack(picture)
+    it("says why a count is estimated: " .. dialect, function()
+      local path = command.file("picture.json", body)
+      local why = ("what %s costs is assumed; images count by their size"):format(part)
+      local out, err = does("count " .. path)
+      contains("estimated", out)
+      contains(path .. ": estimated: ", err)
+      contains("message 2 (user): " .. why, err)
+      if estimator then contains(estimator .. " counts", err) end
+
+      local decode = require("ebb").json.decode
+      local _, silent = does("count --quiet " .. path)
+      assert.is_nil(silent:find("estimated", 1, true))
+      local result, json_err = does("count --json --by message " .. path)
+      local data = decode(result)[1]
+      contains("message 2 (user): " .. why, data.reason)
+      assert.same({ nil, why }, { data.messages[1].reason, data.messages[2].reason:sub(1, #why) })
+      assert.equal("", json_err)
+      local role = decode((does("count --json --by role " .. path)))[1].roles[1]
+      contains("message 2: " .. why, role.reason)
+    end)
+  end
+
+  it("says why a count is estimated: tools, a text, and one of many conversations", function()
+    local decode = require("ebb").json.decode
+    local tools = command.file("tools.json", [[{"model":"gpt-4o","messages":[],"tools":[{"type":"function","function":
+      {"name":"odd","parameters":{"properties":{"a":{"type":["string","null"]}}}}}]}]])
+    local framing = decode((does("count --json --by message " .. tools)))[1]
+    contains("how the provider frames its tools is assumed (odd)", framing.framingReason)
+    contains(framing.framingReason, framing.reason)
+    local text = command.file("a.txt", "x")
+    local _, err = does(("count --text %s %s"):format(text, text))
+    assert.equal(text .. ": estimated: cjk counts; --model or --encoding names a vocabulary\n", err)
+    contains("cjk counts", decode((does("count --text --json --encoding cjk " .. text)))[1].reason)
+    local row = '{"messages":[{"role":"user","content":"q"}]}\n'
+    local many = command.file("many.jsonl", row .. row)
+    contains("many.jsonl: estimated: cjk counts; ", select(2, does("count " .. many)))
+    contains("conversation 1: cjk counts; ", decode((does("count --json " .. many)))[1].reason)
   end)
 
   it("adds up by message and by role, with the parts around messages", function()

@@ -316,6 +316,14 @@ local FUNCTIONS = {
   ["Tokenizer:count_up_to"] = has_vocabulary and function(n) tokenizer:count_up_to(text_of(n), n) end,
   ["Tokenizer:encode"] = has_vocabulary and function(n) tokenizer:encode(text_of(n)) end,
   ["Tokenizer:decode"] = has_vocabulary and function(n) tokenizer:decode(tokenizer:encode(text_of(n))) end,
+  ["core.counter.guesses"] = function(n)
+    local part = { type = "image_url", image_url = { url = "https://example.org/a.png" } }
+    local list = {}
+    for i = 1, n // 8 do list[i] = { role = "user", content = { part } } end
+    local chat = ebb.conversation { model = "gpt-4o" }
+    chat:append(list)
+    assert(#core.counter.guesses(chat) == n // 8)
+  end,
   ["core.counter.text"] = function(n) core.counter.text(ebb.conversation(), text_of(n)) end,
   ["core.regex.compile"] = function(n) core.regex.compile(("a?"):rep(n // 4), "g") end,
   ["core.keywords"] = function(n)

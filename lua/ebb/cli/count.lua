@@ -13,7 +13,7 @@ local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
-local trust_reason = require "ebb.cli.trust"
+local trust = require "ebb.cli.trust"
 local usage_reports = require "ebb.models.usage_reports"
 
 local count = {}
@@ -37,12 +37,24 @@ end
 
 local ROLES = require "ebb.conversation.roles"
 
-local function roles_of(chat)
-  local roles = core.json.array {}
+--- Per role, the reason of its first message of which a part is assumed.
+local function reasons_of_roles(chat, assumed)
+  local reasons = {}
+  for place, reason in pairs(assumed.messages) do
+    local role = chat[place].role or "window"
+    local is_earlier = not reasons[role] or place < reasons[role].place
+    if is_earlier then reasons[role] = { place = place, text = ("message %d: %s"):format(place, reason) } end
+  end
+  return reasons
+end
+
+local function roles_of(chat, assumed)
+  local roles, reasons = core.json.array {}, reasons_of_roles(chat, assumed)
   for _, role in ipairs(ROLES) do
     local messages = chat:count(role)
     if messages > 0 then
-      roles[#roles + 1] = { role = role, messages = messages, tokens = chat:where({ role = role }):tokens() }
+      roles[#roles + 1] = { role = role, messages = messages, tokens = chat:where({ role = role }):tokens(),
+        reason = reasons[role] and reasons[role].text }
     end
   end
   return roles
@@ -56,10 +68,11 @@ local function framing_of(chat)
   return framing
 end
 
-local function messages_of(chat)
+local function messages_of(chat, assumed)
   local messages = core.json.array {}
   for i, message in ipairs(chat) do
-    messages[i] = { index = i, seq = message.seq, role = text.kind(message), tokens = message.tokens }
+    messages[i] = { index = i, seq = message.seq, role = text.kind(message), tokens = message.tokens,
+      reason = assumed.messages[i] }
   end
   return messages
 end
@@ -79,6 +92,24 @@ local function add_to(total, result)
   total.price = result.price and (total.price or 0) + result.price or total.price
 end
 
+local shown_reasons = {}     -- of estimators, which hold for many files
+
+local function tell_stand_in(chat, args)
+  local general = trust.of_estimator(chat)
+  if options.tell_stand_in(chat, args) and general then shown_reasons[general] = true end
+end
+
+--- Says on standard error why a count is estimated. That an estimator counts is said once, and not where --encoding
+--- names it.
+local function tell_reason(path, args, reason, general)
+  if not reason or args.json or terminal.quiet then return end
+  if reason == general then
+    if args.encoding or shown_reasons[general] then return end
+    shown_reasons[general] = true
+  end
+  terminal.say(("%s: estimated: %s"):format(path, reason))
+end
+
 --- The sum over the conversations of a file.
 local function count_many(args, path, many)
   if args.by then
@@ -86,14 +117,19 @@ local function count_many(args, path, many)
       "--conversation names one")
   end
   local total = { file = path, tokens = 0, trust = "exact" }
+  local reason, general, place       -- of the first conversation whose count is estimated
   for chat in many:each() do
-    options.tell_stand_in(chat, args)
+    tell_stand_in(chat, args)
     local tokens = chat:tokens()
+    if not reason then
+      reason, general, place = trust.reason(chat), trust.of_estimator(chat), many.count
+    end
     add_to(total, { tokens = tokens, trust = chat:trust(), price = price_of(models.of_chat(chat), tokens) })
     total.encoding = chat:encoding()
   end
   many:finish()
-  total.conversations = many.count
+  tell_reason(path, args, reason, general)
+  total.conversations, total.reason = many.count, reason and ("conversation %d: %s"):format(place, reason)
   return total
 end
 
@@ -113,15 +149,16 @@ local function count_conversation(args, path)
   if many then return count_many(args, path, many) end
   local chat, _, result = options.load(path, args)
   if args.reported then take_report(chat, args) end
-  local tokens, trust = chat:tokens(), chat:trust()
-  options.tell_stand_in(chat, args)
-  local reason = trust_reason.reason(chat)
-  if reason and not args.json then terminal.inform(("%s: estimated: %s"):format(path, reason)) end
+  local tokens, assumed = chat:tokens(), trust.assumed(chat, args.by ~= nil)
+  local reason = trust.reason(chat, assumed)
+  tell_stand_in(chat, args)
+  tell_reason(path, args, reason, trust.of_estimator(chat))
   return {
-    file = path, tokens = tokens, trust = trust, encoding = chat:encoding(),
+    file = path, tokens = tokens, trust = chat:trust(), reason = reason, encoding = chat:encoding(),
     price = price_of(models.of_chat(chat), tokens),
-    messages = args.by == "message" and messages_of(chat) or nil,
-    roles = args.by == "role" and roles_of(chat) or nil, framingTokens = args.by and framing_of(chat) or nil,
+    messages = args.by == "message" and messages_of(chat, assumed) or nil,
+    roles = args.by == "role" and roles_of(chat, assumed) or nil,
+    framingTokens = args.by and framing_of(chat) or nil, framingReason = args.by and assumed.tools or nil,
     imported = imported.data(result),
   }
 end
@@ -134,12 +171,14 @@ end
 local function count_text(args, path)
   local chat = failure.typed(ebb.conversation, { model = args.model, encoding = args.encoding })
   local content = failure.check(core.read_file(path, args.max_file or count.BYTES_MAX))
-  options.tell_stand_in(chat, args)
-  local tokens, trust, mended = core.counter.text(chat, content, args.lenient)
-  if not tokens then failure.check(nil, core.error(trust.code, ("%s: %s"):format(path, trust.message))) end
+  local tokens, level, mended = core.counter.text(chat, content, args.lenient)
+  if not tokens then failure.check(nil, core.error(level.code, ("%s: %s"):format(path, level.message))) end
+  local reason = trust.of_estimator(chat)
+  tell_stand_in(chat, args)
+  tell_reason(path, args, level == "estimated" and reason or nil, reason)
   if mended then warn_of_replaced(path, mended) end
   return {
-    file = path, tokens = tokens, trust = trust, encoding = chat:encoding(),
+    file = path, tokens = tokens, trust = level, reason = reason, encoding = chat:encoding(),
     price = price_of(models.of_chat(chat), tokens),
   }
 end

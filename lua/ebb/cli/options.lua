@@ -372,14 +372,16 @@ local was_told = false
 --- vocabulary, unless --encoding names what counts. Reports as JSON have it as a field.
 ---@param chat ebb.Conversation
 ---@param args table
+---@return boolean? is_reason     it was said now why the counts are estimates
 function options.tell_stand_in(chat, args)
   if was_told or args.json or args.encoding then return end
   local missing, note = models.missing(chat), models.note(chat)
   was_told = note ~= nil or missing ~= nil
   if note then terminal.say("ebb: " .. note) end
-  if not missing then return end
+  if not missing then return note ~= nil and models.of_chat(chat) == nil end
   local fetch = require("ebb.cli.vocab_fetch").SOURCES[missing] and ("; ebb vocab fetch %s brings it"):format(missing)
   terminal.say(("ebb: %s is not installed: tokens are estimated (%s)%s"):format(missing, chat:encoding(), fetch or ""))
+  return true
 end
 
 --- Writes the conversation in the shape in which it came, or in a dialect, and tells a person.
