@@ -15,6 +15,8 @@ typedef struct NativeEdits {
   const Piece *pieces;
   uint32_t count;
   uint32_t next;             /* the first piece whose id is not written yet */
+  uint32_t part;             /* the piece of the part that was looked for last */
+  bool has_reasoning;        /* some piece is reasoning, the one kind that is refused */
   const char *unsigned_call; /* where a call begins that needs a signature; NULL: nowhere */
   bool changed;              /* something differs from the message */
   Buffer *out;
@@ -77,17 +79,26 @@ static void put_with_ids(NativeEdits *edits, const char *bytes, size_t size) {
 
 /* ---- parts and members ---- */
 
-static bool drops_part(NativeEdits *edits, const JsonValue *part) {
-  for (uint32_t i = 0; i < edits->count; i++) {
+/* The first piece of a part; NULL: it has none. Parts come in the order of their pieces, so the search begins
+   where the last one ended. */
+static const Piece *piece_of(NativeEdits *edits, const JsonValue *part) {
+  for (uint32_t n = 0, i = edits->part; n < edits->count; n++, i++) {
+    if (i == edits->count) i = 0;
     const Piece *piece = &edits->pieces[i];
     if (piece->json.bytes != part->bytes || piece->nested) continue;
-    LossKind kind;
-    if (!is_refused(edits->convert, piece, &kind)) return false;
-    convert_lose(edits->convert, kind, text_plain("", 0));
-    edits->changed = true;
-    return true;
+    edits->part = i;
+    return piece;
   }
-  return false;
+  return NULL;
+}
+
+static bool drops_part(NativeEdits *edits, const JsonValue *part) {
+  const Piece *piece = edits->has_reasoning ? piece_of(edits, part) : NULL;
+  LossKind kind;
+  if (piece == NULL || !is_refused(edits->convert, piece, &kind)) return false;
+  convert_lose(edits->convert, kind, text_plain("", 0));
+  edits->changed = true;
+  return true;
 }
 
 static bool drops_member(NativeEdits *edits, MemberLevel level, Text type, Text key) {
@@ -213,11 +224,18 @@ static const char *find_unsigned(const Convert *convert) {
   return NULL;
 }
 
+static bool has_reasoning(const Pieces *pieces) {
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    if (pieces->list[i].kind == PIECE_REASONING) return true;
+  }
+  return false;
+}
+
 void convert_native(Convert *convert, Text raw) {
   const Pieces *pieces = &convert->pieces;
   if (pieces->role != ROLE_TOOL) convert_close(convert);
   NativeEdits edits = {.convert = convert, .pieces = pieces->list, .count = pieces->count, .out = &convert->scratch,
-                       .unsigned_call = find_unsigned(convert)};
+                       .has_reasoning = has_reasoning(pieces), .unsigned_call = find_unsigned(convert)};
   bool left = true;
   if (needs_edits(convert, raw)) {
     buffer_reset(&convert->scratch);

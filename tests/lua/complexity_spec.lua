@@ -493,6 +493,21 @@ describe("four times the input takes at most five times as long #time:", functio
     end)
   end
 
+  --- A message in the target's form: what is dropped of it is looked up by part.
+  for name, part in pairs {
+    calls = '{"type":"tool_use","id":"c%d","name":"f","input":{}}',
+    ["unsigned reasoning"] = '{"type":"thinking","thinking":"hm %d","signature":""}',
+  } do
+    it("Conversation:write of parts that are " .. name, function()
+      gate.check(name, N * 10, function(n)
+        local parts = {}
+        for i = 1, n do parts[i] = part:format(i) end
+        local chat = ebb.parse(('{"messages":[{"role":"assistant","content":[%s]}]}'):format(table.concat(parts, ",")))
+        return gate.seconds(function() chat:write "anthropic" end)
+      end)
+    end)
+  end
+
   it("knows every bound function", function()
     local bound, named = {}, merged(FUNCTIONS, ELSEWHERE)
     for name in pairs(core.parameters) do
