@@ -80,6 +80,9 @@ end
 
 local function add_text(view, before, after)
   if before == after then return end
+  if not (before:find("\n", 1, true) or after:find("\n", 1, true)) then
+    return add_lines(view, { before }, { after })
+  end
   local old, new = split(before), split(after)
   local old_lines, new_lines, lines_left = {}, {}, LINES_MAX
   for i, j in lcs.steps(lcs.match(old, new), #old, #new) do

@@ -67,11 +67,19 @@ local function moves_of(a, b, match)
   return from, to
 end
 
+--- Numbers are compared as JSON writes them: 1 and 1.0 are two.
+local function same(value, other)
+  local kind = type(value)
+  if kind ~= type(other) then return false end
+  if kind == "string" or kind == "boolean" then return value == other end
+  return core.json.encode(value) == core.json.encode(other)
+end
+
 local function fields_of(before, after)
   local old, new = core.json.decode(before), core.json.decode(after)
   local fields = {}
   for name, value in pairs(old) do
-    if new[name] == nil or core.json.encode(value) ~= core.json.encode(new[name]) then fields[#fields + 1] = name end
+    if not same(value, new[name]) then fields[#fields + 1] = name end
   end
   for name in pairs(new) do
     if old[name] == nil then fields[#fields + 1] = name end
