@@ -427,7 +427,7 @@ complete -c ebb -n '__fish_ebb_seen_command check' -s h -l help -d 'Show this he
 complete -c ebb -n '__fish_ebb_seen_command convert' -l to -r -d 'The dialect to write: openai, responses, anthropic or gemini; default: the model\'s'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l shape -xa 'body array jsonl' -d 'body, array or jsonl; default: the input\'s, or body where system texts need it'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l strict -d 'Write nothing if something of the conversation would be left out'
-complete -c ebb -n '__fish_ebb_seen_command convert' -l keep-extra -d 'Keep members that requests do not have: id, timestamp, metadata and others'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l keep-extra -d 'Keep id, timestamp, metadata and others in messages that are not written anew'
 complete -c ebb -n '__fish_ebb_seen_command convert' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l tools -r -d 'Describe the tools of this JSON file in a system message, unless one does: a list of {name, description}, or of a provider\'s tools'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l tools-heading -r -d 'The first line of that message (default: Available tools:)'

@@ -44,7 +44,9 @@ static bool has_member(unsigned dialects, Text type, Text key) {
   return false;
 }
 
-/* Reports the members of a message that is written anew which no request in its own form has, either. */
+/* Reports the members of a message that is written anew which no request in its own form has, either. keep_extra does
+   not keep them: several messages of one role become one, a message becomes several items, and then no message of the
+   output is the one that they describe. */
 static void lose_members(Convert *convert, Text raw) {
   Json json;
   Text key;
@@ -80,7 +82,7 @@ void convert_message(Convert *convert, Text raw) {
     return;
   }
   convert->changed = true;
-  if (!convert->options->keep_extra) lose_members(convert, raw);
+  lose_members(convert, raw);
   convert->writer->message(convert, &convert->pieces);
 }
 

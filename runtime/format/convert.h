@@ -83,7 +83,8 @@ enum { CONVERT_DEPTH = 2, CONVERT_DEPTH_OF_ARGUMENTS = 8 };
 typedef struct ConvertOptions {
   Dialect target;
   bool is_foreign;           /* the conversation is of another dialect than the target */
-  bool keep_extra;           /* members that requests do not have stay in messages of the target's form */
+  bool keep_extra;           /* members that requests do not have stay in messages of the target's form; of others
+                                they are reported as lost */
   bool developer;            /* openai: system messages have the role developer */
   bool late_system;          /* anthropic: the model takes system messages in the middle */
   bool reasoning_text;       /* openai: reasoning goes into reasoning_content */

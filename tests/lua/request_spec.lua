@@ -226,7 +226,17 @@ describe("messages that are written anew", function()
     local chat = ebb.conversation { messages = { { role = "user", content = "hi", id = "m", mood = 7 } } }
     local _, losses = body_of(chat, "gemini")
     assert.equal("lost_member 1, lost_member 1", codes_of(losses))
-    assert.equal(0, #select(2, body_of(chat, "gemini", { shape = "body", keep_extra = true })))
+  end)
+
+  it("tell them with keep_extra too, which keeps members of messages that are not written anew", function()
+    local message = { role = "user", content = "hi", id = "m" }
+    for _, dialect in ipairs { "anthropic", "gemini", "responses" } do
+      local _, losses = body_of(ebb.conversation { messages = { message, { role = "assistant", content = "yo" } } },
+        dialect, { shape = "body", keep_extra = true })
+      assert.equal("lost_member 1", codes_of(losses), dialect)
+    end
+    local text, losses = ebb.conversation { messages = { message } }:write("openai", { keep_extra = true })
+    assert.same({ "m", "" }, { ebb.json.decode(text)[1].id, codes_of(losses) })
   end)
 end)
 

@@ -22,7 +22,7 @@ function convert.declare(parser)
   parser:option("--shape", "body, array or jsonl; default: the input's, or body where system texts need it.")
     :choices(SHAPES):argname("<shape>")
   parser:flag("--strict", "Write nothing if something of the conversation would be left out.")
-  parser:flag("--keep-extra", "Keep members that requests do not have: id, timestamp, metadata and others.")
+  parser:flag("--keep-extra", "Keep id, timestamp, metadata and others in messages that are not written anew.")
   options.edited(parser)
   edits.declare(parser, {
     explain = "Show on standard error each thing that is left out or changed, by message.",

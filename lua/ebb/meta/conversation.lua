@@ -395,7 +395,8 @@ function Conversation:model() end
 ---@field shape? "body"|"array"|"jsonl"   default: the input's; body where system texts have no place in a list
 ---@field model? string                   in the place of the body's
 ---@field profile? string                 of the server: name of one of ebb.profiles; default: the model's
----@field keep_extra? boolean             members that requests do not have stay: id, timestamp, metadata and others
+---@field keep_extra? boolean             members that requests do not have, such as id and timestamp, stay in messages that
+--- have the target's form; of those that are written anew they are losses
 ---@field unbound_from? integer           position of the first message whose signed reasoning cannot be sent any more
 
 ---@class ebb.Loss
