@@ -4,6 +4,7 @@
 ** no trace.
 */
 #include "api/api.h"
+#include "format/policy_memory.h"
 
 Branch branch_of(ebb_chat *chat) { return (Branch){.chat = chat}; }
 
@@ -13,7 +14,8 @@ void branch_push_fork(lua_State *L, Branch *branch) {
   lua_insert(L, -2);
   lua_call(L, 1, 1);
   ConversationHandle *fork = bind_check_conversation(L, -1);
-  Status status = conversation_begin_branch(fork->conversation, chat_conversation(branch->chat));
+  const Conversation *conversation = chat_conversation(branch->chat);
+  Status status = conversation_begin_branch(fork->conversation, conversation, merge_memories_by_name);
   if (status != STATUS_OK) bind_raise_status(L, status, "branch");
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, branch);
@@ -28,6 +30,9 @@ ebb_status branch_commit(Branch *branch) {
   case MERGE_CONFLICT_NONE: break;
   case MERGE_CONFLICT_WINDOWS:
     return api_fail(runtime, EBB_CONFLICT, NULL, "windows were changed here and by the task since it began");
+  case MERGE_CONFLICT_MEMORY:
+    return api_fail(runtime, EBB_CONFLICT, NULL,
+                    "what one policy or pipeline remembers was changed here and by the task since it began");
   case MERGE_CONFLICT_LISTS:
     return api_fail(runtime, EBB_CONFLICT, NULL,
                     "the chat was changed since the task began, otherwise than by appending");

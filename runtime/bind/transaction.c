@@ -9,6 +9,7 @@
 #include "bind/handle.h"
 #include "bind/type.h"
 #include "core/merge_branch.h"
+#include "format/policy_memory.h"
 #include "sandbox/guard.h"
 
 ConversationHandle *bind_push_fork(lua_State *L) {
@@ -52,7 +53,7 @@ int bind_transaction(lua_State *L) {
   bind_expect(L, 2, NULL, LUA_TFUNCTION);
   lua_settop(L, 2);
   ConversationHandle *branch = bind_push_fork(L);
-  Status status = conversation_begin_branch(branch->conversation, handle->conversation);
+  Status status = conversation_begin_branch(branch->conversation, handle->conversation, merge_memories_by_name);
   if (status != STATUS_OK) return bind_raise_status(L, status, "transaction");
   Callbacks *callbacks = handle->callbacks;
   Conversation *outer = callbacks->sole;
@@ -74,7 +75,7 @@ int bind_begin_branch(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   lua_settop(L, 1);
   ConversationHandle *branch = bind_push_fork(L);
-  Status status = conversation_begin_branch(branch->conversation, handle->conversation);
+  Status status = conversation_begin_branch(branch->conversation, handle->conversation, merge_memories_by_name);
   return status == STATUS_OK ? 1 : bind_raise_status(L, status, "branch");
 }
 

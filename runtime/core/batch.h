@@ -16,14 +16,13 @@
 
 /* The memory of policies at a batch: an immutable text, owned by the batch that set it and by
    all batches that inherited it. */
-typedef struct PolicyMemory {
+struct PolicyMemory {
   uint32_t owners;
   size_t size;
   char bytes[];
-} PolicyMemory;
+};
 
 Status  policy_memory_new(const Memory *memory, Text text, PolicyMemory **result);     /* STATUS_MEMORY, STATUS_LIMIT */
-void    policy_memory_release(const Memory *memory, PolicyMemory *policy_memory);    /* NULL is allowed */
 
 typedef struct Batch {
   uint32_t owners;

@@ -36,6 +36,7 @@ Status conversation_new(const ConversationConfig *config, Conversation **result)
 static void branch_base_free(Conversation *conversation) {
   BranchBase *base = conversation->base;
   if (base != NULL) marks_release(base->marks);
+  if (base != NULL) policy_memory_release(&conversation->memory, base->policy_memory);
   memory_free(&conversation->memory, base, sizeof *base);
 }
 

@@ -1,10 +1,11 @@
 /*
-** The fields of a conversation, for conversation.c, recount.c, compact.c, exchange.c and merge_branch.c only.
+** The fields of a conversation, for conversation.c, recount.c, compact.c, exchange.c, merge_branch.c and
+** merge_memory.c only.
 */
 #ifndef EBB_CORE_CONVERSATION_DATA_H
 #define EBB_CORE_CONVERSATION_DATA_H
 
-#include "core/conversation.h"
+#include "core/merge_branch.h"
 
 typedef struct ToolDescription {
   char *bytes;               /* heading, then the message's JSON; NULL: none */
@@ -19,7 +20,9 @@ typedef struct BranchBase {
   uint32_t batches, stored;  /* numbers of batches, and of messages in the store */
   uint64_t window_edits, memory_edits;
   HistoryCounts history;
-  Marks *marks;              /* a share of the marks at that time */
+  Marks *marks;              /* shares of the marks and of the policy memory at that time */
+  PolicyMemory *policy_memory;
+  MergeMemories merge_memories;
   Calibration calibration;
   Counter counter;
 } BranchBase;

@@ -74,6 +74,7 @@ void history_free(History *history) {
   memory_free(&memory, history, sizeof *history);
 }
 
+const Memory *history_memory(const History *history) { return &history->memory; }
 uint32_t history_count(const History *history) { return history->batches.count; }
 uint32_t history_current(const History *history) { return history->current; }
 
@@ -143,7 +144,7 @@ BatchInfo history_batch(const History *history, uint32_t batch) {
 
 /* ---- memory of policies ---- */
 
-static Text policy_memory_text(const PolicyMemory *policy_memory) {
+Text policy_memory_text(const PolicyMemory *policy_memory) {
   return policy_memory == NULL ? text_plain("", 0) : text_plain(policy_memory->bytes, policy_memory->size);
 }
 
@@ -151,7 +152,18 @@ Text history_policy_memory(const History *history, uint32_t batch) {
   return policy_memory_text(at(history, batch)->policy_memory);
 }
 
+PolicyMemory *history_share_policy_memory(const History *history, uint32_t batch) {
+  PolicyMemory *policy_memory = at(history, batch)->policy_memory;
+  if (policy_memory != NULL) policy_memory->owners++;
+  return policy_memory;
+}
+
 uint64_t history_memory_edits(const History *history) { return history->memory_edits; }
+
+void history_count_edits(History *history, uint64_t memory_edits, uint64_t rollbacks) {
+  history->memory_edits += memory_edits;
+  history->counts.rollbacks += rollbacks;
+}
 
 /* A share of `inherited` if its text is equal, else a copy of the text; NULL for an empty text. */
 static Status policy_memory_of(const History *history, Text text, PolicyMemory *inherited, PolicyMemory **result) {
@@ -197,9 +209,11 @@ static void forget_oldest(History *history) {
 Status history_remember(History *history, uint32_t batch, Text text) {
   Batch *entry;
   PolicyMemory *policy_memory;
+  uint32_t parent = at(history, batch)->parent;
   if (text_equal(text, history_policy_memory(history, batch))) return STATUS_OK;
   Status status = batches_own(&history->batches, batch, &entry);
-  if (status == STATUS_OK) status = policy_memory_of(history, text, NULL, &policy_memory);
+  PolicyMemory *inherited = parent == BATCH_NONE ? NULL : at(history, parent)->policy_memory;
+  if (status == STATUS_OK) status = policy_memory_of(history, text, inherited, &policy_memory);
   if (status != STATUS_OK) return status;
   set_policy_memory(history, batch, entry, policy_memory);
   history->forgotten = min_u32(history->forgotten, batch);

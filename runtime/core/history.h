@@ -58,6 +58,7 @@ Status   history_new(const Memory *memory, Sequence *list, int64_t timestamp, Hi
    either copies the checkpoints. STATUS_MEMORY. */
 Status   history_fork(const History *history, History **fork);
 void     history_free(History *history);   /* NULL is allowed */
+const Memory *history_memory(const History *history);
 
 uint32_t history_count(const History *history);
 uint32_t history_current(const History *history);
@@ -74,6 +75,14 @@ Text     history_policy_memory(const History *history, uint32_t batch);
 Status   history_remember(History *history, uint32_t batch, Text text);
 /* Number of changes by history_remember, including those before a fork. */
 uint64_t history_memory_edits(const History *history);
+/* Adds memory edits and rollbacks of another history, which is merged into this one. */
+void     history_count_edits(History *history, uint64_t memory_edits, uint64_t rollbacks);
+
+/* A policy memory with several owners. */
+typedef struct PolicyMemory PolicyMemory;
+PolicyMemory *history_share_policy_memory(const History *history, uint32_t batch);     /* NULL: empty */
+Text     policy_memory_text(const PolicyMemory *policy_memory);      /* NULL is allowed, here and below */
+void     policy_memory_release(const Memory *memory, PolicyMemory *policy_memory);
 
 /* How many messages of a batch's list after its birth have consecutive seqs, in order: mostly all. O(1) but for
    messages added since the last call. */

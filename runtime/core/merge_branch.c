@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "core/conversation_data.h"
+#include "core/merge_memory.h"
 
 /* ---- the beginning ---- */
 
-Status conversation_begin_branch(Conversation *fork, const Conversation *conversation) {
+Status conversation_begin_branch(Conversation *fork, const Conversation *conversation, MergeMemories merge_memories) {
   assert(fork->base == NULL && store_count(fork->store) == store_count(conversation->store));
   BranchBase *base = memory_new(&fork->memory, sizeof *base);
   if (base == NULL) return STATUS_MEMORY;
@@ -18,6 +19,8 @@ Status conversation_begin_branch(Conversation *fork, const Conversation *convers
                        .window_edits = windows_edits(conversation->windows),
                        .history = history_counts(history), .memory_edits = history_memory_edits(history),
                        .marks = marks_share(conversation->marks),
+                       .policy_memory = history_share_policy_memory(history, history_current(history)),
+                       .merge_memories = merge_memories,
                        .calibration = conversation->calibration, .counter = conversation->counter};
   fork->base = base;
   fork->isolated = true;
@@ -26,11 +29,19 @@ Status conversation_begin_branch(Conversation *fork, const Conversation *convers
 
 /* ---- changes after the start of the branch ---- */
 
-/* True if the history changed by more than appending to the base's batch. */
+static bool remembered(const History *history, const BranchBase *base) {
+  return history_memory_edits(history) != base->memory_edits;
+}
+
+static bool rolled_back(const History *history, const BranchBase *base) {
+  return history_counts(history).rollbacks != base->history.rollbacks;
+}
+
+/* True if the history changed by more than appending to the base's batch and remembering there. */
 static bool moved_on(const History *history, const BranchBase *base) {
   return history_count(history) != base->batches || history_current(history) != base->batch ||
          history_counts(history).prunings != base->history.prunings ||
-         history_memory_edits(history) != base->memory_edits;
+         (remembered(history, base) && rolled_back(history, base));      /* perhaps at another batch */
 }
 
 static uint32_t base_count(const History *history, const BranchBase *base) {
@@ -54,6 +65,15 @@ bool conversation_is_branch(const Conversation *branch, const Conversation *conv
   return branch->base != NULL && branch->base->origin == conversation;
 }
 
+/* Merges of the policy memory need the conversation at the base's batch, or at one that grew out of it. */
+static MergeConflict memory_conflict(const Conversation *conversation, const Conversation *branch) {
+  const History *ours = conversation->history;
+  const BranchBase *base = branch->base;
+  bool left = history_current(ours) != base->batch && rolled_back(ours, base);
+  if (left && remembered(branch->history, base)) return MERGE_CONFLICT_LISTS;
+  return merge_memory_conflict(ours, branch->history, base) ? MERGE_CONFLICT_MEMORY : MERGE_CONFLICT_NONE;
+}
+
 MergeConflict conversation_merge_conflict(const Conversation *conversation, const Conversation *branch) {
   const BranchBase *base = branch->base;
   if (put_windows(branch, base) && put_windows(conversation, base)) return MERGE_CONFLICT_WINDOWS;
@@ -61,9 +81,10 @@ MergeConflict conversation_merge_conflict(const Conversation *conversation, cons
   /* One may have pruned a state that the other named. */
   if (theirs.prunings != base->history.prunings && ours.namings != base->history.namings) return MERGE_CONFLICT_LISTS;
   if (ours.prunings != base->history.prunings && theirs.namings != base->history.namings) return MERGE_CONFLICT_LISTS;
-  if (!branch_changed_lists(branch)) return MERGE_CONFLICT_NONE;
+  if (!branch_changed_lists(branch)) return memory_conflict(conversation, branch);
   bool only_grew = !moved_on(conversation->history, base) && base_count(conversation->history, base) >= base->length;
-  return only_grew && store_count(conversation->store) >= base->stored ? MERGE_CONFLICT_NONE : MERGE_CONFLICT_LISTS;
+  if (!only_grew || store_count(conversation->store) < base->stored) return MERGE_CONFLICT_LISTS;
+  return memory_conflict(conversation, branch);
 }
 
 /* ---- a merge ---- */
@@ -112,6 +133,14 @@ static Status merge_names(Merge *merge) {
   if (status == STATUS_OK) status = history_take_names(merge->history, ours, since, &all);
   if (status == STATUS_OK) status = history_take_names(merge->history, theirs, since, &merge->shared);
   return status;
+}
+
+/* Merges the policy memory without lists. */
+static Status remember(Merge *merge) {
+  const History *theirs = merge->branch->history;
+  if (!remembered(theirs, merge->base)) return STATUS_OK;
+  Status status = merge->history == NULL ? history_fork(merge->conversation->history, &merge->history) : STATUS_OK;
+  return status == STATUS_OK ? merge_memory_beside(merge->history, theirs, merge->base) : status;
 }
 
 /* Installs the parts in the conversation; the last step. Cannot fail. */
@@ -168,6 +197,7 @@ static Status merge_beside(Merge *merge) {
   Status status = merge_marks(merge);
   if (status == STATUS_OK) status = merge_windows(merge);
   if (status == STATUS_OK) status = merge_names(merge);
+  if (status == STATUS_OK) status = remember(merge);
   if (status == STATUS_OK) status = prepare_redactions(merge);
   if (status != STATUS_OK) return status;
   redact(merge);
@@ -207,6 +237,7 @@ static void take_store(Merge *merge) {
 
 static Status become(Merge *merge) {
   Status status = history_fork(merge->branch->history, &merge->history);
+  if (status == STATUS_OK) status = merge_memory_behind(merge->history, merge->conversation->history, merge->base);
   if (status == STATUS_OK) status = merge_marks(merge);
   if (status == STATUS_OK) status = merge_windows(merge);
   if (status == STATUS_OK) status = merge_names(merge);
@@ -303,12 +334,12 @@ static Status merge_all(Merge *merge) {
   Status status = history_fork(merge->branch->history, &merge->history);
   if (status == STATUS_OK) status = put_base(merge);
   if (status != STATUS_OK) return status;
-  bool rolled_back = history_counts(merge->history).rollbacks != merge->base->history.rollbacks;
-  uint32_t first = rolled_back ? 0 : merge->base->batches;
+  uint32_t first = rolled_back(merge->history, merge->base) ? 0 : merge->base->batches;
   for (uint32_t i = first; status == STATUS_OK && i < history_count(merge->history); i++) {
     if (i >= merge->base->batches || is_changed(merge, i)) status = put_renumbered(merge, i);
   }
-  return status;
+  if (status != STATUS_OK) return status;
+  return merge_memory_behind(merge->history, merge->conversation->history, merge->base);
 }
 
 /* Builds the conversation's history with one batch more: the branch's list and the new messages. */
@@ -322,15 +353,22 @@ static Status merge_as_one(Merge *merge) {
                     .kind = is_new ? info.kind : BATCH_INSERT, .timestamp = conversation_now(merge->conversation),
                     .description = is_new ? info.description : text_of("merged with messages appended meanwhile")};
   Ledger *ledger = is_new ? history_ledger(theirs, current) : NULL;
-  Text policy_memory = history_policy_memory(theirs, current);
-  batch.policy_memory = &policy_memory;
+  Buffer policy_memory;
+  buffer_init(&policy_memory, merge->conversation->memory);
+  Text text = {0};
+  batch.policy_memory = &text;
   Status status = history_fork(merge->conversation->history, &merge->history);
+  if (status == STATUS_OK) {
+    status = merge_memory_as_one(merge->conversation->history, theirs, merge->base, &policy_memory);
+    text = text_plain(policy_memory.bytes, policy_memory.size);
+  }
   if (status == STATUS_OK) status = renumber(merge, history_list(theirs, current), &batch.list);
   if (status == STATUS_OK) status = add_tail(merge, &batch.list);
   if (status == STATUS_OK && ledger != NULL) {
     status = ledger_renumber(ledger, merge->branch->store, merge->shift, &batch.ledger);
   }
   if (status == STATUS_OK) status = history_add(merge->history, &batch);
+  buffer_free(&policy_memory);
   if (status == STATUS_OK) return status;
   sequence_release(batch.list);
   ledger_release(batch.ledger);
@@ -416,7 +454,7 @@ Status conversation_merge_branch(Conversation *conversation, Conversation *branc
   if (status != STATUS_OK) return status;
   bool lists = branch_changed_lists(branch);
   bool still = store_count(conversation->store) == merge.base->stored && !moved_on(conversation->history, merge.base);
-  *changed = lists || put_windows(branch, merge.base);
+  *changed = lists || put_windows(branch, merge.base) || remembered(branch->history, merge.base);
   status = !lists ? merge_beside(&merge) : still ? become(&merge) : merge_behind(&merge);
   assert(status != STATUS_OK || (merge.marks == NULL && merge.windows == NULL && merge.history == NULL));
   if (status != STATUS_OK) merge_free(&merge);

@@ -14,16 +14,24 @@
 ** of the branch become a single new batch.
 **
 ** Marks, checkpoints, calibration and redactions are not part of lists; they are merged
-** whatever the conversation did.
+** whatever the conversation did. So is the policy memory, name by name: a branch changes
+** only the names that it set (merge_memory.h).
 */
 #ifndef EBB_CORE_MERGE_BRANCH_H
 #define EBB_CORE_MERGE_BRANCH_H
 
+#include "base/buffer.h"
 #include "core/conversation.h"
+
+/* Merges two policy memories that were edited apart, JSON objects or empty, name by name: adds what
+   `ours` becomes with the names that `theirs` changed since `base`. *conflict tells if both changed a
+   name, to different values; `theirs` wins. `merged` NULL: only finds conflicts; cannot fail then.
+   STATUS_MEMORY. (format/policy_memory.h has one) */
+typedef Status (*MergeMemories)(Text base, Text ours, Text theirs, Buffer *merged, bool *conflict);
 
 /* Makes an unedited fork a branch: stores the state of the conversation, and isolates the
    fork, so that its redactions are invisible outside. STATUS_MEMORY. */
-Status conversation_begin_branch(Conversation *fork, const Conversation *conversation);
+Status conversation_begin_branch(Conversation *fork, const Conversation *conversation, MergeMemories merge_memories);
 
 /* True if it is a branch of that conversation, and not merged yet. */
 bool   conversation_is_branch(const Conversation *branch, const Conversation *conversation);
@@ -32,14 +40,15 @@ bool   conversation_is_branch(const Conversation *branch, const Conversation *co
 typedef enum MergeConflict {
   MERGE_CONFLICT_NONE,
   MERGE_CONFLICT_LISTS,      /* both changed lists, and the conversation did more than append */
-  MERGE_CONFLICT_WINDOWS     /* both changed windows */
+  MERGE_CONFLICT_WINDOWS,    /* both changed windows */
+  MERGE_CONFLICT_MEMORY      /* both changed the policy memory under the same name */
 } MergeConflict;
 
 MergeConflict conversation_merge_conflict(const Conversation *conversation, const Conversation *branch);
 
-/* Merges batches, checkpoints, marks, windows, the counter and redactions of a branch;
-   afterwards only conversation_free may follow for the branch. *changed tells if lists or
-   windows changed. STATUS_ARGUMENT for a conflict; STATUS_MEMORY, STATUS_LIMIT,
+/* Merges batches, checkpoints, policy memory, marks, windows, the counter and redactions of a branch;
+   afterwards only conversation_free may follow for the branch. *changed tells if lists,
+   windows or the policy memory changed. STATUS_ARGUMENT for a conflict; STATUS_MEMORY, STATUS_LIMIT,
    STATUS_HOST (a custom counter). On failure nothing has changed. */
 Status conversation_merge_branch(Conversation *conversation, Conversation *branch, bool *changed);
 

@@ -801,8 +801,9 @@ EBB_API ebb_status ebb_chat_read_journal(ebb_runtime *runtime, const void *recor
 ** ebb_chat_append added in the meantime come after them; messages that the task added get
 ** the next seqs. If the chat's list was changed otherwise in the meantime, or if both
 ** changed windows, the task ends with EBB_CONFLICT and the chat stays as it is. Marks,
-** checkpoints and forgotten texts of both are kept without a conflict; a task that only
-** reads never conflicts.
+** checkpoints and forgotten texts of both are kept without a conflict, and so is what
+** policies and the timers of lorebooks remember, unless both changed it for the same policy
+** (or for lorebooks) to something else; a task that only reads never conflicts.
 **
 **     task --ebb_step--> MORE ... --> EBB_EVENT_REQUEST --ebb_answer--> MORE ... --> EBB_EVENT_DONE
 */

@@ -369,6 +369,98 @@ static void marks_and_checkpoints_of_both_are_kept(void **state) {
   host_close(&host, runtime);
 }
 
+/* A policy that drops nothing, and counts how often it ran. */
+static void trim_by(ebb_runtime *runtime, ebb_chat *chat, const char *policy) {
+  must(ebb_chat_trim(chat, policy, "{\"budget\":100000}", 17, NULL));
+}
+
+static const struct MemoryRow {
+  const char *shows, *host, *task;
+  const char *memory;        /* at the end, as a save says; NULL: a conflict */
+  uint32_t count;
+} memory_rows[] = {
+  {"an append", "ours", "chat:append(said)", "{\"both\":{\"n\":1},\"ours\":{\"n\":1}}", 4},
+  {"another name", "ours", "by 'theirs'", "{\"both\":{\"n\":1},\"ours\":{\"n\":1},\"theirs\":{\"n\":1}}", 3},
+  {"a name of both that the task alone counts on", "ours", "by 'both' by 'both'",
+   "{\"both\":{\"n\":3},\"ours\":{\"n\":1}}", 3},
+  {"a name of both that the chat alone counts on", "both", "by 'theirs'",
+   "{\"both\":{\"n\":2},\"theirs\":{\"n\":1}}", 3},
+  {"a batch, and another name", "ours", "chat:truncate { keep_last = 2 } by 'theirs'",
+   "{\"both\":{\"n\":1},\"ours\":{\"n\":1},\"theirs\":{\"n\":1}}", 2},
+  {"both append", "ours append", "chat:append(said) by 'theirs'",
+   "{\"both\":{\"n\":1},\"ours\":{\"n\":1},\"theirs\":{\"n\":1}}", 5},
+  {"the chat appends", "ours append", "chat:truncate { keep_last = 2 } by 'theirs'",
+   "{\"both\":{\"n\":1},\"ours\":{\"n\":1},\"theirs\":{\"n\":1}}", 3},
+  {"the chat is cut", "ours truncate", "by 'theirs'",
+   "{\"both\":{\"n\":1},\"ours\":{\"n\":1},\"theirs\":{\"n\":1}}", 1},
+  {"both count on one name alike", "ours", "by 'ours'", "{\"both\":{\"n\":1},\"ours\":{\"n\":1}}", 3},
+  {"both count on one name", "ours", "by 'ours' by 'ours'", NULL, 3},
+  {"one that was there", "both", "chat:append(said) by 'both' by 'both'", NULL, 3},
+  {"a chat that was rolled back", "rollback", "by 'theirs'", NULL, 5},
+};
+
+static void host_does(ebb_runtime *runtime, ebb_chat *chat, const char *words) {
+  if (strstr(words, "ours") != NULL) trim_by(runtime, chat, "ours");
+  if (strstr(words, "both") != NULL) trim_by(runtime, chat, "both");
+  if (strstr(words, "append") != NULL) must(append(chat, "{\"role\":\"user\",\"content\":\"later\"}"));
+  if (strstr(words, "truncate") != NULL) must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":1}"));
+  if (strstr(words, "rollback") != NULL) must(ebb_chat_rollback(chat, 0));
+}
+
+/* The last memory that a save of the chat's current batch speaks of. */
+static void assert_remembers(ebb_runtime *runtime, ebb_chat *chat, const struct MemoryRow *row) {
+  ebb_text saved;
+  ebb_chat *sole;
+  must(ebb_chat_fork(chat, &sole));
+  must(apply(sole, "{\"operation\":\"truncate\",\"keepLast\":0}"));
+  must(ebb_chat_compact(sole, 1, NULL));
+  must(ebb_chat_save(sole, &saved));
+  const char *found = strstr(saved.bytes, "\"both\":{"), *wanted = row->memory + 1;
+  if (strstr(saved.bytes, wanted) == NULL) fail_msg("%s: %s", row->shows, found == NULL ? saved.bytes : found);
+  ebb_chat_free(sole);
+}
+
+static ebb_chat *chat_that_remembers(ebb_runtime *runtime) {
+  ebb_chat *chat = new_chat(runtime, 5);
+  must(apply(chat, "{\"operation\":\"truncate\",\"keepLast\":3}"));
+  trim_by(runtime, chat, "both");
+  return chat;
+}
+
+/* A batch that only remembers is in nobody's way. */
+static void what_both_remember_is_kept(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  static const char counts[] = "return function(draft) draft.memory.n = (draft.memory.n or 0) + 1 end";
+  host_open(&host, &runtime);
+  must(load_policy(runtime, "ours", counts));
+  must(load_policy(runtime, "both", counts));
+  for (size_t i = 0; i < sizeof memory_rows / sizeof *memory_rows; i++) {
+    const struct MemoryRow *row = &memory_rows[i];
+    char source[600];
+    ebb_event event = {.size = sizeof event};
+    ebb_chat *chat = chat_that_remembers(runtime);
+    snprintf(source, sizeof source, "local chat = ... local said = { role = 'assistant', content = 'done' } "
+             "local function count(draft) draft.memory.n = (draft.memory.n or 0) + 1 end "
+             "local function by(name) chat:trim { budget = 100000, policy = { name = name, trim = count } } end "
+             "%s request {}", row->task);
+    ebb_task *task = start_waiting(runtime, chat, source);
+    host_does(runtime, chat, row->host);
+    must(ebb_answer(task, "1", 1));
+    must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+    must(ebb_next_event(runtime, &event));
+    ebb_status wanted = row->memory == NULL ? EBB_CONFLICT : EBB_OK;
+    if (event.status != wanted) fail_msg("%s: %d: %s", row->shows, (int)event.status, event.json.bytes);
+    assert_int_equal(ebb_chat_count(chat), row->count);
+    if (row->memory != NULL) assert_remembers(runtime, chat, row);
+    assert_saves(runtime, chat);
+    ebb_task_free(task);
+    ebb_chat_free(chat);
+  }
+  host_close(&host, runtime);
+}
+
 static void a_task_that_reads_is_never_in_conflict(void **state) {
   (void)state;
   Host host;
@@ -418,6 +510,7 @@ int main(void) {
     cmocka_unit_test(what_forks_add_is_not_in_their_parent),
     cmocka_unit_test(a_long_line_of_forks_costs_what_is_in_it),
     cmocka_unit_test(marks_and_checkpoints_of_both_are_kept),
+    cmocka_unit_test(what_both_remember_is_kept),
     cmocka_unit_test(a_task_that_reads_is_never_in_conflict),
     cmocka_unit_test(checkpoints_lead_back),
   };

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
 #include "core/merge_branch.h"
+#include "format/policy_memory.h"
 
 #define LONGEST 100
 #define BATCHES 160
@@ -357,7 +358,7 @@ static void do_branch(Side *side) {
   branch->left_length = current(side)->count;
   branch->left_stored = side->store.count;
   assert_int_equal(conversation_fork(side->chat, &branch->chat), STATUS_OK);
-  assert_int_equal(conversation_begin_branch(branch->chat, side->chat), STATUS_OK);
+  assert_int_equal(conversation_begin_branch(branch->chat, side->chat, merge_memories_by_name), STATUS_OK);
 }
 
 static MessageId joined_id(const Side *branch, MessageId id) {
