@@ -18,12 +18,14 @@ static const char TALK[] =
   "return answered\n";
 
 /* What the model reads of a bard's chat: an author's note stands before the last two messages, and before the whole
-   history what the lorebook tells of the things that these mention. */
+   history what the lorebook tells of the things that these mention: of the bell for two messages more, which the chat
+   remembers (a talk that waits meanwhile is not disturbed). */
 static const char BARD[] =
   "{\"presets\":[{\"type\":\"chat_history\"},{\"role\":\"system\",\"injectionStrategy\":{\"depth\":2},"
   "\"content\":\"[Author's note: it is late, and the fire burns low. Answer with a song or a rumour.]\"}],"
   "\"lorebooks\":[{\"name\":\"inn\",\"scanDepth\":4,\"entries\":["
-  "{\"keys\":[\"bell\"],\"content\":\"It rang under the sea when the old harbour drowned. Verses: 9\"},"
+  "{\"keys\":[\"bell\"],\"content\":\"It rang under the sea when the old harbour drowned. Verses: 9\","
+  "\"sticky\":2},"
   "{\"keys\":[\"mill\",\"miller\"],\"content\":\"Only the miller's daughter lives in the mill since the flood.\"},"
   "{\"keys\":[\"/man by the fire/i\"],\"content\":\"The man by the fire was the ferryman.\"},"
   "{\"keys\":[\"ferry\",\"ferryman\"],\"content\":\"The ferry goes when the water falls, every ninth year.\"}]}]}";
