@@ -9,7 +9,9 @@ local core = require "ebb.support.core"
 local files = require "ebb.pipeline.files"
 local names = require "ebb.support.names"
 local operations = require "ebb.conversation.operations"
+local preset_schema = require "ebb.injection.schema"
 local processors = require "ebb.processors"
+local rule_schema = require "ebb.rules.schema"
 local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
 
@@ -21,11 +23,12 @@ local VALUES = {
   "[]", '["x",5]', "[[]]", "{}", '{"a":1}', '{"":null}', '{"a":{"b":[1]}}', '"' .. ("y"):rep(200) .. '"',
 }
 
---- The values that a field refuses.
-local function wrong_values(field)
+--- The values that a field refuses; `options` of schema.read.
+local function wrong_values(field, options)
   local list = {}
   for _, text in ipairs(VALUES) do
-    local _, problems = schema.read(field, (core.json.decode(text)))
+    local record = { x = (core.json.decode(text)) }
+    local _, problems = schema.read({ type = "object", fields = { x = field } }, record, options)
     if problems then list[#list + 1] = text end
   end
   return list
@@ -102,6 +105,35 @@ for _, name in ipairs(tables.keys(operations.FORMS)) do
     others_of(form.fields)), 4)
 end
 
+--- Wrong fields of the second of two records in a list: of presets, and of rules however they are nested.
+local function add_records(kind, fields, before, first, after)
+  local record = before .. first .. ",\n{%s" .. after
+  for _, name in ipairs(tables.keys(fields)) do
+    for _, value in ipairs(wrong_values(fields[name], { null = true })) do
+      local others = kind == "rules" and name ~= "regex" and '"regex":"a",' or ""
+      add(kind, record:format(('%s"%s":\n%s}'):format(others, name, value)), 3)
+    end
+  end
+  for _, value in ipairs(VALUES) do
+    add(kind, record:format(('"regex":"a","nonsense":\n%s}'):format(value)), 3)
+  end
+end
+
+local PRESET, RULE = '{"role":"user","content":"a"}', '{"regex":"a"}'
+add_records("agent", preset_schema.MESSAGE.fields, '{"presets":[', PRESET, "]}")
+add_records("agent", preset_schema.MESSAGE.fields, '{"presetMessages":[', PRESET, "]}")
+for _, name in ipairs(tables.keys(preset_schema.STRATEGY.fields)) do
+  for _, value in ipairs(wrong_values(preset_schema.STRATEGY.fields[name], { null = true })) do
+    add("agent", ('{"presets":[%s,\n{"injectionStrategy":{\n"%s":\n%s}}]}'):format(PRESET, name, value), 4)
+  end
+end
+add_records("rules", rule_schema.RULE.fields, "[", RULE, "]")
+add_records("rules", rule_schema.RULE.fields, '{"presets":[{"name":"p","rules":[', RULE, "]}]}")
+add_records("rules", rule_schema.RULE.fields, '{"regexConfig":{"agent":[{"rules":[', RULE, "]}]}}")
+for _, regex in ipairs { "(", "[a", "a{2,1}", "*" } do
+  add("rules", ('[{"regex":"a"},\n{"name":"n",\n"regex":\n"%s"}]'):format(regex), 4)
+end
+
 for _, name in ipairs(tables.keys(check.MODEL.fields)) do
   for _, value in ipairs(wrong_values(check.MODEL.fields[name])) do
     local others = {}
@@ -119,7 +151,16 @@ local WORDS = {
 
 local function words_of(kind, chat, file)
   if kind == "operations" then return ("apply %s %s"):format(file, chat) end
+  if kind == "rules" then return ("rules test %s --text a"):format(file) end
   return WORDS[kind]:format(chat, file)
+end
+
+--- Standard error; rules that can run show what they do nevertheless.
+local function problem_of(kind, words)
+  if kind ~= "rules" then return command.fails(command.REFUSED, words) end
+  local run = command.ebb(words)
+  assert.equal(command.REFUSED, run.status, words)
+  return run.err
 end
 
 describe("a wrong file (SEED=" .. SEED .. ")", function()
@@ -133,12 +174,12 @@ describe("a wrong file (SEED=" .. SEED .. ")", function()
 
   it("is one of at least three thousand", function()
     assert.is_true(#cases >= 3000, #cases)
-    for _, kind in ipairs { "agent", "model", "user", "operations", "models" } do
+    for _, kind in ipairs { "agent", "model", "user", "operations", "rules", "models" } do
       assert.is_true((counts[kind] or 0) >= 20, kind)
     end
   end)
 
-  for _, kind in ipairs { "agent", "model", "user", "operations", "models" } do
+  for _, kind in ipairs { "agent", "model", "user", "operations", "rules", "models" } do
     it(("is refused with the place of its value: %d of %s"):format(counts[kind], kind), function()
       local chat, seen = command.path_of "small.json", 0
       assert(os.execute("mkdir -p " .. command.path_of "config/ebb"))
@@ -147,7 +188,7 @@ describe("a wrong file (SEED=" .. SEED .. ")", function()
         seen = seen + (case.kind == kind and 1 or 0)
         if case.kind == kind and (seen + first) % step == 0 then
           local file = command.file(kind == "models" and "config/ebb/models.json" or "wrong.json", case.text)
-          local err = command.fails(command.REFUSED, words_of(kind, chat, file))
+          local err = problem_of(kind, words_of(kind, chat, file))
           local line = tonumber(err:match("^ebb %l+: " .. file:gsub("%p", "%%%0") .. ":(%d+):%d+: "))
           assert.equal(case.line, line, case.text .. "\n" .. err)
           assert.is_nil(err:find("traceback", 1, true), err)

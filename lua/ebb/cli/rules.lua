@@ -26,18 +26,23 @@ function command.declare(parser)
   parser:epilog(options.examples { "ebb rules test quotes.json", "ebb rules test agent.json --text 'He said \"Hi\".'" })
 end
 
---- Collects the rules of a file in the order in which they stand, however they are nested.
-local function collect(value, list)
+--- Collects the rules of a file in the order in which they stand, however they are nested, each with its path.
+local function collect(value, list, path)
   if type(value) ~= "table" then return list end
   if value.regex or value.findRegex then
-    list[#list + 1] = value
+    list[#list + 1] = { rule = value, path = path }
     return list
   end
-  for _, inner in ipairs { value.presets or false, value.rules or value.regexConfig or false } do
-    if inner then collect(inner, list) end
+  local function collect_at(key)
+    if not value[key] then return end
+    local inner = table.move(path, 1, #path, 1, {})
+    inner[#inner + 1] = key
+    collect(value[key], list, inner)
   end
-  for _, level in ipairs { "global", "agent", "user" } do collect(value[level], list) end
-  for _, item in ipairs(value) do collect(item, list) end
+  collect_at "presets"
+  collect_at(value.rules and "rules" or "regexConfig")
+  for _, level in ipairs { "global", "agent", "user" } do collect_at(level) end
+  for place = 1, #value do collect_at(place) end
   return list
 end
 
@@ -62,11 +67,11 @@ end
 
 local function try(list, input, expand)
   local results = core.json.array {}
-  for i, rule in ipairs(list) do
-    local output, replacements = rules.test(rule, { input = input, expand = expand })
-    results[i] = { rule = name_of(rule, i), output = output }
+  for i, entry in ipairs(list) do
+    local output, replacements = rules.test(entry.rule, { input = input, expand = expand })
+    results[i] = { rule = name_of(entry.rule, i), output = output }
     if output then results[i].replacements = replacements
-    else results[i].problem = replacements.message end
+    else results[i].problem, entry.problem = replacements.message, replacements end
   end
   return results
 end
@@ -86,7 +91,7 @@ end
 
 function command.run(args)
   local file = json_file.parse(options.name(args.file), failure.check(core.read_file(args.file, command.BYTES_MAX)))
-  local list = collect(file.value, {})
+  local list = collect(file.value, {}, {})
   if #list == 0 then
     failure.raise(failure.REFUSED, args.file .. ": no rules found", 'a rule is {"regex": "...", "replacement": "..."}')
   end
@@ -94,8 +99,11 @@ function command.run(args)
   local out = args.json and json_text.format(results) or as_text(results, terminal.results(args.output))
   terminal.result(out, args.output)
   local problems = 0
-  for _, result in ipairs(results) do
-    problems = problems + (result.problem and 1 or 0)
+  for _, entry in ipairs(list) do
+    if entry.problem then
+      problems = problems + 1
+      terminal.say("ebb rules: " .. json_file.placed(file, entry.path, entry.problem).message)
+    end
   end
   if problems > 0 then failure.raise(failure.REFUSED, text.count(problems, "rule") .. " could not be run") end
 end

@@ -327,6 +327,13 @@ end
 
 -- ---- trying a rule ----
 
+--- An error with the path of a value in a rule, for who knows the file.
+local function problem_at(path, message)
+  local problem = core.error("shape", message)
+  problem.path = path
+  return problem
+end
+
 --- What a rule makes of a text, by default its own `testInput`, whatever its roles,
 --- depths, stages and whether it is enabled.
 ---@param rule table         as it stands in a file
@@ -337,7 +344,7 @@ end
 function rules.test(rule, options)
   options = options or {}
   local read, problem = read_rule(rule)
-  if not read then return nil, core.error("shape", schema.say(problem)) end
+  if not read then return nil, problem_at(problem.path, schema.say(problem)) end
   local input = options.input or read.test_input
   if not input then return nil, core.error("absent", "testInput: the rule has none, and no input is given") end
   local pattern, replacement = read.pattern, read.replacement
@@ -346,7 +353,7 @@ function rules.test(rule, options)
   local index, refusal = set:add {
     pattern = pattern, replacement = replacement, flags = read.flags, trims = read.trims,
   }
-  if not index then return nil, core.error("shape", "regex: " .. refusal.message) end
+  if not index then return nil, problem_at({ "regex" }, "regex: " .. refusal.message) end
   local text, failures = set:apply(input, 1, 0)
   if core.is_error(failures) then return nil, failures end
   if failures then return nil, core.error("limit", failures[1].reason) end
