@@ -108,6 +108,26 @@ describe("a replay with bound thinking", function()
     assert.equal(0, later.thinking_lost)
   end)
 
+  it("loses it at the server of Responses, too, which takes it out itself", function()
+    local function item(role, words_of) return { role = role, content = words_of } end
+    local input = {
+      item("user", "Which of both?"),
+      { type = "reasoning", id = "rs_1", encrypted_content = "AAAA",
+        summary = { { type = "summary_text", text = "It may be ticket T-7001 or not." } } },
+      item("assistant", "The first."), item("user", "Open it."),
+      { type = "function_call", call_id = "c", name = "open", arguments = '{"ticket":"T-7001"}' },
+    }
+    local chat = assert(ebb.parse(json.encode { model = "gpt-5", input = input }, { encoding = "bytes4" }))
+    local function losses_of(drop)
+      return assert(ebb.replay(chat, { budget = 35, guards = false, policies = { drop } }))[2]
+    end
+    local cut = losses_of(function(draft) if #draft == 4 then draft:drop(1) end end)
+    assert.same({ 0, "T-7001" }, { cut.recall_arguments, cut.losses[1].value })
+    assert.is_true(cut.thinking_lost > 0)
+    local later = losses_of(function(draft) if #draft == 4 then draft:drop(4) end end)
+    assert.same({ 1, 0 }, { later.recall_arguments, later.thinking_lost })
+  end)
+
   it("counts nothing of that for models that do not bind it", function()
     local cut = play(LOST, cut_first, ROOM, "claude-opus-4-5")
     assert.same({ 0, nil }, { cut.thinking_lost, cut.recall_arguments })

@@ -1,0 +1,76 @@
+--- What providers refused before the target decided: Claude's bodies with plain texts, pipelines for Claude and Gemini,
+--- and logs of Claude Code in which results and words of the user stand together.
+
+local command = dofile "tests/lua/command.lua"
+local helper = dofile "tests/lua/helper.lua"
+local ebb, json = helper.ebb, helper.ebb.json
+
+--- The codes of what a provider would refuse in a file, and the dialect by whose rules the command looked.
+local function check(path)
+  local report = json.decode(command.ebb("check --json " .. path).out)
+  local codes = {}
+  for _, violation in ipairs(report.violations) do
+    if violation.severity == "refused" then codes[#codes + 1] = violation.code end
+  end
+  return table.concat(codes, " "), report.dialect
+end
+
+describe("bodies for providers", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("of a Claude model with string contents are checked by Anthropic's rules", function()
+    local body = '{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[%s{"role":"user","content":"hi"}]}'
+    local codes, dialect = check(command.file("good.json", body:format ""))
+    assert.same({ "", "anthropic" }, { codes, dialect })
+    local bad, same = check(command.file("bad.json", body:format '{"role":"system","content":"be kind"},'))
+    assert.equal("anthropic", same)
+    assert.truthy(bad:find("system", 1, true), bad)
+  end)
+
+  for model, dialect in pairs { ["claude-sonnet-4-5"] = "anthropic", ["gemini-2.5-flash"] = "gemini" } do
+    it("of a pipeline for " .. model .. " are valid", function()
+      local agent = command.file("agent.json", json.encode { presetMessages = {
+        { id = "a", role = "system", content = "Be kind." }, { id = "h", type = "chat_history", role = "user",
+          content = "" }, { id = "z", role = "system", content = "Be brief." } } })
+      local call = { id = "c", type = "function", ["function"] = { name = "look", arguments = '{"a":1}' } }
+      local chat = command.file("chat.json", json.encode { messages = { { role = "user", content = "q", id = "m1" },
+        { role = "assistant", content = json.null, tool_calls = { call } },
+        { role = "tool", tool_call_id = "c", content = "found" },
+        { role = "user", content = "thanks", timestamp = 5 } },
+        tools = { { type = "function", ["function"] = { name = "look", parameters = { type = "object" } } } } })
+      local out = command.path_of "body.json"
+      command.does(("pipeline %s --agent %s --model %s -o %s"):format(chat, agent, model, out))
+      local codes, by = check(out)
+      assert.same({ "", dialect }, { codes, by })
+      local body = json.decode(command.read(out))
+      for _, message in ipairs(body.messages or body.contents) do
+        assert.is_true(message.role ~= "system" and message.id == nil and message.timestamp == nil)
+      end
+      assert.truthy(json.encode(body.system or body.systemInstruction):find("Be kind.", 1, true))
+    end)
+  end
+
+  it("of a Claude Code log with a tool result and a user text draw no warning", function()
+    local lines = {}
+    for i, message in ipairs {
+      { role = "user", content = "q" },
+      { role = "assistant", id = "m1", model = "claude-sonnet-4-5",
+        content = { { type = "tool_use", id = "t1", name = "Read", input = { path = "a" } } } },
+      { role = "user", content = { { type = "tool_result", tool_use_id = "t1", content = "text" },
+        { type = "text", text = "and now?" } } },
+    } do
+      lines[i] = json.encode { type = message.role, uuid = "u" .. i, parentUuid = i > 1 and "u" .. i - 1 or json.null,
+        sessionId = "s", message = message }
+    end
+    local path = command.file("log.jsonl", table.concat(lines, "\n") .. "\n")
+    local out, err = command.does("inspect " .. path)
+    assert.is_nil((out .. err):find("warning", 1, true), out .. err)
+    assert.equal(0, #assert(ebb.parse(ebb.import.body(ebb.import.read(command.read(path))))):warnings())
+    local body = command.path_of "body.json"
+    local _, said = command.does(("convert %s --to anthropic --shape body -o %s"):format(path, body))
+    assert.is_nil(said:find("warning", 1, true), said)
+    -- a log has no max_tokens, which a request needs; of its messages nothing is refused
+    assert.same({ "missing_member", "anthropic" }, { check(body) })
+  end)
+end)
