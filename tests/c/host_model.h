@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES = 3, MARK_NAMES = 2, WINDOWS = 2 };
+enum { NAMES = 3, MARK_NAMES = 2, WINDOWS = 2, POLICIES = 2 };
 
 typedef struct Cell {
   struct Cell *next;         /* of all that the life made */
@@ -24,7 +24,8 @@ typedef struct Cell {
 
 typedef struct PlainBatch {
   uint32_t *seqs;
-  uint32_t count, room, born;
+  uint32_t count, room, born, parent;
+  uint32_t memory[POLICIES]; /* what each policy remembers; 0: nothing */
   bool pruned;
 } PlainBatch;
 
@@ -42,7 +43,7 @@ typedef struct PlainChat {
   uint8_t *marks;            /* by seq, a bit per name */
   uint32_t cell_room;
   Name names[NAMES];
-  uint64_t namings, prunings, window_edits;
+  uint64_t namings, prunings, window_edits, memory_edits, rollbacks;
   uint32_t windows[WINDOWS]; /* labels of their contents; 0: not opened yet */
   bool closed[WINDOWS];
 } PlainChat;
@@ -105,7 +106,8 @@ static inline PlainBatch *plain_new_batch(PlainChat *chat, uint32_t from, uint32
     chat->batches = realloc(chat->batches, chat->room * sizeof *chat->batches);
     assert(chat->batches != NULL);
   }
-  PlainBatch made = {0};
+  PlainBatch made = {.parent = from};
+  if (from < chat->count) memcpy(made.memory, chat->batches[from].memory, sizeof made.memory);
   for (uint32_t i = 0; i < length; i++) batch_put(&made, i, chat->batches[from].seqs[i]);
   made.born = length;
   chat->batches[chat->count] = made;
@@ -139,8 +141,18 @@ static inline void plain_keep_last(PlainChat *chat, uint32_t keep) {
   batch->born = batch->count;
 }
 
+static inline void plain_go_to(PlainChat *chat, uint32_t batch) {
+  chat->rollbacks += chat->current != batch;
+  chat->current = batch;
+}
+
+static inline void plain_remember(PlainChat *chat, uint32_t policy, uint32_t label) {
+  plain_current(chat)->memory[policy] = label;
+  chat->memory_edits++;
+}
+
 static inline void plain_rollback(PlainChat *chat, uint32_t batch, uint32_t length) {
-  if (length == chat->batches[batch].count) chat->current = batch;
+  if (length == chat->batches[batch].count) plain_go_to(chat, batch);
   else plain_new_batch(chat, batch, length);
 }
 
@@ -167,6 +179,7 @@ static inline uint32_t plain_compact(PlainChat *chat, uint32_t keep, Cell *(*own
     PlainBatch *batch = &chat->batches[i];
     if ((uint64_t)i + keep < chat->count && i != chat->current && !plain_is_named(chat, i) && !batch->pruned) {
       batch->pruned = true;
+      memset(batch->memory, 0, sizeof batch->memory);
       chat->prunings++;
     }
     for (uint32_t j = 0; j < batch->count && !batch->pruned; j++) shown[batch->seqs[j]] = true;
@@ -189,12 +202,40 @@ typedef struct PlainBranch {
   uint32_t forgotten[16], forgotten_count;     /* seqs */
 } PlainBranch;
 
-typedef enum PlainEnd { END_LISTS, END_WINDOWS, END_JOINED } PlainEnd;
+typedef enum PlainEnd { END_LISTS, END_WINDOWS, END_MEMORY, END_JOINED } PlainEnd;
+
+static inline bool remembered(const PlainChat *chat, const PlainChat *base) {
+  return chat->memory_edits != base->memory_edits;
+}
+
+/* What a chat remembers at batches other than the base's current one is not merged. */
+static inline bool remembered_elsewhere(const PlainChat *chat, const PlainChat *base) {
+  return remembered(chat, base) && chat->rollbacks != base->rollbacks;
+}
+
+/* True if a batch of the branch grew out of the one that was current at its beginning. */
+static inline bool grew_out(const PlainBranch *branch, uint32_t batch) {
+  while (batch >= branch->base.count) batch = branch->copy.batches[batch].parent;
+  return batch == branch->base.current;
+}
 
 static inline bool lists_changed(const PlainBranch *branch) {
   const PlainChat *copy = &branch->copy, *base = &branch->base;
   return copy->count != base->count || copy->current != base->current || branch->pruned ||
+         remembered_elsewhere(copy, base) ||
          copy->batches[base->current].count != plain_current(base)->count;
+}
+
+static inline PlainEnd memory_conflict(const PlainChat *chat, const PlainBranch *branch) {
+  const PlainChat *copy = &branch->copy, *base = &branch->base;
+  uint32_t from = grew_out(branch, copy->current) ? copy->current : base->current;
+  if (chat->current != base->current && chat->rollbacks != base->rollbacks && remembered(copy, base)) return END_LISTS;
+  for (int i = 0; i < POLICIES; i++) {
+    uint32_t was = plain_current(base)->memory[i], ours = plain_current(chat)->memory[i];
+    uint32_t theirs = copy->batches[from].memory[i];
+    if (ours != was && theirs != was && ours != theirs) return END_MEMORY;
+  }
+  return END_JOINED;
 }
 
 static inline PlainEnd plain_conflict(const PlainChat *chat, const PlainBranch *branch) {
@@ -202,9 +243,10 @@ static inline PlainEnd plain_conflict(const PlainChat *chat, const PlainBranch *
   if (copy->window_edits != base->window_edits && chat->window_edits != base->window_edits) return END_WINDOWS;
   if (copy->prunings != base->prunings && chat->namings != base->namings) return END_LISTS;
   if (chat->prunings != base->prunings && copy->namings != base->namings) return END_LISTS;
-  if (!lists_changed(branch)) return END_JOINED;
-  bool moved_on = chat->count != base->count || chat->current != base->current || chat->prunings != base->prunings;
-  return moved_on ? END_LISTS : END_JOINED;
+  if (!lists_changed(branch)) return memory_conflict(chat, branch);
+  bool moved_on = chat->count != base->count || chat->current != base->current || chat->prunings != base->prunings ||
+                  remembered_elsewhere(chat, base);
+  return moved_on ? END_LISTS : memory_conflict(chat, branch);
 }
 
 static inline uint32_t renumbered(const PlainBranch *branch, uint32_t seq, uint32_t shift) {
@@ -220,16 +262,47 @@ static inline void batch_take(PlainBatch *to, const PlainBranch *branch, uint32_
   for (uint32_t i = 0; i < to->count; i++) to->seqs[i] = renumbered(branch, to->seqs[i], shift);
 }
 
+/* Gives a batch what `ours` remembers with the changes of `theirs`; true if that is new to it. */
+static inline bool merge_memory(PlainBatch *to, const PlainBranch *branch, const uint32_t *ours,
+                                const uint32_t *theirs) {
+  uint32_t merged[POLICIES];
+  const uint32_t *was = plain_current(&branch->base)->memory;
+  for (int i = 0; i < POLICIES; i++) merged[i] = theirs[i] == was[i] ? ours[i] : theirs[i];
+  bool differs = memcmp(to->memory, merged, sizeof merged) != 0;
+  memcpy(to->memory, merged, sizeof merged);
+  return differs;
+}
+
+/* The batches of the branch, in the chat by now; `ours`: what the chat remembered. */
+static inline void plain_take_memory(PlainChat *chat, const PlainBranch *branch, const uint32_t *ours) {
+  const PlainChat *base = &branch->base, *copy = &branch->copy;
+  bool any = remembered(chat, base);
+  chat->memory_edits += copy->memory_edits - base->memory_edits;
+  chat->rollbacks += copy->rollbacks - base->rollbacks;
+  for (uint32_t i = 0; i < copy->count; i++) {
+    PlainBatch *batch = &chat->batches[i];
+    bool merges = any && !batch->pruned && (i == base->current || (i >= base->count && grew_out(branch, i)));
+    memcpy(batch->memory, copy->batches[i].memory, sizeof batch->memory);
+    if (merges) chat->memory_edits += merge_memory(batch, branch, ours, copy->batches[i].memory);
+  }
+}
+
 static inline void plain_take_lists(PlainChat *chat, const PlainBranch *branch, uint32_t shift) {
   const PlainChat *base = &branch->base, *copy = &branch->copy;
   uint32_t length = plain_current(base)->count, tail = plain_current(chat)->count - length;
   uint32_t *since = copy_of(plain_current(chat)->seqs + length, tail * sizeof *since);
+  uint32_t ours_then[POLICIES];
+  memcpy(ours_then, plain_current(chat)->memory, sizeof ours_then);
   bool grew = copy->batches[base->current].count > length;
   if (grew && shift > 0) {
     uint32_t before = chat->count;
     plain_new_batch(chat, base->current, 0);
     batch_take(&chat->batches[before], branch, copy->current, shift);
     chat->batches[before].pruned = false;
+    chat->batches[before].parent = base->current;
+    if (grew_out(branch, copy->current)) {
+      merge_memory(&chat->batches[before], branch, ours_then, copy->batches[copy->current].memory);
+    }
   } else {
     for (uint32_t i = 0; i < copy->count; i++) {
       if (i >= chat->count) plain_new_batch(chat, 0, 0);
@@ -238,6 +311,7 @@ static inline void plain_take_lists(PlainChat *chat, const PlainBranch *branch, 
       else batch_take(&chat->batches[i], branch, i, shift);
     }
     chat->current = copy->current;
+    plain_take_memory(chat, branch, ours_then);
   }
   bool behind = (grew && shift > 0) || chat->current != base->current;
   PlainBatch *batch = plain_current(chat);
@@ -295,6 +369,10 @@ static inline void plain_join(PlainChat *chat, PlainBranch *branch, Cell *(*own)
     memcpy(chat->windows, copy->windows, sizeof chat->windows);
     memcpy(chat->closed, copy->closed, sizeof chat->closed);
     chat->window_edits = copy->window_edits;
+  }
+  if (!lists && remembered(copy, base)) {
+    PlainBatch *batch = plain_current(chat);
+    chat->memory_edits += merge_memory(batch, branch, batch->memory, copy->batches[base->current].memory);
   }
   plain_take_names(chat, branch, as_one);
   if (lists && !as_one) chat->prunings = copy->prunings;

@@ -1,7 +1,7 @@
 /*
 ** Random lives of a host against a plain model (host_model.h): chats, forks, streamed
-** answers, tasks that wait, sleep, end, fail and are cancelled, windows, marks, checkpoints, forgetting,
-** compaction, saves and loads, while memory fails now and then. After each call one
+** answers, tasks that wait, sleep, end, fail and are cancelled, windows, marks, checkpoints, what policies
+** remember, forgetting, compaction, saves and loads, while memory fails now and then. After each call one
 ** chat is compared with what it should be; every save loads, to an equal digest.
 ** SEED=n repeats a run, LIFE=n one life of it (TELL=1 names them), CALLS=n sets its length,
 ** THREADS=n how many live at once.
@@ -92,6 +92,29 @@ static void same_list(Life *life, ebb_chat *chat, const PlainChat *plain) {
   }
 }
 
+static const char *const POLICY_TEXTS[] = {"p0", "p1"};
+
+/* Remembers a number; told 0, it fails with the number that it remembers. */
+static const char POLICY[] = "return { options = { n = { type = 'integer', default = 0 } }, "
+                             "trim = function(draft, budget, options) "
+                             "if options.n == 0 then error('remembers ' .. (draft.memory.n or 0) .. '.') end "
+                             "draft.memory.n = options.n end }";
+
+static ebb_status remember(ebb_chat *chat, uint32_t policy, uint32_t label) {
+  char options[80];
+  snprintf(options, sizeof options, "{\"budget\":1000000,\"options\":{\"n\":%u}}", (unsigned)label);
+  return trim(chat, POLICY_TEXTS[policy], options, NULL);
+}
+
+static void same_memory(Life *life, ebb_chat *chat, const PlainChat *plain) {
+  char wanted[40];
+  for (uint32_t i = 0; i < POLICIES; i++) {
+    snprintf(wanted, sizeof wanted, "remembers %u.", (unsigned)plain_current(plain)->memory[i]);
+    ensure(life, remember(chat, i, 0) == EBB_POLICY);
+    ensure(life, strstr(ebb_last_error(life->runtime)->message, wanted) != NULL);
+  }
+}
+
 static void same_past(Life *life, const LifeChat *chat) {
   ebb_chat *fork;
   uint32_t batch = life_below(life, chat->plain.count);
@@ -101,6 +124,7 @@ static void same_past(Life *life, const LifeChat *chat) {
   ebb_status status = ebb_chat_rollback(fork, batch);
   ensure(life, status == (then.batches[batch].pruned ? EBB_OUT_OF_RANGE : EBB_OK));
   if (status == EBB_OK) same_list(life, fork, &then);
+  if (status == EBB_OK) same_memory(life, fork, &then);
   ebb_chat_free(fork);
 }
 
@@ -171,10 +195,12 @@ static void same_chat(Life *life, const LifeChat *chat) {
   ensure(life, ebb_chat_batch(chat->chat) == chat->plain.current);
   same_list(life, chat->chat, &chat->plain);
   same_stream(life, chat);
+  if (life_one_in(life, 3)) same_memory(life, chat->chat, &chat->plain);
   if (life_one_in(life, 4)) same_past(life, chat);
   if (life_one_in(life, 6)) {
     ebb_chat *loaded = reload(life, chat->chat, &chat->plain);
     same_list(life, loaded, &chat->plain);
+    same_memory(life, loaded, &chat->plain);
     ebb_chat_free(loaded);
   }
 }
@@ -183,7 +209,7 @@ static void same_chat(Life *life, const LifeChat *chat) {
 
 typedef enum Edit {
   EDIT_APPEND, EDIT_INSERT, EDIT_KEEP_LAST, EDIT_ROLLBACK, EDIT_ROLLBACK_TO, EDIT_NAME, EDIT_MARK, EDIT_UNMARK,
-  EDIT_FORGET, EDIT_WINDOW, EDIT_CLOSE, EDIT_COMPACT, EDITS
+  EDIT_FORGET, EDIT_WINDOW, EDIT_CLOSE, EDIT_COMPACT, EDIT_REMEMBER, EDITS
 } Edit;
 
 typedef struct Drawn {
@@ -198,7 +224,7 @@ static const char *const WINDOW_TEXTS[] = {"todo", "log"};
 static Drawn draw_edit(Life *life, const PlainChat *plain) {
   static const Edit often[] = {EDIT_APPEND, EDIT_APPEND, EDIT_APPEND, EDIT_INSERT, EDIT_KEEP_LAST, EDIT_ROLLBACK,
                                EDIT_ROLLBACK_TO, EDIT_NAME, EDIT_MARK, EDIT_MARK, EDIT_UNMARK, EDIT_FORGET, EDIT_WINDOW,
-                               EDIT_CLOSE, EDIT_COMPACT};
+                               EDIT_CLOSE, EDIT_COMPACT, EDIT_REMEMBER, EDIT_REMEMBER};
   uint32_t count = plain_current(plain)->count;
   Drawn drawn = {.edit = often[life_below(life, sizeof often / sizeof *often)], .label = ++life->labels};
   if (count > LIST_MAX) drawn.edit = EDIT_KEEP_LAST;
@@ -213,6 +239,7 @@ static Drawn draw_edit(Life *life, const PlainChat *plain) {
   case EDIT_FORGET: drawn.a = life_below(life, count); break;
   case EDIT_WINDOW: case EDIT_CLOSE: drawn.a = life_below(life, WINDOWS); break;
   case EDIT_COMPACT: drawn.a = 1 + life_below(life, 4); break;
+  case EDIT_REMEMBER: drawn.a = life_below(life, POLICIES); break;
   default: break;
   }
   if (drawn.edit == EDIT_ROLLBACK && plain->batches[drawn.a].pruned) drawn.a = plain->current;
@@ -229,7 +256,7 @@ static void plain_do(Life *life, PlainChat *plain, PlainBranch *branch, Drawn dr
   case EDIT_APPEND: plain_append(plain, new_cell(life, drawn.label, false)); break;
   case EDIT_INSERT: plain_insert(plain, drawn.a, new_cell(life, drawn.label, false)); break;
   case EDIT_KEEP_LAST: plain_keep_last(plain, drawn.a); break;
-  case EDIT_ROLLBACK: plain->current = drawn.a; break;
+  case EDIT_ROLLBACK: plain_go_to(plain, drawn.a); break;
   case EDIT_ROLLBACK_TO: plain_rollback(plain, plain->names[drawn.a].batch, plain->names[drawn.a].length); break;
   case EDIT_NAME: plain_name(plain, drawn.a); break;
   case EDIT_MARK: plain->marks[seq] |= (uint8_t)(1u << drawn.b); break;
@@ -248,6 +275,7 @@ static void plain_do(Life *life, PlainChat *plain, PlainBranch *branch, Drawn dr
     plain->closed[drawn.a] = true;
     plain->window_edits++;
     break;
+  case EDIT_REMEMBER: plain_remember(plain, drawn.a, drawn.label); break;
   default: break;
   }
 }
@@ -278,6 +306,7 @@ static ebb_status host_do(Life *life, LifeChat *chat, Drawn drawn) {
     return (open ? ebb_window_update : ebb_window_open)(chat->chat, WINDOW_TEXTS[drawn.a], json, (size_t)size);
   case EDIT_CLOSE: return ebb_window_close(chat->chat, WINDOW_TEXTS[drawn.a], NULL);
   case EDIT_COMPACT: return ebb_chat_compact(chat->chat, drawn.a, &life->removed);
+  case EDIT_REMEMBER: return remember(chat->chat, drawn.a, drawn.label);
   default: break;
   }
   ensure(life, false);
@@ -305,6 +334,10 @@ static void script_do(const PlainChat *plain, Drawn drawn, char *out, size_t roo
     break;
   case EDIT_CLOSE: snprintf(out, room, "chat.windows:get('%s'):close()\n", WINDOW_TEXTS[drawn.a]); break;
   case EDIT_COMPACT: snprintf(out, room, "chat:prune { keep = %u }\n", (unsigned)drawn.a); break;
+  case EDIT_REMEMBER:
+    snprintf(out, room, "chat:trim { budget = 1000000, policy = { name = '%s', trim = function(draft) "
+             "draft.memory.n = %u end } }\n", POLICY_TEXTS[drawn.a], label);
+    break;
   default: out[0] = '\0'; break;
   }
 }
@@ -549,6 +582,7 @@ static void begin(Life *life) {
   ensure(life, ebb_runtime_new(&config, &life->runtime) == EBB_OK);
   ensure(life, ebb_chat_new(life->runtime, NULL, 0, &life->chats[0].chat) == EBB_OK);
   life->chats[0].plain = plain_new();
+  for (int i = 0; i < POLICIES; i++) ensure(life, load_policy(life->runtime, POLICY_TEXTS[i], POLICY) == EBB_OK);
 }
 
 static void end(Life *life) {
