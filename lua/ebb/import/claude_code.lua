@@ -57,7 +57,8 @@ local function classify(line, report)
 end
 
 --- Members that are large, and not looked into.
-local RAW = { raw = { content = true, toolUseResult = true } }
+local RAW = { raw = { content = true, toolUseResult = true, usage = true, snapshot = true, data = true,
+  attachment = true } }
 
 --- The lines with uuids, in order: of one uuid the last line, in the place of the first.
 local function read_lines(source)
@@ -131,7 +132,9 @@ end
 
 --- Links what boundaries preserved, the newest first: what it took is not the older ones'.
 local function relink_all(lines, by_id)
-  local children, taken, done = {}, {}, {}
+  local children, taken, done, has_boundary = {}, {}, {}, false
+  for _, line in ipairs(lines) do has_boundary = has_boundary or is_boundary(line) end
+  if not has_boundary then return end
   for _, line in ipairs(lines) do
     if line.parent then
       children[line.parent] = children[line.parent] or {}
@@ -172,6 +175,8 @@ local function has_results(line)
   if not content or content:sub(1, 1) ~= "[" then return false end
   local may_have = content:find("tool_result", 1, true) or content:find("\\u", 1, true)    -- or in other letters
   if not may_have then return false end
+  if content:find '^%[%s*{%s*"type"%s*:%s*"tool_result"%s*[,}]' then return true end         -- as most are written
+  if content:find '^%[%s*{%s*"tool_use_id"%s*:%s*"[^"\\]*"%s*,%s*"type"%s*:%s*"tool_result"%s*[,}]' then return true end
   for _, block in ipairs(fields.elements(content, RAW)) do
     if fields.text(block.value, "type") == "tool_result" then return true end
   end

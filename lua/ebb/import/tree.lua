@@ -67,6 +67,15 @@ local function root_of(links, node)
   return node
 end
 
+--- True if each parent exists and stands before its children in the file: then there are no circles, either.
+local function is_sound(list, nodes)
+  for _, node in ipairs(list) do
+    local parent = node.parent and nodes[node.parent]
+    if node.parent and not (parent and parent.order < node.order) then return false end
+  end
+  return true
+end
+
 --- Gives a node whose parent does not exist, or that begins a circle, the node before it in the file as its parent,
 --- unless that one descends from it.
 ---@param list ebb.import.Node[]          in file order, with their `order`
@@ -74,6 +83,7 @@ end
 ---@param chain_of fun(node: ebb.import.Node): any   nodes of one chain follow one another; nil: none follows it
 ---@param report ebb.import.Report
 function tree.mend(list, nodes, chain_of, report)
+  if is_sound(list, nodes) then return end
   local firsts, links, last = circles(list, nodes), {}, {}
   for node in pairs(firsts) do node.parent, node.is_broken = nil, true end
   for _, node in ipairs(list) do links[node] = node.parent and nodes[node.parent] end
