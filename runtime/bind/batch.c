@@ -15,14 +15,6 @@
 #include "bind/type.h"
 #include "core/sequence_diff.h"
 
-static int l_free(lua_State *L) {
-  BatchHandle *handle = lua_touserdata(L, 1);
-  units_free(handle->units);
-  sequence_release(handle->list);
-  *handle = (BatchHandle){0};
-  return 0;
-}
-
 const Sequence *bind_push_batch_list(lua_State *L, int index, bool has_length, uint32_t length) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
   const History *history = conversation_history(handle->conversation);
@@ -178,6 +170,6 @@ void bind_open_batch(lua_State *L) {
     BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, methods);
-  bind_type(L, &BIND_BATCH, l_index, bind_view_length, l_free);
+  bind_type(L, &BIND_BATCH, l_index, bind_view_length);
   bind_open_list(L, &BIND_BATCH);
 }

@@ -23,18 +23,6 @@
 
 /* ---- handles ---- */
 
-static int l_free(lua_State *L) {
-  ConversationHandle *handle = lua_touserdata(L, 1);
-  if (handle->borrowing != NULL) return 0;
-  conversation_free(handle->conversation);
-  envelope_release(handle->envelope);
-  if (handle->warnings.list != NULL) {
-    memory_free(&handle->warnings.memory, handle->warnings.list, handle->warnings.room * sizeof *handle->warnings.list);
-  }
-  *handle = (ConversationHandle){0};
-  return 0;
-}
-
 ConversationHandle *bind_new_conversation(lua_State *L) {
   ConversationHandle *handle = bind_new(L, &BIND_CONVERSATION, sizeof *handle, 3);
   handle->warnings.memory = bind_memory(L);
@@ -257,7 +245,7 @@ void bind_open_conversation(lua_State *L) {
     {"over_limit", l_over_limit, "", CHARGE_STEP},
     BIND_END,
   };
-  bind_type(L, &BIND_CONVERSATION, l_index, bind_view_length, l_free);
+  bind_type(L, &BIND_CONVERSATION, l_index, bind_view_length);
   bind_open_fields(L, &BIND_CONVERSATION, FIELDS);
   bind_methods(L, &BIND_CONVERSATION, methods);
   bind_open_list(L, &BIND_CONVERSATION);

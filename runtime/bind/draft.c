@@ -25,13 +25,6 @@
 #define MEMORY 2
 #define REFUSAL DRAFT_REFUSAL
 
-int bind_free_draft(lua_State *L) {
-  DraftHandle *handle = lua_touserdata(L, 1);
-  if (!handle->borrowed) draft_free(handle->draft);
-  handle->draft = NULL;
-  return 0;
-}
-
 /* Only who made a draft ends it. */
 static void check_own(lua_State *L) {
   const DraftHandle *handle = bind_check(L, 1, &BIND_DRAFT);
@@ -187,7 +180,7 @@ static int l_commit(lua_State *L) {
   }
   if (status != STATUS_OK) return bind_raise_status(L, status, "commit");
   lua_settop(L, 1);
-  bind_free_draft(L);                 /* not through lua_call: that may find no memory, and it is done */
+  bind_end_draft(lua_touserdata(L, 1));   /* not through lua_call: that may find no memory, and it is done */
   lua_pushinteger(L, batch);
   return 1;
 }
@@ -201,7 +194,8 @@ static int l_discard(lua_State *L) {
     return bind_raise(L, "busy", "discard it after it has returned",
                       "a draft may not end inside a callback of its conversation");
   }
-  return bind_free_draft(L);
+  bind_end_draft(lua_touserdata(L, 1));
+  return 0;
 }
 
 /* ledger(draft) -> Ledger */
@@ -276,7 +270,7 @@ void bind_open_draft(lua_State *L) {
     BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, of_conversation);
-  bind_type(L, &BIND_DRAFT, l_index, l_length, bind_free_draft);
+  bind_type(L, &BIND_DRAFT, l_index, l_length);
   bind_open_list(L, &BIND_DRAFT);
   bind_methods(L, &BIND_DRAFT, methods);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_DRAFT);

@@ -23,8 +23,35 @@ static uint64_t messages_of_owner(lua_State *L, int index) {
   return count;
 }
 
-const BindType BIND_CONVERSATION = {"Conversation", messages_of}, BIND_BATCH = {"Batch", messages_of_owner},
-               BIND_DRAFT = {"Draft", messages_of_owner};
+/* ---- ends ---- */
+
+static void end_conversation(void *block) {
+  ConversationHandle *handle = block;
+  if (handle->borrowing != NULL) return;
+  conversation_free(handle->conversation);
+  envelope_release(handle->envelope);
+  if (handle->warnings.list != NULL) {
+    memory_free(&handle->warnings.memory, handle->warnings.list, handle->warnings.room * sizeof *handle->warnings.list);
+  }
+  *handle = (ConversationHandle){0};
+}
+
+static void end_batch(void *block) {
+  BatchHandle *handle = block;
+  units_free(handle->units);
+  sequence_release(handle->list);
+  *handle = (BatchHandle){0};
+}
+
+void bind_end_draft(void *block) {
+  DraftHandle *handle = block;
+  if (!handle->borrowed) draft_free(handle->draft);
+  handle->draft = NULL;
+}
+
+const BindType BIND_CONVERSATION = {"Conversation", messages_of, end_conversation};
+const BindType BIND_BATCH = {"Batch", messages_of_owner, end_batch};
+const BindType BIND_DRAFT = {"Draft", messages_of_owner, bind_end_draft};
 
 /* ---- callbacks ---- */
 

@@ -59,6 +59,9 @@ typedef struct DraftHandle {
   uint32_t refused;          /* number of refused edits */
 } DraftHandle;
 
+/* Ends the draft of a handle; also what the collector calls. */
+void  bind_end_draft(void *handle);
+
 #define BIND_FUNCTIONS 1
 #define BIND_CALLBACKS 2
 #define BIND_STATE     3

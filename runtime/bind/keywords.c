@@ -7,18 +7,17 @@
 #include "bind/type.h"
 #include "regex/keyword_set.h"
 
-static const BindType KEYWORDS = {"Keywords", NULL};
-
 typedef struct Handle {
   KeywordSet *set;
 } Handle;
 
-static int l_free(lua_State *L) {
-  Handle *handle = lua_touserdata(L, 1);
+static void end_set(void *block) {
+  Handle *handle = block;
   keyword_set_free(handle->set);
   handle->set = NULL;
-  return 0;
 }
+
+static const BindType KEYWORDS = {.name = "Keywords", .end = end_set};
 
 static KeywordSet *check_set(lua_State *L) { return ((Handle *)bind_check(L, 1, &KEYWORDS))->set; }
 
@@ -85,7 +84,7 @@ static int l_index(lua_State *L) { return bind_index_method(L, &KEYWORDS); }
 void bind_open_keywords(lua_State *L) {
   static const BindMethod methods[] = {{"find", l_find, "text prefix", CHARGE_TEXT}, BIND_END};
   static const BindMethod functions[] = {{"keywords", l_keywords, "texts flags", CHARGE_PATH}, BIND_END};
-  bind_type(L, &KEYWORDS, l_index, l_size, l_free);
+  bind_type(L, &KEYWORDS, l_index, l_size);
   bind_methods(L, &KEYWORDS, methods);
   bind_functions(L, "core", functions);
 }

@@ -13,18 +13,18 @@
 #include "bind/type.h"
 #include "core/explain.h"
 
-const BindType BIND_LEDGER = {"Ledger", NULL};
 
 typedef struct LedgerHandle {
   Ledger *ledger;
 } LedgerHandle;
 
-static int l_free(lua_State *L) {
-  LedgerHandle *handle = lua_touserdata(L, 1);
+static void end_ledger(void *block) {
+  LedgerHandle *handle = block;
   ledger_release(handle->ledger);
   handle->ledger = NULL;
-  return 0;
 }
+
+const BindType BIND_LEDGER = {.name = "Ledger", .end = end_ledger};
 
 void bind_push_ledger(lua_State *L, int conversation, Ledger *ledger) {
   conversation = lua_absindex(L, conversation);
@@ -300,7 +300,7 @@ void bind_open_ledger(lua_State *L) {
     {"explain", l_explain, "message", CHARGE_LIST},
     BIND_END,
   };
-  bind_type(L, &BIND_LEDGER, l_index, l_length, l_free);
+  bind_type(L, &BIND_LEDGER, l_index, l_length);
   bind_methods(L, &BIND_LEDGER, methods);
   static const BindMethod functions[] = {
     {"appended", l_appended, "conversation first last", CHARGE_LIST},

@@ -431,7 +431,7 @@ void bind_open_message(lua_State *L) {
     {"totable", l_totable, "", CHARGE_PATH},
     BIND_END,
   };
-  bind_type(L, &BIND_MESSAGE, l_index, NULL, NULL);
+  bind_type(L, &BIND_MESSAGE, l_index, NULL);
   bind_methods(L, &BIND_MESSAGE, methods);
   bind_open_fields(L, &BIND_MESSAGE, FIELD_NAMES);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_MESSAGE);

@@ -48,7 +48,6 @@ void  bind_open_sandbox(lua_State *L, lua_CFunction open_core);
 
 /* ---- functions that one file defines and another binds ---- */
 
-int   bind_free_draft(lua_State *L);         /* (draft): ends the draft */
 /* call(f, limit, argument, memory) -> true, result, remaining instructions | false, error, remaining.
    limit: instructions; memory: bytes in use at once (in a sandbox its own limit applies instead) */
 int   bind_limited_call(lua_State *L);

@@ -6,7 +6,7 @@
 #include "bind/type.h"
 #include "sandbox/guard.h"
 
-const BindType BIND_MESSAGE = {"Message", NULL}, BIND_UNIT = {"Unit", NULL};
+const BindType BIND_MESSAGE = {.name = "Message"}, BIND_UNIT = {.name = "Unit"};
 
 void bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint) {
   owner = lua_absindex(L, owner);

@@ -12,7 +12,6 @@
 #include "regex/rule_set.h"
 #include "sandbox/guard.h"
 
-static const BindType REGEX = {"Regex", NULL}, SET = {"RegexSet", NULL};
 
 typedef struct Handle {
   union {
@@ -23,19 +22,19 @@ typedef struct Handle {
 
 static void end_engine(void *block) { regex_engine_free(*(RegexEngine **)block); }
 
-static int l_free_regex(lua_State *L) {
-  Handle *handle = lua_touserdata(L, 1);
+static void end_regex(void *block) {
+  Handle *handle = block;
   regex_free(handle->regex);
   handle->regex = NULL;
-  return 0;
 }
 
-static int l_free_set(lua_State *L) {
-  Handle *handle = lua_touserdata(L, 1);
+static void end_set(void *block) {
+  Handle *handle = block;
   rule_set_free(handle->set);
   handle->set = NULL;
-  return 0;
 }
+
+static const BindType REGEX = {.name = "Regex", .end = end_regex}, SET = {.name = "RegexSet", .end = end_set};
 
 /* The engine of this state, made on first use. */
 static RegexEngine *engine_of(lua_State *L) {
@@ -301,8 +300,8 @@ void bind_open_regex(lua_State *L) {
     {"set", l_set, "", CHARGE_PATH},
     BIND_END,
   };
-  bind_type(L, &REGEX, l_index_regex, NULL, l_free_regex);
-  bind_type(L, &SET, l_index_set, l_size, l_free_set);
+  bind_type(L, &REGEX, l_index_regex, NULL);
+  bind_type(L, &SET, l_index_set, l_size);
   bind_methods(L, &REGEX, of_regex);
   bind_methods(L, &SET, of_set);
   lua_newtable(L);

@@ -11,12 +11,9 @@
 #include "bind/type.h"
 #include "os/contained_dir.h"
 
-static const BindType ROOT = {"Root", NULL};
+static void end_root(void *block) { contained_dir_close(block); }
 
-static int l_gc(lua_State *L) {
-  contained_dir_close(lua_touserdata(L, 1));
-  return 0;
-}
+static const BindType ROOT = {.name = "Root", .end = end_root};
 
 /* root(path) -> root | nil, error */
 static int l_root(lua_State *L) {
@@ -67,7 +64,7 @@ void bind_open_root(lua_State *L) {
     {"root", l_root, "path", CHARGE_NEVER},
     BIND_END,
   };
-  bind_type(L, &ROOT, l_index, NULL, l_gc);
+  bind_type(L, &ROOT, l_index, NULL);
   bind_methods(L, &ROOT, methods);
   bind_functions(L, "core", functions);
 }

@@ -24,7 +24,13 @@
 #include "sandbox/guard.h"
 #include "sandbox/trusted_library.h"
 
-const BindType BIND_SANDBOX = {"Sandbox", NULL};
+static void end_sandbox(void *block) {
+  SandboxHandle *sandbox = block;
+  sandbox_free(sandbox->sandbox);
+  sandbox->sandbox = NULL;
+}
+
+const BindType BIND_SANDBOX = {.name = "Sandbox", .end = end_sandbox};
 
 /* Its address is a key of the sandbox's registry: the library's entries. */
 static const char ENTRIES;
@@ -169,13 +175,6 @@ static int64_t now(void *user) {
   return clock_monotonic_us();
 }
 
-static int l_free(lua_State *L) {
-  SandboxHandle *sandbox = lua_touserdata(L, 1);
-  sandbox_free(sandbox->sandbox);
-  sandbox->sandbox = NULL;
-  return 0;
-}
-
 /* new(host) -> Sandbox */
 static int l_new(lua_State *L) {
   SandboxCall call;
@@ -235,7 +234,7 @@ void bind_open_sandbox(lua_State *L, lua_CFunction open_core) {
     {"box_of", l_box_of, "proxy", CHARGE_NEVER},
     BIND_END,
   };
-  bind_type(L, &BIND_SANDBOX, NULL, NULL, l_free);
+  bind_type(L, &BIND_SANDBOX, NULL, NULL);
   lua_pushcfunction(L, open_core);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &OPEN_CORE);
   lua_newtable(L);

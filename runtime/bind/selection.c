@@ -18,7 +18,14 @@
 
 static uint64_t messages_of(lua_State *L, int index) { return ((const Selection *)lua_touserdata(L, index))->count; }
 
-const BindType BIND_SELECTION = {"Selection", messages_of};
+static void end_selection(void *block) {
+  Selection *selection = block;
+  sequence_release(selection->list);
+  selection->list = NULL;
+  selection->count = 0;
+}
+
+const BindType BIND_SELECTION = {"Selection", messages_of, end_selection};
 
 /* With `size` bytes behind it. */
 static Selection *push_new(lua_State *L, int owner, size_t size) {
@@ -41,14 +48,6 @@ Selection *bind_new_rest(lua_State *L, int owner, const Sequence *list, uint32_t
   Status status = sequence_share(list, &selection->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "selection");
   return selection;
-}
-
-static int l_free(lua_State *L) {
-  Selection *selection = lua_touserdata(L, 1);
-  sequence_release(selection->list);
-  selection->list = NULL;
-  selection->count = 0;
-  return 0;
 }
 
 /* Gaps before the i-th message of a rest. */
@@ -159,6 +158,6 @@ void bind_open_selection(lua_State *L) {
     {"positions", l_positions, "", CHARGE_LIST},
     BIND_END,
   };
-  bind_type(L, &BIND_SELECTION, l_index, l_count, l_free);
+  bind_type(L, &BIND_SELECTION, l_index, l_count);
   bind_methods(L, &BIND_SELECTION, methods);
 }

@@ -23,11 +23,18 @@
 #include "core/merge_branch.h"
 #include "os/entropy.h"
 
-static const BindType BIND_STORAGE = {.name = "Storage"};
-
 typedef struct StorageHandle {
   Storage *storage;          /* NULL: closed */
 } StorageHandle;
+
+static void end_storage(void *block) {
+  StorageHandle *handle = block;
+  Storage *storage = handle->storage;
+  handle->storage = NULL;
+  storage_close(storage);
+}
+
+static const BindType BIND_STORAGE = {.name = "Storage", .end = end_storage};
 
 int luaopen_ebb_storage(lua_State *L);
 
@@ -442,18 +449,11 @@ static int l_describe(lua_State *L) {
 
 /* ---- opening ---- */
 
-static int end_storage(lua_State *L) {
-  StorageHandle *handle = bind_test(L, 1, &BIND_STORAGE);
-  Storage *storage = handle == NULL ? NULL : handle->storage;
-  if (handle != NULL) handle->storage = NULL;
-  storage_close(storage);
-  return 0;
-}
-
 /* db:close() */
 static int l_close(lua_State *L) {
   check_storage(L, 1);
-  return end_storage(L);
+  end_storage(lua_touserdata(L, 1));
+  return 0;
 }
 
 /* open(place, {create, relaxed, salvage, wait}) -> db | nil, error */
@@ -542,7 +542,7 @@ int luaopen_ebb_storage(lua_State *L) {
     {"merge", bind_merge_branch, "chat branch", CHARGE_NEVER},
     BIND_END,
   };
-  bind_type(L, &BIND_STORAGE, index_storage, NULL, end_storage);
+  bind_type(L, &BIND_STORAGE, index_storage, NULL);
   bind_methods(L, &BIND_STORAGE, methods);
   lua_newtable(L);
   bind_functions(L, "storage", functions);

@@ -10,14 +10,13 @@
 #include "bind/vocab.h"
 #include "tokens/tokenizer.h"
 
-const BindType BIND_TOKENIZER = {"Tokenizer", NULL};
-
-static int l_free(lua_State *L) {
-  TokenizerHandle *handle = lua_touserdata(L, 1);
+static void end_tokenizer(void *block) {
+  TokenizerHandle *handle = block;
   tokenizer_free(handle->tokenizer);
   handle->tokenizer = NULL;
-  return 0;
 }
+
+const BindType BIND_TOKENIZER = {.name = "Tokenizer", .end = end_tokenizer};
 
 static Tokenizer *check(lua_State *L) {
   return ((TokenizerHandle *)bind_check(L, 1, &BIND_TOKENIZER))->tokenizer;
@@ -156,7 +155,7 @@ void bind_open_tokenizer(lua_State *L) {
     {"tokenizer", l_tokenizer, "path checked", CHARGE_NEVER},
     BIND_END,
   };
-  bind_type(L, &BIND_TOKENIZER, l_index, NULL, l_free);
+  bind_type(L, &BIND_TOKENIZER, l_index, NULL);
   bind_methods(L, &BIND_TOKENIZER, methods);
   bind_functions(L, "ebb", functions);
 }

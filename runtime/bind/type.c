@@ -200,7 +200,14 @@ static int l_tostring(lua_State *L) {
   return 1;
 }
 
-void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length, lua_CFunction gc) {
+/* __gc of a type, in the upvalue. */
+static int l_end(lua_State *L) {
+  const BindType *type = lua_touserdata(L, lua_upvalueindex(1));
+  guard_end_owner(L, 1, 0, type->end);
+  return 0;
+}
+
+void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length) {
   lua_newtable(L);
   lua_newtable(L);
   lua_rawsetp(L, -2, type);
@@ -214,8 +221,9 @@ void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFun
     lua_pushcfunction(L, length);
     lua_setfield(L, -2, "__len");
   }
-  if (gc != NULL) {
-    lua_pushcfunction(L, gc);
+  if (type->end != NULL) {
+    lua_pushlightuserdata(L, (void *)type);
+    lua_pushcclosure(L, l_end, 1);
     lua_setfield(L, -2, "__gc");
   }
   lua_pushstring(L, type->name);
@@ -242,8 +250,8 @@ void bind_methods(lua_State *L, const BindType *type, const BindMethod *methods)
 }
 
 void *bind_new(lua_State *L, const BindType *type, size_t size, int user_values) {
-  void *block = guard_userdata(L, size, user_values);
-  memset(block, 0, size);
+  void *block = type->end != NULL ? guard_owner(L, size, user_values, 0, type->end)
+                                  : memset(guard_userdata(L, size, user_values), 0, size);
   lua_rawgetp(L, LUA_REGISTRYINDEX, type);
   lua_setmetatable(L, -2);
   return block;
@@ -274,7 +282,7 @@ typedef struct Owned {
 
 static int l_end_owned(lua_State *L) {
   Owned *owned = lua_touserdata(L, 1);
-  owned->end(owned->block);
+  guard_end_owner(L, 1, offsetof(Owned, block), owned->end);
   return 0;
 }
 
@@ -292,8 +300,7 @@ static void push_owned_metatable(lua_State *L) {
 
 void *bind_own(lua_State *L, size_t size, void (*end)(void *block)) {
   push_owned_metatable(L);
-  Owned *owned = guard_userdata(L, sizeof *owned + size, 0);
-  memset(owned->block, 0, size);
+  Owned *owned = guard_owner(L, sizeof *owned + size, 0, offsetof(Owned, block), end);
   owned->end = end;
   lua_insert(L, -2);
   lua_setmetatable(L, -2);

@@ -20,6 +20,9 @@ typedef struct BindType {
   /* The number of messages that a value stands for, on which the fuel of CHARGE_LIST depends; NULL: 0. Must not
      raise. */
   uint64_t (*messages)(lua_State *L, int index);
+  /* Frees what a userdata holds; NULL: it holds nothing outside of Lua. It gets the block of bind_new, perhaps of zero
+     bytes or ended before, and may not call Lua. */
+  void (*end)(void *block);
 } BindType;
 
 /* The fuel that a call of a bound function costs a sandboxed script, by what the function does. */
@@ -43,8 +46,8 @@ typedef struct BindMethod {
 #define BIND_END {NULL, NULL, NULL, CHARGE_NEVER}      /* the last of a table */
 
 /* Creates the metatable of a type, and a table of its methods. `index` (NULL: methods only) is its __index
-   function, which ends with bind_index_method; `length` and `gc` may be NULL. Leaves nothing on the stack. */
-void  bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length, lua_CFunction gc);
+   function, which ends with bind_index_method; `length` may be NULL. Leaves nothing on the stack. */
+void  bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length);
 /* Adds methods to a type; the array is static. */
 void  bind_methods(lua_State *L, const BindType *type, const BindMethod *methods);
 /* Adds plain functions to the table on top; `owner` names it: "core.draft". */
@@ -60,7 +63,7 @@ const char *bind_charge_name(lua_State *L, const char *name);
 /* The running bound function, or NULL; *owner gets "Draft:" or "core.draft.". */
 const BindMethod *bind_running(lua_State *L, const char **owner);
 
-/* Pushes a userdata of `size` zero bytes, which its type's gc ends. */
+/* Pushes a userdata of `size` zero bytes, which its type ends. */
 void *bind_new(lua_State *L, const BindType *type, size_t size, int user_values);
 /* The block of a userdata of that type; NULL for other values. Raises nothing. */
 void *bind_test(lua_State *L, int index, const BindType *type);

@@ -12,7 +12,7 @@
 #include "bind/unit.h"
 #include "bind/view.h"
 
-const BindType BIND_TURN = {"Turn", NULL};
+const BindType BIND_TURN = {.name = "Turn"};
 
 /* Where the unit of a handle stands in its owner; valid until the owner is edited. */
 typedef struct UnitPlace {
@@ -179,8 +179,8 @@ static int l_turn_index(lua_State *L) {
 }
 
 void bind_open_unit(lua_State *L) {
-  bind_type(L, &BIND_UNIT, l_unit_index, NULL, NULL);
-  bind_type(L, &BIND_TURN, l_turn_index, NULL, NULL);
+  bind_type(L, &BIND_UNIT, l_unit_index, NULL);
+  bind_type(L, &BIND_TURN, l_turn_index, NULL);
   bind_open_fields(L, &BIND_UNIT, UNIT_FIELDS);
   bind_open_fields(L, &BIND_TURN, TURN_FIELDS);
 }

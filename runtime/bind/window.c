@@ -22,7 +22,7 @@
 #include "bind/window.h"
 #include "sandbox/guard.h"
 
-const BindType BIND_WINDOWS = {"Windows", NULL};
+const BindType BIND_WINDOWS = {.name = "Windows"};
 
 /* ---- functions ---- */
 
@@ -427,7 +427,7 @@ void bind_open_window(lua_State *L) {
     {"messages", l_messages, "list texts include_system include_obsolete items", CHARGE_LIST},
     BIND_END,
   };
-  bind_type(L, &BIND_WINDOWS, l_windows_index, NULL, NULL);
+  bind_type(L, &BIND_WINDOWS, l_windows_index, NULL);
   bind_open_fields(L, &BIND_WINDOWS, fields);
   lua_newtable(L);
   bind_functions(L, "core.window", functions);

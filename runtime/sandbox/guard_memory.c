@@ -203,6 +203,7 @@ static void note_block(Sandbox *sandbox, size_t size, int kind, int change) {
 
 static void *release(Sandbox *sandbox, char *block, size_t size) {
   if (block == NULL) return NULL;
+  if (sandbox->gives_up) owner_release(sandbox, block, size);
   note_block(sandbox, size, kind_of(block, size), -1);
   sandbox->memory_used -= size;
   free_block(sandbox, block, size);

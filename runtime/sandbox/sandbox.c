@@ -53,6 +53,7 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   sandbox->L = lua_newstate(guard_allocate, sandbox);
   if (sandbox->L == NULL) goto close_reserve;
   THREAD_FLAGS(sandbox->L) = THREAD_HOST;
+  owner_open(sandbox);
   lua_gc(sandbox->L, LUA_GCSTEP, -GUARD_REST_KB);      /* as if that had been freed: no cycle while libraries open */
   if (sandbox_run(sandbox, open_all, sandbox) != SANDBOX_OK) goto close_state;
   return sandbox;

@@ -26,6 +26,7 @@
 #include "sandbox/reserve.h"
 #include "sandbox/guard.h"
 #include "sandbox/match.h"
+#include "sandbox/owner.h"
 #include "sandbox/number.h"
 #include "sandbox/sandbox.h"
 
@@ -105,6 +106,8 @@ struct Sandbox {
   size_t borrowed;           /* part of memory_used: bytes outside of the state, until the call is over */
   size_t refused_size;       /* of the block that was refused last */
   bool refused_growth;       /* it was a table that would take too long to grow */
+  uint64_t secret;           /* by which blocks with an ending are known (owner.h) */
+  bool gives_up;             /* Lua has given up a finalizer: blocks that go may have content that has not ended */
   bool reached_memory;       /* in this call the limit refused a block, not the host's allocator */
   SandboxConfig config;
   atomic_bool cancelled;

@@ -147,9 +147,7 @@ static bool is_stopped(const char *name, const char *body, int place, bool last)
   }
   if (right && PLACES[place].run(runtime, chat, "local _ = 1") != EBB_OK) fail_msg("%s: no next script", name);
   ebb_runtime_free(runtime);
-  /* Lua gives up finalizers at the last level of C calls: "What is open" in docs/internals/sandbox.md. */
-  bool gives_up = strstr(name, "S2: __index") != NULL;
-  if (!gives_up) assert_int_equal(meter.in_use, 0);
+  assert_int_equal(meter.in_use, 0);
   return right;
 }
 

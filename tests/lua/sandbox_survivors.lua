@@ -35,6 +35,13 @@ return {
       while true do pcall(error, {}) end
     end
     local _ = setmetatable({}, m).x]] },
+  { "finalizers at the last level of C calls, where Lua gives them up", [[
+    local json, m = require "ebb".json, {}
+    m.__index = function(t, k)
+      pcall(function() return t[k .. 1] end)
+      while true do json.encode { k } end
+    end
+    local _ = setmetatable({}, m).x]] },
   { "S2: comparisons of sort that catch, in coroutines", [[
     local function f(n)
       pcall(table.sort, { 3, 2, 1 }, function()

@@ -1,0 +1,31 @@
+/*
+** Contents of userdata that have an end, in a sandbox: memory, or a reference, outside of Lua.
+**
+** A finalizer ends them. But at the last of its 200 levels of C calls Lua cannot call one: it gives up, warns, and
+** frees the userdata some time later. So each says at its end what ends it, and once a sandbox was warned, its
+** allocator ends what goes without:
+**
+**     | content ... | secret, end, content | number, place |
+**
+** The secret, random for each sandbox, tells such a block from one of other bytes; it is wiped out when the content
+** has ended.
+*/
+#ifndef EBB_SANDBOX_OWNER_H
+#define EBB_SANDBOX_OWNER_H
+
+#include <lua.h>
+#include <stdint.h>
+
+typedef struct OwnerTrailer {
+  uint64_t secret;           /* of the sandbox; 0: the content has ended */
+  void (*end)(void *content);
+  void *content;
+} OwnerTrailer;
+
+struct Sandbox;
+/* Lets the sandbox know when Lua gives up a finalizer. Before any script runs. */
+void owner_open(struct Sandbox *sandbox);
+/* Ends the content of a block of Lua's that goes, if it has one that has not ended. For the allocator. */
+void owner_release(struct Sandbox *sandbox, char *block, size_t size);
+
+#endif
