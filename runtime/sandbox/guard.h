@@ -45,7 +45,7 @@ uint64_t  guard_part_end(lua_State *L, GuardPart part, bool *over);
    raise, for want of memory. Every userdata that a script can have comes from here: it has a number, by
    which pairs orders keys. */
 void *guard_userdata(lua_State *L, size_t size, int user_values);
-/* The same of zero bytes, for content that has an end, behind a header of so many bytes. The type's finalizer calls
+/* The same of zero bytes, for content that has an end, behind `header` bytes. The type's finalizer calls
    guard_end_owner with the same header and `end`; where Lua gives it up, `end` is called when the block goes: it may
    free, and call nothing of Lua's. It must bear zero bytes, and content that it has ended. */
 void *guard_owner(lua_State *L, size_t size, int user_values, size_t header, void (*end)(void *content));

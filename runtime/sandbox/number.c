@@ -60,6 +60,23 @@ void *guard_userdata(lua_State *L, size_t size, int user_values) {
   return result;
 }
 
+void *guard_owner(lua_State *L, size_t size, int user_values, size_t header, void (*end)(void *content)) {
+  Sandbox *sandbox = sandbox_of(L);
+  assert(header <= size);
+  if (sandbox == NULL) return memset(lua_newuserdatauv(L, size, user_values), 0, size);
+  char *block = guard_userdata(L, size + sizeof(OwnerTrailer), user_values);
+  OwnerTrailer ending = {.secret = sandbox->secret, .end = end, .content = block + header};
+  memset(block, 0, size);
+  memcpy(block + size, &ending, sizeof ending);
+  return block;
+}
+
+void guard_end_owner(lua_State *L, int index, size_t header, void (*end)(void *content)) {
+  char *block = lua_touserdata(L, index);
+  if (sandbox_of(L) != NULL) memset(block + lua_rawlen(L, index) - OWNER_TRAILER, 0, sizeof(OwnerTrailer));
+  end(block + header);
+}
+
 void guard_place(lua_State *L, int index, uint32_t place) {
   if (sandbox_of(L) != NULL) memcpy(end_of(L, index) + offsetof(Number, place), &place, sizeof place);
 }

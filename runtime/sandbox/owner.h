@@ -16,11 +16,15 @@
 #include <lua.h>
 #include <stdint.h>
 
+#include "sandbox/number.h"
+
 typedef struct OwnerTrailer {
   uint64_t secret;           /* of the sandbox; 0: the content has ended */
   void (*end)(void *content);
   void *content;
 } OwnerTrailer;
+
+#define OWNER_TRAILER (sizeof(OwnerTrailer) + sizeof(Number))    /* bytes behind the content */
 
 struct Sandbox;
 /* Lets the sandbox know when Lua gives up a finalizer. Before any script runs. */

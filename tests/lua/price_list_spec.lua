@@ -122,6 +122,11 @@ describe("a price list", function()
     assert.equal("two\nlines `quoted` and Aé", ebb.json.decode(literal.json)[1].models[1].name)
   end)
 
+  it("in a module has characters by their numbers, in pairs too", function()
+    local text = [[x=["\ud83d\ude00 \u{1F600} \xe9 \ud83d \u{110000}"]]
+    assert.equal("😀 😀 é \u{FFFD} \u{FFFD}", ebb.json.decode(javascript.literal("list", text .. "]", 3).json)[1])
+  end)
+
   it("has no price beyond what a token can cost", function()
     local list = price_list.read("list", '{"m":{"max_tokens":5,"input_cost_per_token":1e308}}', "2026-11-23")
     contains("model m: input_cost_per_token: expected a price, got 1e+308", list.entries[1].problem)
@@ -140,6 +145,8 @@ describe("a price list", function()
     { "a template with an expression",  "x=[{id:`${y}`}]",            "list:1:8: expected a literal" },
     { "a literal without an end",       "x=[{id:'a',\n",              "list:2:1: expected a literal" },
     { "a string without an end",        "x=[{id:'a\n'}]",             "list:1:8: expected a literal" },
+    { "a string that is not UTF-8",     "x=[{id:'a\x90'}]",           "list:1:8: expected a literal" },
+    { "a number beyond all others",     "x=[{id:1e999}]",             "list:1:8: expected a literal" },
   }
   for _, case in ipairs(wrong) do
     it("is refused: " .. case[1], function()

@@ -19,17 +19,29 @@ local javascript = {}
 local ESCAPES = { n = "\n", r = "\r", t = "\t", b = "\b", f = "\f", v = "\v", ["0"] = "\0", ["\n"] = "" }
 local WORDS = { ["true"] = "true", ["false"] = "false", null = "null", undefined = "null" }
 
+--- A character by its number; U+FFFD for half of a pair, and for a number beyond Unicode.
+local function character_of(hex)
+  local code = tonumber(hex, 16)
+  local is_one = code <= 0x10FFFF and (code < 0xD800 or code > 0xDFFF)
+  return utf8.char(is_one and code or 0xFFFD)
+end
+
 --- The character of an escape, and the place after it; `at` is that of the letter.
 local function escaped(text, at)
+  local high, low, behind = text:match("^u([dD][89abAB]%x%x)\\u([dD][c-fC-F]%x%x)()", at)
+  if high then
+    return utf8.char(0x10000 + (tonumber(high, 16) - 0xD800 << 10) + tonumber(low, 16) - 0xDC00), behind
+  end
   local hex, past = text:match("^x(%x%x)()", at)
   if not hex then hex, past = text:match("^u(%x%x%x%x)()", at) end
-  if not hex then hex, past = text:match("^u{(%x+)}()", at) end
-  if hex then return utf8.char(tonumber(hex, 16)), past end
+  if not hex then hex, past = text:match("^u{0*(%x%x?%x?%x?%x?%x?)}()", at) end
+  if hex then return character_of(hex), past end
   local letter = text:sub(at, at)
   return ESCAPES[letter] or letter, at + 1
 end
 
---- The value of the string or template that begins at `at`, and the place after it; nil: it has no end here.
+--- The value of the string or template that begins at `at`, and the place after it; nil: it has no end here, or is not
+--- UTF-8.
 local function read_string(text, at)
   local quote, pieces, past = text:sub(at, at), {}, at + 1
   while true do
@@ -37,7 +49,10 @@ local function read_string(text, at)
     if not stop then return nil end
     pieces[#pieces + 1] = text:sub(past, stop - 1)
     local character = text:sub(stop, stop)
-    if character == quote then return table.concat(pieces), stop + 1 end
+    if character == quote then
+      local value = table.concat(pieces)
+      return utf8.len(value) and value, stop + 1
+    end
     if character == "\n" or text:find("^%${", stop) then return nil end
     if character == "\\" then pieces[#pieces + 1], past = escaped(text, stop + 1)
     else pieces[#pieces + 1], past = character, stop + 1 end
@@ -56,7 +71,9 @@ local function read_token(text, at)
   if flag then return flag == "0" and "true" or "false", past end
   local number, number_end = text:match("^(-?%d*%.?%d+[eE]?[+-]?%d*)()", at)
   local value = number and tonumber(number)
-  if value then return core.json.encode(math.tointeger(value) or value), number_end end
+  if value and math.abs(value) < math.huge then
+    return core.json.encode(math.tointeger(value) or value), number_end
+  end
   local word, word_end = text:match("^([%a_$][%w_$]*)()", at)
   if word and text:find("^%s*:", word_end) then return core.json.encode(word), word_end end
   return word and WORDS[word], word_end
