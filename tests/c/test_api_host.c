@@ -335,8 +335,8 @@ static void script_do(const PlainChat *plain, Drawn drawn, char *out, size_t roo
   case EDIT_CLOSE: snprintf(out, room, "chat.windows:get('%s'):close()\n", WINDOW_TEXTS[drawn.a]); break;
   case EDIT_COMPACT: snprintf(out, room, "chat:prune { keep = %u }\n", (unsigned)drawn.a); break;
   case EDIT_REMEMBER:
-    snprintf(out, room, "chat:trim { budget = 1000000, policy = { name = '%s', trim = function(draft) "
-             "draft.memory.n = %u end } }\n", POLICY_TEXTS[drawn.a], label);
+    snprintf(out, room, "assert(chat:trim { budget = 1000000, policy = { name = '%s', trim = function(draft) "
+             "draft.memory.n = %u end } })\n", POLICY_TEXTS[drawn.a], label);
     break;
   default: out[0] = '\0'; break;
   }
