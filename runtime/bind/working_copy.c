@@ -106,7 +106,7 @@ static bool push_copy(lua_State *L, const AddedNames *added, const Message *mess
   if (own != 0) set_added(L, added, ADDED_OWN);
   lua_pushliteral(L, "history");
   set_added(L, added, ADDED_SOURCE);
-  lua_getfield(L, -1, "id");
+  bind_get_field(L, -1, "id");
   set_added(L, added, ADDED_SOURCE_ID);
   lua_pushinteger(L, id);
   set_added(L, added, ADDED_SEQ);
@@ -179,7 +179,7 @@ static lua_Integer member_count(lua_State *L, const AddedNames *added) {
    from its `own` for an added name. */
 static void push_member(lua_State *L, const AddedNames *added, int table) {
   if (added != NULL && added_name(L, added, -1) >= 0) {
-    if (lua_getfield(L, table, "own") == LUA_TTABLE) {
+    if (bind_get_field(L, table, "own") == LUA_TTABLE) {
       lua_insert(L, -2);
       lua_rawget(L, -2);
       lua_remove(L, -2);
@@ -249,7 +249,7 @@ static bool same_value(lua_State *L, Json *json) {
 
 /* The stored message that the copy at the top equals, or NULL. */
 static const Message *stored_message(lua_State *L, const AddedNames *added, const Store *store) {
-  lua_getfield(L, -1, "seq");
+  bind_get_field(L, -1, "seq");
   lua_Integer seq = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
   lua_pop(L, 1);
   if (seq < 1 || seq > store_count(store) || !store_has(store, (MessageId)seq)) return NULL;
@@ -266,7 +266,7 @@ static const Message *stored_message(lua_State *L, const AddedNames *added, cons
 static void push_plain(lua_State *L, const AddedNames *added) {
   int copy = lua_gettop(L);
   lua_newtable(L);
-  if (lua_getfield(L, copy, "own") == LUA_TTABLE) {
+  if (bind_get_field(L, copy, "own") == LUA_TTABLE) {
     for (lua_pushnil(L); lua_next(L, copy + 2) != 0;) {
       lua_pushvalue(L, -2);
       lua_insert(L, -2);
