@@ -12,6 +12,7 @@
 #include "core/message.h"
 #include "core/window.h"
 #include "format/document.h"
+#include "format/policy_memory.h"
 #include "format/reader.h"
 #include "json/json.h"
 #include "regex/regex.h"
@@ -33,7 +34,7 @@ static int l_limits(lua_State *L) {
     lua_Integer value;
   } limits[] = {
     LIMIT(MESSAGE_BYTES_MAX), LIMIT(FILE_BYTES_MAX), LIMIT(JSON_DEPTH_MAX), LIMIT(MESSAGE_TOKENS_MAX),
-    LIMIT(POLICY_MEMORY_MAX), LIMIT(POLICY_MEMORY_KEPT),
+    LIMIT(POLICY_MEMORY_MAX), LIMIT(POLICY_MEMORY_KEPT), LIMIT(MEMORY_NAMES_MAX),
     LIMIT(LEDGER_TEXTS_MAX), LIMIT(MARSHAL_BYTES_MORE),
     LIMIT(CALIBRATION_REPORT_MAX), LIMIT(CALIBRATION_RATIO_MAX), LIMIT(WINDOW_COUNT_MAX),
     LIMIT(STORAGE_NAME_MAX), LIMIT(STORAGE_SESSIONS_MAX), LIMIT(STORAGE_ORIGINS_MAX), LIMIT(STORAGE_OPERATIONS_KEPT),

@@ -36,6 +36,7 @@ limits.SECTIONS = {
     { "a budget, a reserve", "ebb.trim.options fields.budget.max", "tokens" },
     { "what policies remember, at one batch", "POLICY_MEMORY_MAX", "bytes" },
     { "and over all batches: the oldest ones forget", "POLICY_MEMORY_KEPT", "bytes" },
+    { "names of such a memory of which tasks and chats are merged", "MEMORY_NAMES_MAX", "names" },
     { "reasons and notes of sandboxed policies, at one batch", "LEDGER_TEXTS_MAX", "bytes" },
     { "a provider's report for calibration", "CALIBRATION_REPORT_MAX", "tokens" },
     { "how far such a report may be from the count", "CALIBRATION_RATIO_MAX", "times" },
