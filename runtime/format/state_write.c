@@ -140,37 +140,6 @@ static void write_history(StateWriter *w) {
   close_bracket(w, ']');
 }
 
-/* ---- marks: sorted by name, so that equal states have equal bytes ---- */
-
-/* The first name behind `last` (NULL: of all); false if there is none. There are few. */
-static bool next_name(const Marks *marks, const Text *last, Text *next) {
-  bool any = false;
-  for (uint32_t i = 0; i < marks_name_count(marks); i++) {
-    Text candidate = marks_name(marks, i);
-    if (last != NULL && text_compare(candidate, *last) <= 0) continue;
-    if (any && text_compare(candidate, *next) > 0) continue;
-    *next = candidate;
-    any = true;
-  }
-  return any;
-}
-
-void state_write_marks(StateWriter *w) {
-  const Marks *marks = conversation_marks(w->conversation);
-  Text label, last, *before = NULL;
-  open_bracket(w, '{');
-  for (; next_name(marks, before, &label); last = label, before = &last) {
-    if (marks_size(marks, label) == 0) continue;
-    json_out_name_text(&w->out, label);
-    open_bracket(w, '[');
-    for (MessageId id = 1; id <= store_count(w->store); id++) {
-      if (marks_has(marks, label, id)) number(w, id);
-    }
-    close_bracket(w, ']');
-  }
-  close_bracket(w, '}');
-}
-
 static void write_windows(StateWriter *w) {
   const Windows *windows = conversation_windows(w->conversation);
   if (windows_count(windows) == 0) return;

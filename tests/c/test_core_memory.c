@@ -7,6 +7,7 @@
 #include "draft_kit.h"
 
 #include "core/sequence_diff.h"
+#include "format/state.h"
 
 static const char HISTORY[] = "s4 u9 a9(xy) t9(x) t8(y) u3 a7(z) t2(z) a5 u6 a8(abc) t1(a) t2(b) t3(c) a4 u2 a3 u4 a6";
 
@@ -299,8 +300,51 @@ static void filters_read_escapes_or_change_nothing(void **state) {
   for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) sweep_run(&sweeps[i]);
 }
 
+/* ---- saving ---- */
+
+static char *saved(const Conversation *chat) {
+  Fail own = {0};
+  Buffer out;
+  buffer_init(&out, fail_memory(&own));
+  assert_int_equal(state_write(chat, text_of("{}"), (Sink){sink_add_to_buffer, &out}), STATUS_OK);
+  assert_int_equal(buffer_add_byte(&out, 0), STATUS_OK);
+  char *copy = strdup(out.bytes);
+  buffer_free(&out);
+  return copy;
+}
+
+/* What is sorted or searched in memory is found without, too. */
+static void a_save_needs_no_memory_of_the_conversation(void **state) {
+  (void)state;
+  static const char *const names[] = {"pinned", "draft", "b", "a", "zebra"};
+  Fail fail = {0};
+  Conversation *chat = chat_with_gaps(&fail);
+  for (MessageId id = 9; id > 0; id--) {
+    for (uint32_t i = 0; i < 5; i++) {
+      if (id % (i + 1) == 0) assert_int_equal(conversation_mark(chat, text_of(names[i]), id), STATUS_OK);
+    }
+  }
+  char *expected = saved(chat);
+  assert_non_null(strstr(expected, "{\"a\":[4,8],\"b\":[3,6,9],\"draft\":[2,4,6,8],\"pinned\":["));
+  size_t before = fail.calls;
+  for (size_t k = 1; k <= 6; k++) {
+    for (int once = 0; once <= 1; once++) {
+      fail.fail_at = fail.calls + k;
+      fail.once = once == 1;
+      char *now = saved(chat);
+      fail.fail_at = 0;
+      assert_string_equal(now, expected);
+      free(now);
+    }
+  }
+  assert_true(fail.calls > before);
+  free(expected);
+  conversation_free(chat);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_save_needs_no_memory_of_the_conversation),
     cmocka_unit_test(the_oldest_go_all_or_none),
     cmocka_unit_test(a_draft_keeps_once_there_is_memory),
     cmocka_unit_test(turns_are_counted_once_there_is_memory),

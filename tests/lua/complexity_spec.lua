@@ -508,6 +508,17 @@ describe("four times the input takes at most five times as long #time:", functio
     end)
   end
 
+  it("Conversation:write of a state with a mark for each message", function()
+    gate.check("marks", N * 10, function(n)
+      local chat = ebb.conversation()
+      for i = 1, n do
+        chat:append { role = "user", content = "m" }
+        chat:mark(i, "mark " .. i)
+      end
+      return gate.seconds(function() chat:write "ebb" end)
+    end)
+  end)
+
   it("knows every bound function", function()
     local bound, named = {}, merged(FUNCTIONS, ELSEWHERE)
     for name in pairs(core.parameters) do
