@@ -162,6 +162,7 @@ Text convert_result(Convert *convert, const Piece *result, Text *name) {
   convert->answered = true;
   Text key = key_of(result);
   *name = result->name;
+  if (convert->status != STATUS_OK) return key;      /* a call may have been opened without its names */
   if (calls_answer(&convert->calls, key, &call) != ANSWER_FITS) return key;
   assert(call < convert->calls.count);
   *name = convert->names[call].name;

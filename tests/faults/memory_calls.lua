@@ -292,6 +292,7 @@ call("recount, rollback", function(world) return world.chat:rollback(0) end, fun
 end)
 call("trim by another counter", function(world) return world.chat:trim { budget = 70, encoding = "bytes4" } end)
 call("encoding, calibration", function(world) return { world.chat:encoding(), world.chat:calibration() } end)
+call("parts that are guessed", function(world) return #core.counter.guesses(world.chat) end)
 call("tokens of a text", function(world) return core.counter.text(world.chat, "What \u{2603} is this?") end)
 call("report_usage", function(world) return world.chat:report_usage { prompt_tokens = 400 } end)
 if vocabularies.find "cl100k_base" then
