@@ -76,7 +76,7 @@ describe("the command", function()
       { SCRIPT, "run %/failing_nodes.lua --input %/small.json", "boom" },
 
       { REFUSED, "trim %/broken.json --budget 10", "broken.json:2:" },
-      { REFUSED, "count %/small.json %/broken.json", "broken.json:2:" },
+      { REFUSED, "count --encoding cjk %/small.json %/broken.json", "broken.json:2:" },
       { REFUSED, "inspect %/broken.json", "broken.json:2:" },
       { REFUSED, "count --text %/latin1.txt", "UTF-8" },
       { REFUSED, "trim %/small.json --budget 10 --max-file 20", "max" },
