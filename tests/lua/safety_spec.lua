@@ -174,7 +174,7 @@ describe("bad input:", function()
       it(("%s, %d"):format(name, number), function()
         local path = file("in", quoted(input))
 
-        local run = ebb(("%s %s %s"):format(verb or "count", path, options))
+        local run = ebb(("%s %s %s"):format(verb or "count --encoding cjk", path, options))
 
         assert.equal(status, run.status, run.err)
         if words then contains(words, run.err) end
