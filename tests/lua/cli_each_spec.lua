@@ -181,4 +181,13 @@ describe("ebb each", function()
     command.contains("belongs to other work", command.fails(command.USAGE,
       ("each %s --do 'trim --budget 91' --out %s"):format(path_of "in", path_of "out")))
   end)
+
+  local measure = os.execute "script -qec true /dev/null </dev/null >/dev/null 2>&1" and it or pending
+  measure("tells on a terminal how far it is, how fast, and how long it will take; --quiet does not", function()
+    folder(30)
+    local out = command.on_terminal(each "--jobs 2")
+    assert.matches("\r\27%[K%d+ of 30, 0 failed, %d+ per second, %d+ s left", out)
+    os.execute("rm -r " .. path_of "out")
+    assert.is_nil(command.on_terminal(each "--jobs 2 --quiet"):find("per second", 1, true))
+  end)
 end)

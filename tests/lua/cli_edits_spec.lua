@@ -29,15 +29,6 @@ end
 
 local function expect_success(result) assert.equal(0, result.status, result.err) end
 
---- What a command writes to a terminal, where its result goes to a file.
-local function on_terminal(words)
-  local line = ("script -qec '%s %s' /dev/null </dev/null"):format(command.EBB, words:gsub("'", [['\'']]))
-  local pipe = io.popen(line)
-  local text = pipe:read "a"
-  pipe:close()
-  return text
-end
-
 local function sum_of(ledger)
   local sum = 0
   for _, entry in ipairs(ledger) do sum = sum + entry.tokens end
@@ -90,8 +81,8 @@ for _, row in ipairs(COMMANDS) do
     it("--quiet leaves out the summary", function()
       local words = (row.line .. " -o D/out.json"):gsub("%f[%w]I%f[%W]", path_of "small.json")
       words = words:gsub("%f[%w]D/", command.folder .. "/")
-      assert.not_equal("", on_terminal(words))
-      assert.equal("", on_terminal(words .. " -q"))
+      assert.not_equal("", command.on_terminal(words))
+      assert.equal("", command.on_terminal(words .. " -q"))
     end)
 
     if row.in_place then

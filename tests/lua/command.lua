@@ -74,6 +74,15 @@ function command.at_width(columns, words)
   return run.out, run.err
 end
 
+--- What a command writes to a terminal, its result included.
+function command.on_terminal(words)
+  local line = ("TERM=xterm script -qec '%s %s' /dev/null </dev/null"):format(command.EBB, words:gsub("'", [['\'']]))
+  local pipe = assert(io.popen(line))
+  local text = pipe:read "a"
+  pipe:close()
+  return text
+end
+
 --- Runs, and expects success; gives both streams.
 function command.does(words, input)
   local run = command.ebb(words, input)
