@@ -28,17 +28,25 @@ script() { if [ -x "$1" ]; then echo "script $*"; fi; }
 # These take minutes under sanitizers; the quick tests leave them out.
 LONG='test_bind_memory test_sandbox_threats test_api_memory test_vocab'
 
-# All tests of these have #time.
-TIMED='complexity_spec cli_complexity_spec'
+# All tests of these have #time, or they wait for servers: neither has a place in the quick tests, but by name.
+TIMED='complexity_spec cli_complexity_spec session_postgres_spec'
+
+# Slices are measured one by one; growth is measured without sanitizers there (grown).
+SLOW='test_sandbox_slices test_api_growth'
 
 # Growth is measured without sanitizers, too.
 grown() { echo "c build/tests/test_api_growth"; }
 
-# quick [all]: without what takes long, and without TIMED unless `all` is said
+# quick [all]: without what takes long, and without SLOW and TIMED unless `all` is said
 quick() {
   grown
-  c_tests | grep -vwF "$(printf '%s\n' $LONG)"
-  if [ -n "${1:-}" ]; then specs; else specs | grep -vwF "$(printf '%s\n' $TIMED)"; fi
+  if [ -n "${1:-}" ]; then
+    c_tests | grep -vwF "$(printf '%s\n' $LONG)"
+    specs
+  else
+    c_tests | grep -vwF "$(printf '%s\n' $LONG $SLOW)"
+    specs | grep -vwF "$(printf '%s\n' $TIMED)"
+  fi
 }
 
 # The longest first, so that none is left alone at the end.
@@ -61,7 +69,7 @@ full() {
 
 if [ -z "${WHOLE:-}" ]; then export SAMPLE=${SAMPLE:-8}; fi
 if [ "${1:-}" = --quick ]; then
-  if [ -z "${2:-}" ]; then export BUSTED="--exclude-tags=time" HISTORIES=${HISTORIES:-100}; fi
+  if [ -z "${2:-}" ]; then export BUSTED="--exclude-tags=time" HISTORIES=${HISTORIES:-100} PLACES=${PLACES:-20}; fi
   runners=$(quick "${2:-}" | grep -F -e "${2:-}")
   if [ -z "$runners" ]; then echo "run.sh: no test has '$2' in its name" >&2; fi
 else
