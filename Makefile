@@ -112,7 +112,7 @@ run: deps   ## trim the sample conversation to 4000 tokens and show what was kep
 test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
-test-quick: deps-test   ## most Lua specs and C units, in about a minute; T=trim runs those with trim in their name
+test-quick: deps-test   ## most Lua specs and C units, in under two minutes; T=trim runs those with trim in their name
 	@$(SUBMAKE) products vocabularies build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
 	@$(SUBMAKE) MODE=small test-programs
 	@tests/run.sh --quick $(T)

@@ -126,33 +126,38 @@ static void put_properties(Writer *w, const Schema *schema, unsigned depth) {
   map_free(&required);
 }
 
-/* Writes the elements of a list with " | " between them. */
-static void put_enumeration(Writer *w, const JsonValue *list, bool quoted) {
+/* The elements of a list, one by one, with " | " written between them. */
+typedef struct Union {
   Json json;
-  JsonValue item;
-  bool first = true;
-  json_open_value(&json, list);
-  if (!json_enter(&json)) return;
-  while (json_next_element(&json) && json_value(&json, &item)) {
-    if (!first) put(w, " | ");
-    first = false;
+  JsonValue item;            /* the element */
+  bool any, open;
+} Union;
+
+static void open_union(Union *u, const JsonValue *list) {
+  *u = (Union){0};
+  json_open_value(&u->json, list);
+  u->open = json_enter(&u->json);
+}
+
+static bool next_of_union(Writer *w, Union *u) {
+  if (!u->open || !json_next_element(&u->json) || !json_value(&u->json, &u->item)) return false;
+  if (u->any) put(w, " | ");
+  u->any = true;
+  return true;
+}
+
+static void put_enumeration(Writer *w, const JsonValue *list, bool quoted) {
+  Union u;
+  for (open_union(&u, list); next_of_union(w, &u);) {
     if (quoted) put(w, "\"");
-    put_text(w, item.kind == JSON_STRING ? json_text(&item) : text_plain(item.bytes, item.size));
+    put_text(w, u.item.kind == JSON_STRING ? json_text(&u.item) : text_plain(u.item.bytes, u.item.size));
     if (quoted) put(w, "\"");
   }
 }
 
 static void put_alternatives(Writer *w, const JsonValue *list, unsigned depth) {
-  Json json;
-  JsonValue item;
-  bool first = true;
-  json_open_value(&json, list);
-  if (!json_enter(&json)) return;
-  while (json_next_element(&json) && json_value(&json, &item)) {
-    if (!first) put(w, " | ");
-    first = false;
-    put_type(w, &item, depth);
-  }
+  Union u;
+  for (open_union(&u, list); next_of_union(w, &u);) put_type(w, &u.item, depth);
 }
 
 /* Writes the type of a schema with one of JSON Schema's names in `type`. */

@@ -82,6 +82,10 @@ describe("--tools", function()
     local plain = messages_of((does((words:gsub(" %-%-tools.*", "")))))
     local list = messages_of((does(words)))
     assert.same({ 1, 2, "Available tools:\n- f: does f\n- g: does g" }, { #plain, #list, list[2].content })
+    local gemini = file("gemini.json", '[{"functionDeclarations":[{"name":"f","description":"does f"},'
+      .. '{"name":"g","description":"does g"}]},{"function_declarations":[{"name":"h","description":"does h"}]}]')
+    list = messages_of((does((words:gsub("%S+$", gemini)))))
+    assert.equal("Available tools:\n- f: does f\n- g: does g\n- h: does h", list[2].content)
     contains("可用工具:\\n- f", (does(words .. " --tools-heading 可用工具:")))
     contains("goes with --tools", fails(command.USAGE, "apply '[]' x.json --tools-heading x"))
     for _, text in ipairs { "[1]", "{}", "[", '[{"name":"f"}]' } do

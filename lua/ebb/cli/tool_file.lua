@@ -28,6 +28,17 @@ local function tool_of(value)
   return { name = value.name, description = value.description }
 end
 
+--- The elements of a list, those of Gemini's lists in it one by one.
+local function elements_of(list)
+  local elements = {}
+  for _, value in ipairs(type(list) == "table" and list or {}) do
+    local inner = type(value) == "table" and (value.functionDeclarations or value.function_declarations)
+    if type(inner) == "table" then table.move(inner, 1, #inner, #elements + 1, elements)
+    else elements[#elements + 1] = value end
+  end
+  return elements
+end
+
 --- The tools of the command line, as options of a conversation.
 ---@param args table
 ---@return { name: string, description: string }[]? tools
@@ -42,7 +53,7 @@ function tool_file.read(args)
   if list == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(args.tools, why and why.message or why)) end
   if type(list) == "table" and type(list.tools) == "table" then list = list.tools end
   local tools = {}
-  for i, value in ipairs(type(list) == "table" and list or {}) do
+  for i, value in ipairs(elements_of(list)) do
     tools[i] = tool_of(value) or failure.raise(failure.REFUSED,
       ("%s: tool %d: expected an object with name and description"):format(args.tools, i), EXPECTED)
   end
