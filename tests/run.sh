@@ -18,7 +18,7 @@ if [ -d ../shared/data ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared &&
 export SEED=${SEED:-$(date +%s)}
 echo "SEED=$SEED"
 results=$(mktemp)
-trap 'rm -f "$results"' EXIT
+trap 'rm -f "$results" "$results.failed"' EXIT
 export RESULTS=$results
 
 c_tests() { for source in tests/c/test_*.c; do echo "c build/small/tests/$(basename "$source" .c)"; done; }
@@ -76,6 +76,9 @@ else
   runners=$(full)
 fi
 printf '%s\n' "$runners" | xargs -P "${JOBS:-$(nproc)}" -L 1 tests/run_one.sh
+
+# What failed stands together at the end, where a long log is read first.
+if [ -s "$results.failed" ]; then cat "$results.failed"; fi
 
 # A runner that left no result, because it could not be run, is one failure.
 awk -v expected="$(printf '%s\n' "$runners" | wc -l)" '

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run_one.sh KIND NAME...: runs one runner of tests for run.sh, shows what it said and
-# adds "PASSED FAILED SECONDS" to the file RESULTS. Seconds are of processor time: by
+# adds "PASSED FAILED SECONDS" to the file RESULTS, and the names of tests that failed
+# to RESULTS.failed. Seconds are of processor time: by
 # the wall they would say how busy the machine is.
 #
 # A runner is quiet unless it fails, but for what it swept or skipped; where STEPS is
@@ -37,7 +38,14 @@ report() {
     flock 9
     show "$name" "$status" "$good" "$bad"
     echo "$good $bad $seconds" >&9
+    if [ "$bad" -gt 0 ]; then failures "$name" >>"$RESULTS.failed"; fi
   } 9>>"$RESULTS"
+}
+
+# The lines that name what failed, as each kind of runner writes them; or else the last three.
+failures() {
+  grep -E -A 2 --no-group-separator '^(Failure|Error) (→|->) |^\[  (FAILED|ERROR)  \] [^0-9]|^(FAIL|not ok)|ERROR: [A-Za-z]+Sanitizer' "$output" | head -n 30 | sed "s|^|failed: $1: |"
+  if [ "${PIPESTATUS[0]}" -ne 0 ]; then tail -n 3 "$output" | sed "s|^|failed: $1: |"; fi
 }
 
 cmocka() {
