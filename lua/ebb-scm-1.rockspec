@@ -241,7 +241,6 @@ build = {
       ["ebb.support.media"] = "lua/ebb/support/media.lua",
       ["ebb.support.names"] = "lua/ebb/support/names.lua",
       ["ebb.support.nearest_name"] = "lua/ebb/support/nearest_name.lua",
-      ["ebb.support.printable"] = "lua/ebb/support/printable.lua",
       ["ebb.support.refuse"] = "lua/ebb/support/refuse.lua",
       ["ebb.support.schema"] = "lua/ebb/support/schema.lua",
       ["ebb.support.schema.options"] = "lua/ebb/support/schema/options.lua",

@@ -93,6 +93,7 @@ int luaopen_ebb_core(lua_State *L) {
   lua_setfield(L, -2, "counter");
   bind_open_tokenizer(L);
   bind_open_encoding(L);
+  bind_open_printable(L);
   bind_open_number(L);
   bind_open_keywords(L);
   bind_open_root(L);

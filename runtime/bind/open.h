@@ -28,6 +28,7 @@ void  bind_open_words(lua_State *L);
 void  bind_open_walk(lua_State *L);          /* after bind_open_draft */
 void  bind_open_tokenizer(lua_State *L);
 void  bind_open_encoding(lua_State *L);      /* base64, data_uri, sha256 */
+void  bind_open_printable(lua_State *L);
 void  bind_open_number(lua_State *L);
 void  bind_open_keywords(lua_State *L);
 void  bind_open_root(lua_State *L);          /* for trusted code only */

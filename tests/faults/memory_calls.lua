@@ -490,6 +490,10 @@ call("clock, number, hint of sandboxes", function()
   assert(core.now() > 0 and core.cpu_seconds() > 0)
   return core.tonumber "1.5"
 end)
+call("printable, printable_character", function()
+  local shown = core.printable(("\155\u{202E}é\n"):rep(400), "\n")
+  return shown, core.printable_character("\27[2J", 1)
+end)
 call("base64, data_uri, sha256", function()
   local bytes, long = ("some bytes "):rep(100), "data:text/plain;charset=utf-8,two%20words"
   local text = core.base64.encode(bytes)

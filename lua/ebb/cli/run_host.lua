@@ -4,7 +4,6 @@ local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local options = require "ebb.cli.options"
-local printable = require "ebb.support.printable"
 local service_commands = require "ebb.cli.service_commands"
 local terminal = require "ebb.cli.terminal"
 local usage_reports = require "ebb.models.usage_reports"
@@ -36,7 +35,7 @@ end
 --- Writes the text of an answer as it comes.
 local function show(text)
   terminal.progress(nil)
-  io.stderr:write((printable.text(core.utf8(text), "\n\t")))
+  io.stderr:write((core.printable(core.utf8(text), "\n\t")))
 end
 
 --- Runs a function for several numbers, each in a process of its own; their texts in order.

@@ -4,7 +4,7 @@
 -- them must not reach a terminal, so all that is not printable is shown escaped.
 
 local host = require "ebb.host"
-local printable = require "ebb.support.printable"
+local core = require "ebb.support.core"
 
 local text = {}
 
@@ -46,7 +46,7 @@ end
 
 --- The character at byte `at` as it is shown, its cells, and the byte after it.
 local function visible(bytes, at)
-  local shown, next_at, point = printable.character(bytes, at)
+  local shown, next_at, point = core.printable_character(bytes, at)
   if not point then return shown, #shown, next_at end
   return shown, point < 0x7F and 1 or cells_of(point), next_at
 end
@@ -64,7 +64,7 @@ end
 ---@param bytes string
 ---@param lines? boolean
 ---@return string
-function text.printable(bytes, lines) return printable.text(bytes, lines and "\n") end
+function text.printable(bytes, lines) return core.printable(bytes, lines and "\n") end
 
 --- The beginning of a text, printable, in at most `room` cells.
 ---@param bytes string

@@ -28,7 +28,6 @@
 
 local core = require "ebb.support.core"
 local log = require "ebb.support.log"
-local printable = require "ebb.support.printable"
 local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 local script_path = require "ebb.sandbox.script_path"
@@ -160,7 +159,7 @@ end
 --- The function `host(what, word)` of a sandbox.
 local function host_of(place)
   return function(what, word)
-    if what == "print" then return log.write(printable.text(core.utf8(word), "\n\t")) end
+    if what == "print" then return log.write(core.printable(core.utf8(word), "\n\t")) end
     if what == "library" then return library(word) end
     if what == "module" then return find_module(place, word) end
     return find_file(place, word:find "%.lua$" and word or word .. ".lua")
