@@ -353,6 +353,10 @@ RegexLiteral regex_literal(const char *pattern, size_t size, bool caseless) {
 
 void regex_pairs_of(RegexPairs *pairs, const char *text, size_t size) {
   memset(pairs, 0, sizeof *pairs);
+  regex_pairs_add(pairs, text, size);
+}
+
+void regex_pairs_add(RegexPairs *pairs, const char *text, size_t size) {
   unsigned char before = size > 0 ? (unsigned char)fold(text[0]) : 0;
   for (size_t i = 1; i < size; i++) {
     unsigned char character = (unsigned char)fold(text[i]);

@@ -44,6 +44,7 @@ typedef struct RegexLiteral {
 } RegexLiteral;
 
 void regex_pairs_of(RegexPairs *pairs, const char *text, size_t size);
+void regex_pairs_add(RegexPairs *pairs, const char *text, size_t size);      /* keeps those that are there */
 RegexLiteral regex_literal(const char *pattern, size_t size, bool caseless);
 
 /* True if a text with these pairs may match. */

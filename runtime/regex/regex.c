@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "regex/pattern.h"
+#include "regex/word.h"
 #include "base/utf8.h"
 #include "os/clock.h"
 
@@ -44,11 +45,13 @@ struct RegexEngine {
   RegexTimer rule;                     /* its end; 0: not set yet */
   uint32_t interval, countdown;      /* callbacks between readings of the clock */
   size_t handled;                    /* bytes that the caller has handled since the last reading */
+  size_t word_ends[2];               /* of the last word found */
 };
 
 struct Regex {
   RegexEngine *engine;
   unsigned flags;
+  RegexWord word;            /* of size 0: none; else nothing is compiled */
   pcre2_code *plain;         /* NULL: always search under the clock */
   pcre2_code *watched;       /* with callbacks; NULL: not compiled yet */
   bool plain_jit, watched_jit;       /* has machine code */
@@ -305,6 +308,11 @@ static Status compile_both(Regex *regex, const char *pattern, size_t size, Regex
   return status;
 }
 
+/* The word that the pattern is, if its flags make no difference to one. */
+static RegexWord word_of(const char *pattern, size_t size, unsigned flags) {
+  return (flags & (REGEX_CASELESS | REGEX_STICKY | REGEX_VOCABULARY)) == 0 ? regex_word(pattern, size) : (RegexWord){0};
+}
+
 /* Translates and compiles the pattern. Offsets of errors are those in the original. */
 static Status compile_translated(Regex *regex, const char *pattern, size_t size, RegexError *error) {
   Buffer written;
@@ -336,8 +344,8 @@ Status regex_new(RegexEngine *engine, const char *pattern, size_t size, unsigned
   if (valid < size) return refuse(error, STATUS_ENCODING, valid, "it is not valid UTF-8");
   Regex *regex = memory_new(&engine->memory, sizeof *regex);
   if (regex == NULL) return STATUS_MEMORY;
-  *regex = (Regex){.engine = engine, .flags = flags, .source_size = size};
-  Status status = compile_translated(regex, pattern, size, error);
+  *regex = (Regex){.engine = engine, .flags = flags, .source_size = size, .word = word_of(pattern, size, flags)};
+  Status status = regex->word.size > 0 ? STATUS_OK : compile_translated(regex, pattern, size, error);
   if (status == STATUS_OK) status = make_room(engine, regex_groups(regex) + 1);
   if (status == STATUS_OK) *result = regex;
   else regex_free(regex);
@@ -358,6 +366,7 @@ unsigned regex_flags_of(const Regex *regex) { return regex->flags; }
 
 static uint32_t information(const Regex *regex, uint32_t what) {
   uint32_t value = 0;
+  if (regex->plain == NULL) return 0;        /* a word has neither groups nor names */
   pcre2_pattern_info(regex->plain, what, &value);
   return value;
 }
@@ -456,11 +465,25 @@ static Status status_of(RegexEngine *engine, int answer) {
   }
 }
 
+static const size_t *find_word(const Regex *regex, const char *text, size_t size, size_t from) {
+  RegexEngine *engine = regex->engine;
+  size_t at = regex_word_find(&regex->word, text, size, from);
+  engine->work += (at == SIZE_MAX ? size : at) - from;
+  if (at == SIZE_MAX) return NULL;
+  engine->word_ends[0] = at;
+  engine->word_ends[1] = at + regex->word.size;
+  return engine->word_ends;
+}
+
 Status regex_find(Regex *regex, const char *text, size_t size, size_t from, const size_t **ends) {
   assert(text != NULL && from <= size);
   RegexEngine *engine = regex->engine;
   int answer = PCRE2_ERROR_NOMATCH;
   *ends = NULL;
+  if (regex->word.size > 0) {
+    *ends = find_word(regex, text, size, from);
+    return STATUS_OK;
+  }
   if ((regex->flags & REGEX_VOCABULARY) != 0) {
     pcre2_set_match_limit(engine->limits, VOCABULARY_LIMIT);
     answer = match(regex, regex->plain, has_machine_code(regex), text, size, from);

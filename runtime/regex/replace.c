@@ -231,10 +231,27 @@ static size_t character_size(Text text, size_t at) {
   return size > 0 ? size : 1;
 }
 
-Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, Buffer *out, uint32_t *count) {
+/* Adds the pairs of what was put in between two offsets, and of the bytes around it, as far as they are there. */
+static void add_pairs(RegexPairs *pairs, const Buffer *out, size_t from, size_t to) {
+  if (pairs == NULL) return;
+  size_t first = from > 0 ? from - 1 : 0, end = to < out->size ? to + 1 : to;
+  regex_pairs_add(pairs, out->bytes + first, end - first);
+}
+
+static Status put_pieces(const Replacing *r, const size_t *ends) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < r->template->count && status == STATUS_OK; i++) {
+    status = put_piece(r, &r->template->pieces[i], ends);
+  }
+  return status;
+}
+
+Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, RegexPairs *pairs, Buffer *out,
+                     uint32_t *count) {
   assert(text.bytes != NULL && !text.escaped);
   const Replacing r = {regex_engine(regex), template, text, out};
   size_t done = 0, from = 0;           /* end of the text copied so far; start of the next search */
+  size_t put_from = 0, put_to = 0;     /* the last replacement, in *out */
   *count = 0;
   while (from <= text.size) {
     const size_t *ends;
@@ -244,13 +261,17 @@ Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, Buf
     size_t start = ends[0], end = ends[1];
     if ((*count)++ == 0) buffer_reset(out);
     status = put(&r, text.bytes + done, start - done);
-    for (uint32_t i = 0; i < template->count && status == STATUS_OK; i++) {
-      status = put_piece(&r, &template->pieces[i], ends);
-    }
+    if (status == STATUS_OK && *count > 1) add_pairs(pairs, out, put_from, put_to);
+    put_from = out->size;
+    if (status == STATUS_OK) status = put_pieces(&r, ends);
+    put_to = out->size;
     if (status != STATUS_OK) return status;
     done = end;
     from = end > start ? end : end + (end < text.size ? character_size(text, end) : 1);
     if ((regex_flags_of(regex) & REGEX_GLOBAL) == 0) break;
   }
-  return *count > 0 ? put(&r, text.bytes + done, text.size - done) : STATUS_OK;
+  if (*count == 0) return STATUS_OK;
+  Status status = put(&r, text.bytes + done, text.size - done);
+  if (status == STATUS_OK) add_pairs(pairs, out, put_from, put_to);
+  return status;
 }

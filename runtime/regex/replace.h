@@ -16,6 +16,7 @@
 #define EBB_REGEX_REPLACE_H
 
 #include "base/buffer.h"
+#include "regex/pattern.h"
 #include "regex/regex.h"
 #include "base/text.h"
 
@@ -33,8 +34,10 @@ void   regex_template_free(RegexTemplate *template);     /* NULL is allowed */
 
 /* Replaces the first match, or all with REGEX_GLOBAL. *count: number of replacements;
    *out gets the result if there are any, else it is unchanged. `text` is valid UTF-8 and
-   not part of *out. STATUS_LIMIT: abandoned, see regex_engine_reason; the contents of
-   *out are undefined then. */
-Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, Buffer *out, uint32_t *count);
+   not part of *out. `pairs` has those of `text`, and gets those of *out too; NULL is
+   allowed. STATUS_LIMIT: abandoned, see regex_engine_reason; the contents of *out are
+   undefined then. */
+Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, RegexPairs *pairs, Buffer *out,
+                     uint32_t *count);
 
 #endif

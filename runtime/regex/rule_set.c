@@ -22,7 +22,7 @@ struct RuleSet {
   Buffer text, next;         /* the result of the rules so far; of the current one */
   RuleFailure *failures;    /* of one text; has room for one per rule */
   uint32_t failure_count, failure_room;
-  RegexPairs pairs;          /* of the text; valid if pairs_known */
+  RegexPairs pairs;          /* of the text, and of what it was before; valid if pairs_known */
   bool pairs_known;
   RegexTimer timer;          /* of this run */
   size_t growth;             /* bytes that texts may still grow by in this run */
@@ -131,7 +131,8 @@ static Status apply_rule(RuleSet *set, Rule *rule, Text *text, bool *changed) {
   assert(rule->counts.failures < RULE_STRIKES);
   uint32_t count;
   regex_start(set->engine);
-  Status status = regex_replace(rule->regex, rule->replacement, *text, &set->next, &count);
+  RegexPairs *pairs = set->pairs_known ? &set->pairs : NULL;
+  Status status = regex_replace(rule->regex, rule->replacement, *text, pairs, &set->next, &count);
   if (status == STATUS_LIMIT) {
     note_failure(set, rule);
     return STATUS_OK;
@@ -144,7 +145,6 @@ static Status apply_rule(RuleSet *set, Rule *rule, Text *text, bool *changed) {
   set->text = output;
   *text = text_plain(output.size > 0 ? output.bytes : "", output.size);
   *changed = true;
-  set->pairs_known = false;
   return STATUS_OK;
 }
 
