@@ -4,7 +4,7 @@
 # the same.
 #
 #     tests/run.sh                 all tests; long sweeps are sampled by SEED, one step in SAMPLE
-#     WHOLE=1 tests/run.sh         all tests, sweeps in full (make check-hard)
+#     WHOLE=1 tests/run.sh         all tests, sweeps in full, and what takes longest (make check-hard)
 #     tests/run.sh --quick         Lua specs (goldens among them) and C units, without long sweeps and #time
 #     tests/run.sh --quick WORD    those with WORD in their name, #time too
 #
@@ -49,15 +49,30 @@ quick() {
   fi
 }
 
+fuzzers() {
+  if [ -z "${WHOLE:-}" ]; then script tests/fuzz/run.sh 1      # a few seconds in all
+  else script tests/fuzz/run.sh "${FUZZ_SHARE:-100}" $(basename -as .c tests/fuzz/fuzz_*.c | grep -vx fuzz_sandbox); fi
+}
+
+# What `make check-hard` adds: half an hour of the sandbox's fuzzer, valgrind, oracles of token ids.
+hardest() {
+  local peers
+  if tests/fuzz/can.sh; then script tests/fuzz/run.sh "${SANDBOX_SHARE:-2900}" fuzz_sandbox; fi
+  script tests/valgrind.sh
+  for peers in tokens vocabularies; do
+    if tests/peers/packages.sh $peers >/dev/null; then script tests/peers/$peers/oracle.sh; fi
+  done
+}
+
 # The longest first, so that none is left alone at the end.
 full() {
   local name flow
   echo "c build/small/tests/test_bind_memory"
+  if [ -n "${WHOLE:-}" ]; then hardest; fi
   echo sanitized
   for name in $LONG; do echo "c build/small/tests/$name"; done | grep -vw test_bind_memory
   for flow in tests/golden/*.sh tests/faults/*.sh; do script "$flow"; done
-  # A few seconds in all; `make fuzz` takes longer.
-  if tests/fuzz/can.sh; then script tests/fuzz/run.sh 1; fi
+  if tests/fuzz/can.sh; then fuzzers; fi
   if tests/peers/packages.sh sdk >/dev/null; then script tests/peers/sdk/run.sh; fi
   specs
   c_tests | grep -vwF "$(printf '%s\n' $LONG)"
@@ -75,7 +90,8 @@ if [ "${1:-}" = --quick ]; then
 else
   runners=$(full)
 fi
-printf '%s\n' "$runners" | xargs -P "${JOBS:-$(nproc)}" -L 1 tests/run_one.sh
+# Those that start several processes themselves get one processor each.
+printf '%s\n' "$runners" | JOBS=1 xargs -P "${JOBS:-$(nproc)}" -L 1 tests/run_one.sh
 
 # What failed stands together at the end, where a long log is read first.
 if [ -s "$results.failed" ]; then cat "$results.failed"; fi

@@ -11,6 +11,9 @@ set -u
 cd "$(dirname "$0")/.."
 
 if [ -d ../shared/data ]; then export EBB_SHARED=${EBB_SHARED:-$(cd ../shared && pwd)}; fi
+# What makes random tests longer elsewhere would take days here.
+unset WHOLE CONVERSATIONS DENSER STEPS MUTATIONS LIVES TURNS HISTORIES POLICIES
+
 jobs=${JOBS:-3}
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -22,7 +25,7 @@ exec valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-ki
   --child-silent-after-fork=yes --log-file="$logs/errors.%p" build/debug/ebb "\$@"
 END
 chmod +x "$logs/ebb"
-export EBB=$logs/ebb EBB_BUILD=build/debug CALLS=${CALLS:-5000}
+export EBB=$logs/ebb EBB_BUILD=build/debug CALLS=5000
 
 # spec NAME COMMAND...: one runner of busted; its output and status stay in files
 spec() {
