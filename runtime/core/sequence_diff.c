@@ -8,8 +8,11 @@
 #include "core/sequence_diff.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "base/bitset.h"
 #include "base/map.h"
+#include "base/minmax.h"
 #include "core/sequence_node.h"
 
 /* A node, and the position of its first message. */
@@ -73,9 +76,30 @@ static void strike(Level *level, const Map *others) {
   level->count = left;
 }
 
+static void level_drop(Level *level, uint32_t front, uint32_t back) {
+  assert(front + back <= level->count);
+  level->count -= front + back;
+  memmove(level->places, level->places + front, level->count * sizeof *level->places);
+}
+
+/* Removes the nodes with which both sides begin and end: after one edit nearly all. */
+static void strike_ends(Level *before, Level *after) {
+  uint32_t front = 0, back = 0, least = min_u32(before->count, after->count);
+  while (front < least && before->places[front].node == after->places[front].node) front++;
+  while (back < least - front && before->places[before->count - 1 - back].node ==
+                                     after->places[after->count - 1 - back].node) {
+    back++;
+  }
+  if (front + back == 0) return;
+  level_drop(before, front, back);
+  level_drop(after, front, back);
+}
+
 /* Removes the nodes of both sides from both. */
 static Status strike_shared(Level *before, Level *after) {
   Map in_before, in_after;
+  strike_ends(before, after);
+  if (before->count == 0 || after->count == 0) return STATUS_OK;
   map_init(&in_before, before->memory);
   map_init(&in_after, before->memory);
   Status status = note_nodes(before, &in_before);
@@ -104,22 +128,59 @@ static Status open_levels(Level *before, Level *after) {
   return status;
 }
 
-static Status note_ids(const Level *level, Map *ids) {
+/* ---- messages ---- */
+
+/* A set of messages: few in a map; many, that is a share of all ids, as bits. */
+typedef struct IdSet {
+  Map map;
+  uint64_t *bits;            /* NULL: the map has them */
+  size_t size;               /* ids below it */
+} IdSet;
+
+enum { IDS_PER_WORD = 64 };
+
+static Status id_set_init(IdSet *set, const Memory *memory, const Level *level, MessageId newest) {
+  uint64_t ids = 0;
+  *set = (IdSet){.size = (size_t)newest + 1};
+  map_init(&set->map, *memory);
+  for (uint32_t i = 0; i < level->count; i++) ids += level->places[i].node->used;
+  if (ids < set->size / IDS_PER_WORD) return STATUS_OK;
+  set->bits = bitset_new(memory, set->size);
+  return set->bits == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
+static void id_set_free(IdSet *set, const Memory *memory) {
+  bitset_free(memory, set->bits, set->size);
+  map_free(&set->map);
+}
+
+static Status id_set_add(IdSet *set, MessageId id) {
+  if (set->bits == NULL) return map_put(&set->map, id, 1);
+  assert(id < set->size);
+  bitset_add(set->bits, id);
+  return STATUS_OK;
+}
+
+static bool id_set_has(const IdSet *set, MessageId id) {
+  return set->bits == NULL ? map_find(&set->map, id) != NULL : bitset_has(set->bits, id);
+}
+
+static Status note_ids(const Level *level, IdSet *ids) {
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < level->count; i++) {
     const Leaf *leaf = node_leaf(level->places[i].node);
-    for (uint32_t at = 0; at < leaf->node.used && status == STATUS_OK; at++) status = map_put(ids, leaf->ids[at], 1);
+    for (uint32_t at = 0; at < leaf->node.used && status == STATUS_OK; at++) status = id_set_add(ids, leaf->ids[at]);
   }
   return status;
 }
 
 /* Lists the messages that only one side has. */
-static Status list_missing(const Level *level, const Map *others, const Memory *memory, DiffEntry **list,
+static Status list_missing(const Level *level, const IdSet *others, const Memory *memory, DiffEntry **list,
                            uint32_t *count, uint32_t *room) {
   for (uint32_t i = 0; i < level->count; i++) {
     const Leaf *leaf = node_leaf(level->places[i].node);
     for (uint32_t at = 0; at < leaf->node.used; at++) {
-      if (map_find(others, leaf->ids[at]) != NULL) continue;
+      if (id_set_has(others, leaf->ids[at])) continue;
       DiffEntry *grown = memory_grow(memory, *list, room, *count, sizeof *grown);
       if (grown == NULL) return STATUS_MEMORY;
       *list = grown;
@@ -129,20 +190,23 @@ static Status list_missing(const Level *level, const Map *others, const Memory *
   return STATUS_OK;
 }
 
-static Status compare_leaves(const Level *before, const Level *after, SequenceDiff *diff) {
-  Map in_before, in_after;
-  map_init(&in_before, diff->memory);
-  map_init(&in_after, diff->memory);
-  Status status = note_ids(before, &in_before);
+/* `newest`: no message has a larger id. */
+static Status compare_leaves(const Level *before, const Level *after, MessageId newest, SequenceDiff *diff) {
+  IdSet in_before, in_after;
+  const Memory *memory = &diff->memory;
+  Status status = id_set_init(&in_before, memory, before, newest);
+  Status second = id_set_init(&in_after, memory, after, newest);
+  if (status == STATUS_OK) status = second;
+  if (status == STATUS_OK) status = note_ids(before, &in_before);
   if (status == STATUS_OK) status = note_ids(after, &in_after);
   if (status == STATUS_OK) {
-    status = list_missing(before, &in_after, &diff->memory, &diff->removed, &diff->removed_count, &diff->removed_room);
+    status = list_missing(before, &in_after, memory, &diff->removed, &diff->removed_count, &diff->removed_room);
   }
   if (status == STATUS_OK) {
-    status = list_missing(after, &in_before, &diff->memory, &diff->added, &diff->added_count, &diff->added_room);
+    status = list_missing(after, &in_before, memory, &diff->added, &diff->added_count, &diff->added_room);
   }
-  map_free(&in_before);
-  map_free(&in_after);
+  id_set_free(&in_before, memory);
+  id_set_free(&in_after, memory);
   return status;
 }
 
@@ -153,7 +217,8 @@ Status sequence_diff(const Sequence *before, const Sequence *after, SequenceDiff
   if (before->root.kid != NULL) status = level_add(&one, before->root.kid, 0);
   if (status == STATUS_OK && after->root.kid != NULL) status = level_add(&other, after->root.kid, 0);
   if (status == STATUS_OK) status = open_levels(&one, &other);
-  if (status == STATUS_OK) status = compare_leaves(&one, &other, diff);
+  MessageId newest = max_u32(store_count(before->store), store_count(after->store));   /* a fork's list has its own */
+  if (status == STATUS_OK) status = compare_leaves(&one, &other, newest, diff);
   level_free(&one);
   level_free(&other);
   assert(status != STATUS_OK ||

@@ -19,7 +19,7 @@ typedef struct SequenceDiff {
   uint32_t removed_count, removed_room, added_count, added_room;
 } SequenceDiff;
 
-/* Fills *diff. Both sequences share one store, and neither has a message twice. The caller
+/* Fills *diff. Both sequences share one store, or a fork's, and neither has a message twice. The caller
    frees *diff with sequence_diff_free, also after STATUS_MEMORY. */
 Status sequence_diff(const Sequence *before, const Sequence *after, SequenceDiff *diff);
 void   sequence_diff_free(SequenceDiff *diff);

@@ -144,7 +144,9 @@ uint32_t sequence_index_of(const Sequence *s, MessageId id, uint32_t hint) {
   uint32_t count = edge_count(&s->root);
   if (hint < count && sequence_at(s, hint) == id) return hint;
   if (!s->ranked) return search_all(s, id, false);
-  uint32_t index = sequence_find_rank(s, store_rank(s->store, id));
+  Rank rank = store_rank(s->store, id);
+  if (rank_below(s->last, rank)) return count;             /* newer than all */
+  uint32_t index = sequence_find_rank(s, rank);
   return index < count && sequence_at(s, index) == id ? index : count;
 }
 

@@ -63,8 +63,8 @@ typedef struct StateError {
   const char *expected;      /* static */
 } StateError;
 
-/* Writes the state. `options` is a JSON object of the caller; size 0: {}. Uses a bit of
-   memory per message for speed, and works without. Returns the sink's status. */
+/* Writes the state. `options` is a JSON object of the caller; size 0: {}. A batch costs what it changed; without
+   memory to compare with, a look at each message. Returns the sink's status. */
 Status state_write(const Conversation *conversation, Text options, Sink sink);
 
 typedef enum StateTrust {

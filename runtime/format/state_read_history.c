@@ -52,60 +52,144 @@ static bool read_batch_fields(StateLoader *l, BatchRead *read) {
   return true;
 }
 
-/* Reads the positions (below `length`) that the batch keeps of its parent's state. */
-static bool read_keep(StateLoader *l, const JsonValue *value, int64_t length, uint64_t *keep) {
+/* A walk over the runs of "keep": positions of the parent's state, rising. */
+typedef struct KeepWalk {
   Json json;
-  int64_t start, count, end = 0;
-  json_open_value(&json, value);
-  if (!state_enter(l, &json, JSON_ARRAY, "a list")) return false;
-  while (json_next_element(&json)) {
-    if (!state_value_integer(l, &json, end, length - 1, &start, "a position behind the ones before") ||
-        !state_integer(l, &json, 1, length - start, &count, "a count")) {
-      return false;
-    }
-    for (int64_t i = start; i < start + count; i++) bitset_add(keep, (size_t)i);
-    end = start + count;
-  }
-  return state_end(l, &json, "a position");
+  int64_t start, end, length;          /* the current run; how many messages that state has */
+} KeepWalk;
+
+static bool keep_open(StateLoader *l, const BatchRead *read, KeepWalk *walk) {
+  assert(read->parent_length >= 0);
+  *walk = (KeepWalk){.length = read->parent_length};
+  json_open_value(&walk->json, &read->values[BATCH_KEEP]);
+  return state_enter(l, &walk->json, JSON_ARRAY, "a list");
 }
 
-/* Makes the list of the parent's messages that the batch keeps. */
-static bool keep_of_parent(StateLoader *l, const BatchRead *read, Sequence **list) {
-  assert(read->parent_length >= 0);
+/* Reads the next run; *more is false at the end. */
+static bool keep_next(StateLoader *l, KeepWalk *walk, bool *more) {
+  int64_t count;
+  *more = json_next_element(&walk->json);
+  if (!*more) return state_end(l, &walk->json, "a position");
+  if (!state_value_integer(l, &walk->json, walk->end, walk->length - 1, &walk->start,
+                           "a position behind the ones before") ||
+      !state_integer(l, &walk->json, 1, walk->length - walk->start, &count, "a count")) {
+    return false;
+  }
+  walk->end = walk->start + count;
+  return true;
+}
+
+static bool count_runs(StateLoader *l, const BatchRead *read, int64_t *runs) {
+  KeepWalk walk;
+  bool more = true;
+  *runs = 0;
+  if (!keep_open(l, read, &walk)) return false;
+  for (; more; *runs += more) {
+    if (!keep_next(l, &walk, &more)) return false;
+  }
+  return true;
+}
+
+/* Removes what stands between the runs: costs nothing for messages that stay. */
+static bool remove_gaps(StateLoader *l, const BatchRead *read, Sequence **list) {
+  KeepWalk walk;
+  bool more = true;
+  Status status = STATUS_OK;
+  int64_t at = 0, removed = 0;         /* the end of the run before; messages removed so far */
+  if (!keep_open(l, read, &walk)) return false;
+  while (more && status == STATUS_OK) {
+    if (!keep_next(l, &walk, &more)) return false;
+    int64_t gap = (more ? walk.start : walk.length) - at;
+    if (gap > 0) status = sequence_remove(list, (uint32_t)(at - removed), (uint32_t)(at - removed + gap));
+    removed += gap;
+    at = walk.end;
+  }
+  return status == STATUS_OK || state_fail_memory(l);
+}
+
+/* Builds the list anew if that is cheaper than removing each gap. */
+static bool keep_positions(StateLoader *l, const BatchRead *read, Sequence **list) {
+  KeepWalk walk;
+  bool more = true;
   const Memory *memory = conversation_memory(l->conversation);
   uint64_t *keep = bitset_new(memory, (size_t)read->parent_length);
   if (keep == NULL) return state_fail_memory(l);
-  bool good = read_keep(l, &read->values[BATCH_KEEP], read->parent_length, keep);
-  if (good) {
-    Status status = history_state(l->history, read->batch.parent, (uint32_t)read->parent_length, list);
-    if (status == STATUS_OK) status = sequence_keep(list, keep);
-    if (status != STATUS_OK) good = state_fail_memory(l);
+  bool good = keep_open(l, read, &walk);
+  while (good && more) {
+    good = keep_next(l, &walk, &more);
+    for (int64_t i = walk.start; good && more && i < walk.end; i++) bitset_add(keep, (size_t)i);
   }
+  if (good && sequence_keep(list, keep) != STATUS_OK) good = state_fail_memory(l);
   bitset_free(memory, keep, (size_t)read->parent_length);
   return good;
 }
 
-/* Adds the messages of the parent's state: they may be kept, not put. */
-static void add_seen(StateLoader *l, const BatchRead *read) {
-  if (read->values[BATCH_KEEP].bytes == NULL) return;
+enum { RUN_MESSAGES = 64 };            /* messages that may be looked at for each run */
+
+/* Makes the list of the parent's messages that the batch keeps. */
+static bool keep_of_parent(StateLoader *l, const BatchRead *read, Sequence **list) {
+  int64_t runs;
+  if (!count_runs(l, read, &runs)) return false;
+  Status status = history_state(l->history, read->batch.parent, (uint32_t)read->parent_length, list);
+  if (status != STATUS_OK) return state_fail_memory(l);
+  bool few = runs * RUN_MESSAGES < read->parent_length;
+  return few ? remove_gaps(l, read, list) : keep_positions(l, read, list);
+}
+
+/* ---- which messages may be put ---- */
+
+/* The parent's messages may be kept, not put. They are searched in its list, in O(log n) as a rule, so that a
+   batch costs no walk over it; only a list without an order is walked, and its messages are added here. */
+static const Sequence *searched_parent(const StateLoader *l, const BatchRead *read) {
+  if (read->values[BATCH_KEEP].bytes == NULL) return NULL;
+  const Sequence *parent = history_list(l->history, read->batch.parent);
+  return sequence_is_ranked(parent) ? parent : NULL;
+}
+
+/* Adds or removes all messages of the parent's state where it is not searched. */
+static void mark_parent(StateLoader *l, const BatchRead *read, bool add) {
+  if (read->values[BATCH_KEEP].bytes == NULL || searched_parent(l, read) != NULL) return;
   SequenceWalk walk = sequence_walk(history_list(l->history, read->batch.parent), 0, (uint32_t)read->parent_length);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) bitset_add(l->seen, walk.ids[i]);
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (add) bitset_add(l->seen, walk.ids[i]);
+      else bitset_remove(l->seen, walk.ids[i]);
+    }
   }
 }
 
-static void clear_seen(StateLoader *l, const Sequence *list, uint32_t end) {
-  SequenceWalk walk = sequence_walk(list, 0, end);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) bitset_remove(l->seen, walk.ids[i]);
-  }
+/* True if the parent's state or the batch has the message already. */
+static bool is_seen(const StateLoader *l, const BatchRead *read, MessageId id) {
+  const Sequence *parent = searched_parent(l, read);
+  if (bitset_has(l->seen, id)) return true;
+  return parent != NULL && sequence_index_of(parent, id, UINT32_MAX) < (uint32_t)read->parent_length;
 }
+
+/* Empties the set of what the batch put, run by run. */
+static bool clear_put(StateLoader *l, const BatchRead *read) {
+  Json json;
+  int64_t position, first, count;
+  json_open_value(&json, &read->values[BATCH_PUT]);
+  if (!state_enter(l, &json, JSON_ARRAY, "a list")) return false;
+  while (json_next_element(&json)) {
+    if (!state_value_integer(l, &json, 0, INT64_MAX, &position, "a position of the list") ||
+        !state_integer(l, &json, 1, store_count(l->store), &first, "a seq") ||
+        !state_integer(l, &json, 1, store_count(l->store) - first + 1, &count, "a count")) {
+      return false;
+    }
+    for (int64_t i = 0; i < count; i++) bitset_remove(l->seen, (size_t)(first + i));
+  }
+  return state_end(l, &json, "a position");
+}
+
+/* ---- what a batch puts ---- */
 
 /* Puts a message at `position` of the list, which must not have it yet. */
-static bool put_one(StateLoader *l, Sequence **list, const Json *json, uint32_t position, MessageId id) {
+static bool put_one(StateLoader *l, const BatchRead *read, Sequence **list, const Json *json, uint32_t position,
+                    MessageId id) {
   assert(position <= sequence_count(*list));
   if (!store_has(l->store, id)) return state_fail_json(l, json, "a message that was not removed");
-  if (bitset_has(l->seen, id)) return state_fail_json(l, json, "a message that is not in the list");
+  if (is_seen(l, read, id)) return state_fail_json(l, json, "a message that is not in the list");
   bitset_add(l->seen, id);
   bool end = position == sequence_count(*list);
   Status status = end ? sequence_append(list, id) : sequence_insert(list, position, id);
@@ -132,13 +216,13 @@ static bool put_next(StateLoader *l, PutWalk *walk, int64_t high) {
 }
 
 /* Puts messages until the list has `length` of them; fails if it cannot. */
-static bool put_until(StateLoader *l, PutWalk *walk, Sequence **list, int64_t length) {
+static bool put_until(StateLoader *l, const BatchRead *read, PutWalk *walk, Sequence **list, int64_t length) {
   for (;;) {
     if (!put_next(l, walk, sequence_count(*list))) return false;
     if (walk->end || sequence_count(*list) == length) break;
     bool behind = walk->position == sequence_count(*list);
     if (walk->growing && !behind) return state_fail_json(l, &walk->json, "a position behind the list");
-    if (!put_one(l, list, &walk->json, (uint32_t)walk->position, (MessageId)walk->first)) return false;
+    if (!put_one(l, read, list, &walk->json, (uint32_t)walk->position, (MessageId)walk->first)) return false;
     walk->position++, walk->first++, walk->left--;
   }
   return sequence_count(*list) == length || state_fail_json(l, &walk->json, "as many messages as the batch has");
@@ -194,11 +278,11 @@ static bool add_batch(StateLoader *l, BatchRead *read) {
   Sequence **grown;
   json_open_value(&walk.json, &read->values[BATCH_PUT]);
   if (!state_enter(l, &walk.json, JSON_ARRAY, "a list") || !start_list(l, read, &read->batch.list)) return false;
-  add_seen(l, read);
+  mark_parent(l, read, true);
   if (sequence_count(read->batch.list) > read->born) {
     return state_fail_json(l, &walk.json, "a batch that keeps no more than it was born with");
   }
-  if (!put_until(l, &walk, &read->batch.list, read->born) || !read_description(l, read)) return false;
+  if (!put_until(l, read, &walk, &read->batch.list, read->born) || !read_description(l, read)) return false;
   const JsonValue *ledger = &read->values[BATCH_LEDGER];
   if (ledger->bytes != NULL && !state_read_ledger(l, ledger, &read->batch.ledger)) return false;
   if (!read_memory(l, read)) return false;
@@ -208,12 +292,10 @@ static bool add_batch(StateLoader *l, BatchRead *read) {
   read->batch.ledger = NULL;
   if (history_grow(l->history, &grown) != STATUS_OK) return state_fail_memory(l);
   walk.growing = true;
-  if (!put_until(l, &walk, grown, read->count)) return false;
-  clear_seen(l, *grown, sequence_count(*grown));
-  if (read->values[BATCH_KEEP].bytes != NULL) {
-    clear_seen(l, history_list(l->history, read->batch.parent), (uint32_t)read->parent_length);
-  }
-  return walk.end || state_fail_json(l, &walk.json, "no more messages than the batch has");
+  if (!put_until(l, read, &walk, grown, read->count)) return false;
+  if (!walk.end) return state_fail_json(l, &walk.json, "no more messages than the batch has");
+  mark_parent(l, read, false);
+  return clear_put(l, read);
 }
 
 static bool add_pruned(StateLoader *l, BatchRead *read) {

@@ -222,6 +222,5 @@ Status state_write_rows(const Conversation *before, const Conversation *after, S
   put_windows(&r);
   put_calibration(&r);
   buffer_free(&r.bytes);
-  state_writer_free(&r.writer);
   return r.status;
 }

@@ -1,17 +1,12 @@
 /*
 ** Writes a state, field by field. The first failure of the sink sticks.
 */
-#include "base/bitset.h"
 #include "codec/xxh64.h"
 #include "format/state_writer.h"
 
 void state_writer_init(StateWriter *w, const Conversation *conversation) {
   *w = (StateWriter){.conversation = conversation, .store = conversation_store(conversation),
                      .history = conversation_history(conversation)};
-}
-
-void state_writer_free(StateWriter *w) {
-  bitset_free(conversation_memory(w->conversation), w->visible, (size_t)store_count(w->store) + 1);
 }
 
 /* ---- pieces ---- */
@@ -200,6 +195,5 @@ Status state_write(const Conversation *conversation, Text options, Sink sink) {
   write_digest(&w, &digest);
   close_bracket(&w, '}');
   json_out_line(&w.out);
-  state_writer_free(&w);
   return json_out_end(&w.out);
 }

@@ -3,7 +3,7 @@
 */
 #include <assert.h>
 
-#include "base/bitset.h"
+#include "core/sequence_diff.h"
 #include "format/state_writer.h"
 
 static void open_bracket(StateWriter *w, char bracket) { json_out_open(&w->out, bracket); }
@@ -13,68 +13,7 @@ static void text(StateWriter *w, Text value) { json_out_text(&w->out, value); }
 static void string(StateWriter *w, const char *value) { json_out_string(&w->out, value); }
 static void name(StateWriter *w, const char *key) { json_out_name(&w->out, key); }
 
-/* ---- comparing ---- */
-
-/* Compares with the messages [0, end) of a list. The set is emptied message by message
-   (clear_compared): a save must not cost batches times messages. */
-static void set_compared(StateWriter *w, const Sequence *list, uint32_t end) {
-  assert(w->compared == NULL);
-  w->compared = list;
-  w->compared_end = end;
-  if (w->visible == NULL && !w->searches) {
-    w->visible = bitset_new(conversation_memory(w->conversation), (size_t)store_count(w->store) + 1);
-    w->searches = w->visible == NULL;
-  }
-  if (w->visible == NULL) return;
-  SequenceWalk walk = sequence_walk(list, 0, end);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) bitset_add(w->visible, walk.ids[i]);
-  }
-}
-
-static void clear_compared(StateWriter *w) {
-  if (w->compared != NULL && w->visible != NULL) {
-    SequenceWalk walk = sequence_walk(w->compared, 0, w->compared_end);
-    while (sequence_walk_next(&walk)) {
-      for (uint32_t i = 0; i < walk.count; i++) bitset_remove(w->visible, walk.ids[i]);
-    }
-  }
-  w->compared = NULL;
-}
-
-/* True if the list compared with has the message. Without the set it is searched, in
-   O(log n) as a rule. */
-static bool is_shown(const StateWriter *w, MessageId id) {
-  if (w->compared == NULL) return false;
-  if (w->visible != NULL) return bitset_has(w->visible, id);
-  uint32_t index = sequence_index_of(w->compared, id, 0);
-  return index < sequence_count(w->compared) && index < w->compared_end;
-}
-
-/* ---- runs ---- */
-
-/* Writes the runs of the parent's positions whose messages the list has too, up to `end`. */
-static void write_keep(StateWriter *w, const Sequence *parent, uint32_t length, const Sequence *list, uint32_t end) {
-  assert(length <= sequence_count(parent) && end <= sequence_count(list));
-  uint32_t start = 0, run = 0, at = 0;
-  name(w, BATCH_NAMES[BATCH_KEEP]);
-  open_bracket(w, '[');
-  set_compared(w, list, end);
-  SequenceWalk walk = sequence_walk(parent, 0, length);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++, at++) {
-      if (is_shown(w, walk.ids[i])) {
-        if (run++ == 0) start = at;
-        continue;
-      }
-      if (run > 0) number(w, start), number(w, run);
-      run = 0;
-    }
-  }
-  if (run > 0) number(w, start), number(w, run);
-  clear_compared(w);
-  close_bracket(w, ']');
-}
+/* ---- lists ---- */
 
 typedef struct PutRun {
   uint32_t position;
@@ -92,23 +31,101 @@ static void write_run(StateWriter *w, PutRun *run) {
   run->count = 0;
 }
 
-/* Writes the messages [from, end) of the list that the list compared with lacks. No operation moves one message
-   past another, so what both have is in the same order. */
-static void write_put(StateWriter *w, const Sequence *list, uint32_t from, uint32_t end) {
+/* Adds a message at position `at` to the run, which is written first if the message does not continue it. */
+static void add_to_run(StateWriter *w, PutRun *run, uint32_t at, MessageId id) {
+  bool continues = run->count > 0 && run->first + run->count == id && run->position + run->count == at;
+  if (!continues) {
+    write_run(w, run);
+    *run = (PutRun){.position = at, .first = id};
+  }
+  run->count++;
+}
+
+/* True if the first `end` messages of a list have the message: a search in O(log n) as a rule. NULL has none. */
+static bool is_in(const Sequence *list, uint32_t end, MessageId id) {
+  return list != NULL && sequence_index_of(list, id, UINT32_MAX) < end;
+}
+
+/* Writes the messages [from, end) of the list that the first `length` messages of `parent` (NULL: none) lack. */
+static void write_lacking(StateWriter *w, const Sequence *parent, uint32_t length, const Sequence *list, uint32_t from,
+                          uint32_t end) {
   PutRun run = {0};
-  uint32_t at = from;
   SequenceWalk walk = sequence_walk(list, from, end);
   while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++, at++) {
-      MessageId id = walk.ids[i];
-      bool continues = run.count > 0 && run.first + run.count == id && run.position + run.count == at;
-      if (is_shown(w, id) || !continues) write_run(w, &run);
-      if (is_shown(w, id)) continue;
-      if (run.count == 0) run = (PutRun){.position = at, .first = id};
-      run.count++;
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (!is_in(parent, length, walk.ids[i])) add_to_run(w, &run, walk.index + i, walk.ids[i]);
     }
   }
   write_run(w, &run);
+}
+
+/* A batch's list, and the state of its parent. */
+typedef struct StatePair {
+  const Sequence *parent, *list;
+  uint32_t length, end;      /* messages of them that count */
+} StatePair;
+
+static void write_position_run(StateWriter *w, uint32_t start, uint32_t end) {
+  if (end > start) number(w, start), number(w, end - start);
+}
+
+static void open_list(StateWriter *w, BatchField which) {
+  name(w, BATCH_NAMES[which]);
+  open_bracket(w, '[');
+}
+
+/* Writes "keep" and "put" by looking for each message of one list in the other one. */
+static void write_by_search(StateWriter *w, const StatePair *pair) {
+  uint32_t start = 0;
+  SequenceWalk walk = sequence_walk(pair->parent, 0, pair->length);
+  open_list(w, BATCH_KEEP);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (is_in(pair->list, pair->end, walk.ids[i])) continue;
+      write_position_run(w, start, walk.index + i);
+      start = walk.index + i + 1;
+    }
+  }
+  write_position_run(w, start, pair->length);
+  close_bracket(w, ']');
+  open_list(w, BATCH_PUT);
+  write_lacking(w, pair->parent, pair->length, pair->list, 0, pair->end);
+  close_bracket(w, ']');
+}
+
+/* Writes them by what differs. No operation moves one message past another, so what both have is in the same
+   order. */
+static void write_difference(StateWriter *w, const SequenceDiff *diff, uint32_t length) {
+  uint32_t start = 0;
+  PutRun run = {0};
+  open_list(w, BATCH_KEEP);
+  for (uint32_t i = 0; i < diff->removed_count; i++) {
+    assert(diff->removed[i].index >= start);
+    write_position_run(w, start, diff->removed[i].index);
+    start = diff->removed[i].index + 1;
+  }
+  write_position_run(w, start, length);
+  close_bracket(w, ']');
+  open_list(w, BATCH_PUT);
+  for (uint32_t i = 0; i < diff->added_count; i++) add_to_run(w, &run, diff->added[i].index, diff->added[i].id);
+  write_run(w, &run);
+  close_bracket(w, ']');
+}
+
+static Status first_of(const Sequence *list, uint32_t end, Sequence **state) {
+  Status status = sequence_share(list, state);
+  return status == STATUS_OK ? sequence_slice(state, 0, end) : status;
+}
+
+/* Compares the two: costs what differs, so that a save does not cost batches times messages. STATUS_MEMORY. */
+static Status compare(const StatePair *pair, SequenceDiff *diff) {
+  Sequence *before = NULL, *after = NULL;
+  Status status = first_of(pair->parent, pair->length, &before);
+  if (status == STATUS_OK) status = first_of(pair->list, pair->end, &after);
+  if (status == STATUS_OK) status = sequence_diff(before, after, diff);
+  sequence_release(before);
+  sequence_release(after);
+  return status;
 }
 
 /* ---- ledgers ---- */
@@ -185,16 +202,20 @@ static void write_fields(StateWriter *w, const BatchInfo *info, bool counted) {
   if (counted) batch_number(w, BATCH_COUNT, info->count);
 }
 
-/* Writes "keep" and then "put", of the first `end` messages. */
+/* Writes "keep" and then "put", of the first `end` messages. A save must not fail for want of memory. */
 static void write_list(StateWriter *w, const BatchInfo *info, const Sequence *list, uint32_t end) {
-  const Sequence *parent = info->parent == BATCH_NONE ? NULL : history_list(w->history, info->parent);
-  if (parent != NULL) write_keep(w, parent, info->parent_length, list, end);
-  name(w, BATCH_NAMES[BATCH_PUT]);
-  open_bracket(w, '[');
-  if (parent != NULL) set_compared(w, parent, info->parent_length);
-  write_put(w, list, 0, end);
-  clear_compared(w);
-  close_bracket(w, ']');
+  StatePair pair = {.list = list, .end = end, .length = info->parent_length};
+  SequenceDiff diff = {.memory = *conversation_memory(w->conversation)};
+  if (info->parent != BATCH_NONE) pair.parent = history_list(w->history, info->parent);
+  if (pair.parent == NULL) {
+    open_list(w, BATCH_PUT);
+    write_lacking(w, NULL, 0, list, 0, end);
+    close_bracket(w, ']');
+    return;
+  }
+  if (compare(&pair, &diff) == STATUS_OK) write_difference(w, &diff, pair.length);
+  else write_by_search(w, &pair);
+  sequence_diff_free(&diff);
 }
 
 void state_write_batch(StateWriter *w, uint32_t index, BatchScope scope) {
@@ -213,12 +234,12 @@ void state_write_batch(StateWriter *w, uint32_t index, BatchScope scope) {
 
 void state_write_growth(StateWriter *w, uint32_t index) {
   BatchInfo info = history_batch(w->history, index);
-  assert(w->compared == NULL && !info.pruned);
+  assert(!info.pruned);
   const Sequence *list = history_list(w->history, index);
   uint32_t straight = history_straight(w->history, index);
   PutRun run = {.position = info.born, .count = straight};
   assert(info.born + straight <= info.count);
   if (straight > 0) run.first = sequence_at(list, info.born);
   write_run(w, &run);
-  write_put(w, list, info.born + straight, info.count);
+  write_lacking(w, NULL, 0, list, info.born + straight, info.count);
 }

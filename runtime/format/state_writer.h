@@ -12,15 +12,10 @@ typedef struct StateWriter {
   const Store *store;
   const History *history;
   JsonOut out;
-  const Sequence *compared;  /* the list that another one is compared with, up to */
-  uint32_t compared_end;     /* this position */
-  uint64_t *visible;         /* set of the messages of `compared`, else empty; NULL: none yet, or no memory */
-  bool searches;             /* there was no memory for the set */
 } StateWriter;
 
 /* The conversation outlives the writer, and does not change. The caller starts and ends `out`. */
 void state_writer_init(StateWriter *w, const Conversation *conversation);
-void state_writer_free(StateWriter *w);
 
 /* ---- elements of lists; each writes nothing, and returns false, if the message has no such element ---- */
 

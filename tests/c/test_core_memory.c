@@ -162,7 +162,7 @@ static void differences_are_whole_or_none(void **state) {
     sequence_diff_free(&diff);
     assert_int_equal(fail.in_use, in_use);
   }
-  assert_true(k > 20);
+  assert_true(k > 10);
   conversation_check(chat);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);

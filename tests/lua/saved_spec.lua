@@ -2,6 +2,7 @@
 --- ebb.parse, which read them. The form itself is tested in tests/c/test_api_save.c and test_api_damage.c.
 
 local command = dofile "tests/lua/command.lua"
+local gate = dofile "tests/lua/growth_gate.lua"
 local helper = dofile "tests/lua/helper.lua"
 local margins = require "ebb.models.margins"
 local ebb = helper.ebb
@@ -270,5 +271,31 @@ describe("a saved conversation", function()
     assert.equal("conflict", problem.code)
     assert.equal("another", command.read(source))
     assert.falsy(command.files_left():find("chat.ebb.", 1, true))
+  end)
+
+  --- n messages, of which each is replaced in a batch of its own, as text.
+  local texts = {}
+  local function replaced(n)
+    if texts[n] then return texts[n] end
+    local chat, list = ebb.conversation(), {}
+    for i = 1, n do list[i] = { role = "user", content = "m" .. i } end
+    chat:append(list)
+    for i = 1, n do chat:replace(i, { role = "user", content = "other " .. i }) end
+    texts[n] = text_of(chat)
+    return texts[n]
+  end
+
+  it("takes time in proportion to its batches, however long their lists are", function()
+    gate.check("read a saved chat", 1000, function(n)
+      local text = replaced(n)
+      return gate.seconds(function() assert(ebb.parse(text)) end)
+    end)
+    gate.check("save a chat", 1000, function(n)
+      local chat = assert(ebb.parse(replaced(n)))
+      local again
+      local seconds = gate.seconds(function() again = text_of(chat) end)
+      assert.equal(replaced(n), again)
+      return seconds
+    end)
   end)
 end)
