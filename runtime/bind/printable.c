@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "bind/argument.h"
 #include "bind/open.h"
+#include "bind/type.h"
 
 #include "lauxlib.h"
 
@@ -67,7 +68,7 @@ static size_t read_character(const char *at, const char *end, uint32_t *point, E
    for the ASCII characters in `kept` */
 static int l_printable(lua_State *L) {
   Text text = bind_text(L, 1);
-  const char *kept = luaL_optstring(L, 2, "");
+  const char *kept = lua_isnoneornil(L, 2) ? "" : bind_string(L, 2, "kept");
   const char *at = text.bytes, *end = text.bytes + text.size, *copied = at;
   luaL_Buffer b;
   luaL_buffinit(L, &b);
@@ -93,8 +94,7 @@ static int l_printable(lua_State *L) {
    shown, the byte after it, and its code point if it is shown as it is. at: 1 to #text */
 static int l_printable_character(lua_State *L) {
   Text text = bind_text(L, 1);
-  lua_Integer at = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, at >= 1 && (size_t)at <= text.size, 2, "a byte of the text is expected");
+  lua_Integer at = bind_integer(L, 2, "at", 1, (lua_Integer)text.size);
   const char *character = text.bytes + at - 1;
   uint32_t point = 0;
   Escape escape;
@@ -108,8 +108,10 @@ static int l_printable_character(lua_State *L) {
 }
 
 void bind_open_printable(lua_State *L) {
-  lua_pushcfunction(L, l_printable);
-  lua_setfield(L, -2, "printable");
-  lua_pushcfunction(L, l_printable_character);
-  lua_setfield(L, -2, "printable_character");
+  static const BindMethod functions[] = {
+    {"printable", l_printable, "text kept", CHARGE_TEXT},
+    {"printable_character", l_printable_character, "text at", CHARGE_STEP},
+    BIND_END,
+  };
+  bind_functions(L, "core", functions);
 }

@@ -137,6 +137,17 @@ static int l_positions(lua_State *L) {
   return 1;
 }
 
+/* selection:seqs() -> list of seqs */
+static int l_seqs(lua_State *L) {
+  Selection *selection = bind_check(L, 1, &BIND_SELECTION);
+  lua_createtable(L, (int)selection->count, 0);
+  for (uint32_t i = 0; i < selection->count; i++) {
+    lua_pushinteger(L, (lua_Integer)bind_selected(selection, i).id);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 static int l_index(lua_State *L) {
   if (lua_type(L, 2) != LUA_TNUMBER) return bind_index_method(L, &BIND_SELECTION);
   Selection *selection = bind_check(L, 1, &BIND_SELECTION);
@@ -156,6 +167,7 @@ void bind_open_selection(lua_State *L) {
     {"count", l_count, "", CHARGE_STEP},
     {"tokens", l_tokens, "", CHARGE_LIST},
     {"positions", l_positions, "", CHARGE_LIST},
+    {"seqs", l_seqs, "", CHARGE_LIST},
     BIND_END,
   };
   bind_type(L, &BIND_SELECTION, l_index, l_count);

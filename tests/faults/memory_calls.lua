@@ -560,7 +560,7 @@ end)
 call("selection", function(world)
   local selection = world.chat:where { role = { "user", "assistant" } }
   return { selection:first(2), selection:last(2), selection:slice(1, 2), selection:count(), selection:tokens(),
-    selection:positions() }
+    selection:positions(), selection:seqs() }
 end)
 call("queries", function(world)
   local chat = world.chat

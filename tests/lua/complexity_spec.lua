@@ -251,6 +251,7 @@ local SELECTIONS = {
   first = function(selection) walk(selection:first(#selection)) end,
   last = function(selection) walk(selection:last(#selection)) end,
   positions = function(selection) selection:positions() end,
+  seqs = function(selection) selection:seqs() end,
   slice = function(selection) walk(selection:slice(1, #selection)) end,
   tokens = function(selection) selection:tokens() end,
 }

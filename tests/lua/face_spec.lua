@@ -100,6 +100,7 @@ describe("at a glance", function()
     chat:mark(2, "pinned")
     chat:replace(2, { role = "user", content = "u2" })
     assert.equal("u2 u8!", texts(chat:marked "pinned"))       -- in the list's order, replaced or not
+    assert.same({ { 2, 8 }, { chat[2].seq, 8 } }, { chat:marked "pinned":positions(), chat:marked "pinned":seqs() })
     chat:unmark(2, "pinned")
     chat:rollback(0)
     assert.equal("u6", texts(chat:where { matches = "^u%d$" }:slice(2, 2)))

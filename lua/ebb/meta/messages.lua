@@ -116,3 +116,6 @@ function Selection:tokens() end
 --- Their positions in the list, in order.
 ---@return integer[]
 function Selection:positions() end
+--- Their seqs, in order: their numbers in the full history, which stay when positions change.
+---@return integer[]
+function Selection:seqs() end
