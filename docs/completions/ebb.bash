@@ -11,17 +11,17 @@ _ebb() {
         case "$arg" in
             trim)
                 cmd="trim"
-                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --ledger --json -q --quiet --replay --suggest --requests --html --csv --price --cache -o --output --tools --tools-heading -i --in-place --repair --dialect --profile --keep-extra --model-command --model-timeout --record --replay-model --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --budget --limit --reserve --policy --policy-path --unguarded --explain --dry-run --ledger --json -q --quiet --replay --suggest --requests --html --csv --price --cache -o --output --tools --tools-heading -i --in-place --repair --dialect --to --profile --keep-extra --model-command --model-timeout --record --replay-model --deadline --fuel --memory --trusted --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             filter)
                 cmd="filter"
-                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --ledger --json -q --quiet --repair --dialect --profile -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --filter-path --deadline --fuel --memory --trusted --input --explain --dry-run --ledger --json -q --quiet --repair --dialect --to --profile -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             apply)
                 cmd="apply"
-                opts="$opts --state --explain --dry-run --ledger --json -q --quiet --repair --dialect --profile -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --state --explain --dry-run --ledger --json -q --quiet --repair --dialect --to --profile -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             input)
@@ -41,7 +41,7 @@ _ebb() {
                 ;;
             pipeline)
                 cmd="pipeline"
-                opts="$opts --agent --model-config --user-profile --lorebook --asset-root --to --keep-extra --set --budget --processor --plugin --macro --now --seed --on-error --display --explain --dry-run --ledger --json -q --quiet --preview --show-config --trace --transcribe-command --asset-command --service --transcripts --service-timeout --deadline --fuel --memory --trusted -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --agent --model-config --user-profile --lorebook --asset-root --to --dialect --keep-extra --set --budget --processor --plugin --macro --now --seed --on-error --display --explain --dry-run --ledger --json -q --quiet --preview --show-config --trace --transcribe-command --asset-command --service --transcripts --service-timeout --deadline --fuel --memory --trusted -o --output --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             count)
@@ -51,12 +51,12 @@ _ebb() {
                 ;;
             check)
                 cmd="check"
-                opts="$opts --dialect --profile --strict --explain -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --dialect --to --profile --strict --explain -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             convert)
                 cmd="convert"
-                opts="$opts --to --shape --strict --keep-extra -o --output --tools --tools-heading -i --in-place --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --to --dialect --shape --strict --keep-extra -o --output --tools --tools-heading -i --in-place --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             import)
@@ -200,7 +200,7 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
-                --dialect)
+                --dialect|--to)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -309,7 +309,7 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
-                --dialect)
+                --dialect|--to)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -382,7 +382,7 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
-                --dialect)
+                --dialect|--to)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -802,7 +802,7 @@ _ebb() {
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
-                --to)
+                --to|--dialect)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -976,7 +976,7 @@ _ebb() {
             ;;
         'check')
             case "$prev" in
-                --dialect)
+                --dialect|--to)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;
@@ -1037,7 +1037,7 @@ _ebb() {
             ;;
         'convert')
             case "$prev" in
-                --to)
+                --to|--dialect)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

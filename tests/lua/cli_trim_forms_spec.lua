@@ -54,6 +54,16 @@ describe("ebb trim of a body in another form than its model's", function()
     end
   end)
 
+  it("knows --to and --dialect for one another, as all commands with a target do", function()
+    local path = file("body.json", json.encode(body "gpt-4o"))
+    for _, words in ipairs { "trim --budget 5000", "check", "convert", "pipeline" } do
+      local one = command.ebb(("%s --to gemini %s"):format(words, path))
+      local other = command.ebb(("%s --dialect gemini %s"):format(words, path))
+      assert.same({ one.status, one.out }, { other.status, other.out })
+      assert.is_true(one.status == (words == "check" and 1 or 0) and one.out ~= "")
+    end
+  end)
+
   it("keeps the form for --dialect, and edits of a file", function()
     local whole = trim("--budget 5000 --dialect openai --keep-extra")
     assert.same(body "claude-sonnet-4-5", whole)

@@ -16,7 +16,7 @@ local SHAPES = { "body", "array", "jsonl" }
 
 function convert.declare(parser)
   options.input(parser)
-  parser:option("--to", "The dialect to write: openai, responses, anthropic or gemini; default: the model's. "
+  parser:option("--to --dialect", "The dialect to write: openai, responses, anthropic or gemini; default: the model's. "
     .. "ebb: the whole conversation, with batches and windows.")
     :argname("<dialect>")
   parser:option("--shape", "body, array or jsonl; default: the input's, or body where system texts need it.")

@@ -33,8 +33,8 @@ function outgoing.declare(parser)
 end
 
 function outgoing.declare_dialect(parser)
-  parser:option("--dialect", "The form of the request: openai, responses, anthropic or gemini; default: the model's, "
-    .. "else that of the messages."):argname("<name>")
+  parser:option("--dialect --to", "The form of the request: openai, responses, anthropic or gemini; default: the "
+    .. "model's, else that of the messages."):argname("<name>")
   parser:option("--profile", "The server's rules, by a name that 'ebb profiles' lists or by its URL.")
     :argname("<name>")
 end
