@@ -106,6 +106,7 @@ build = {
       ["ebb.macros.random"] = "lua/ebb/macros/random.lua",
       ["ebb.macros.registry"] = "lua/ebb/macros/registry.lua",
       ["ebb.macros.text"] = "lua/ebb/macros/text.lua",
+      ["ebb.models.bound_thinking"] = "lua/ebb/models/bound_thinking.lua",
       ["ebb.models.caches"] = "lua/ebb/models/caches.lua",
       ["ebb.models.check"] = "lua/ebb/models/check.lua",
       ["ebb.models.checked_images"] = "lua/ebb/models/checked_images.lua",

@@ -17,6 +17,7 @@
 #include "bind/open.h"
 #include "bind/type.h"
 #include "bind/view.h"
+#include "format/bound_thinking.h"
 #include "sandbox/guard.h"
 
 #define POLICY_MEMORY_DEPTH 3    /* a saved chat's levels above what policies remember */
@@ -100,16 +101,17 @@ static int l_note(lua_State *L) {
 
 /* ---- for the library: core.draft ---- */
 
-/* info(draft) -> {tokens, before, guarded_messages, guarded_tokens, overhead, changed, dropped, replaced, inserted,
-   kept} */
+/* info(draft) -> {tokens, before, thinking_left, guarded_messages, guarded_tokens (at most), overhead, changed,
+   binds_thinking, dropped, replaced, inserted, kept} */
 static int l_info(lua_State *L) {
   Draft *draft = bind_check_draft(L);
   GuardedSum guarded;
   Status status = draft_guarded(draft, &guarded);
   if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
   EditCounts counts = draft_edit_counts(draft);
-  lua_createtable(L, 0, 10);
+  lua_createtable(L, 0, 12);
   bind_set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
+  bind_set_integer(L, "thinking_left", (lua_Integer)draft_thinking_left(draft));
   bind_set_integer(L, "overhead", (lua_Integer)draft_overhead(draft));
   bind_set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
   bind_set_integer(L, "guarded_messages", guarded.messages);
@@ -120,7 +122,45 @@ static int l_info(lua_State *L) {
   bind_set_integer(L, "kept", counts.unchanged);
   lua_pushboolean(L, ledger_count(draft_ledger(draft)) > 0);
   lua_setfield(L, -2, "changed");
+  lua_pushboolean(L, draft_binds_thinking(draft));
+  lua_setfield(L, -2, "binds_thinking");
   return 1;
+}
+
+/* guarded(draft) -> tokens of a request with the guarded messages alone, as it is sent */
+static int l_guarded(lua_State *L) {
+  Draft *draft = bind_check_draft(L);
+  GuardedSum guarded;
+  Status status = draft_guarded_sent(draft, &guarded);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
+  lua_pushinteger(L, (lua_Integer)(guarded.tokens + draft_overhead(draft)));
+  return 1;
+}
+
+/* bind_thinking(draft, first | nil, past, tokens): thinking behind changes weighs nothing. At positions from `first` up
+   to `past` it weighs nothing already, `tokens` in all; without these, as the batches of the conversation say */
+static int l_bind_thinking(lua_State *L) {
+  Draft *draft = bind_check_draft(L);
+  BoundRange range = {0};
+  Status status;
+  lua_settop(L, 4);
+  if (lua_isnil(L, 2)) {
+    lua_getiuservalue(L, 1, CONVERSATION);
+    status = bound_thinking_of(bind_check_conversation(L, -1)->conversation, &range);
+    if (status == STATUS_OK) status = draft_bind_thinking(draft, range.first, range.end, NULL);
+  } else {
+    uint64_t tokens = (uint64_t)bind_integer(L, 4, "tokens", 0, INT64_MAX);
+    range.first = (uint32_t)bind_integer(L, 2, "first", 1, UINT32_MAX) - 1;
+    range.end = (uint32_t)bind_integer(L, 3, "past", 1, UINT32_MAX) - 1;
+    status = draft_bind_thinking(draft, range.first, range.end, &tokens);
+  }
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "draft");
+}
+
+/* settle(draft): edits that undo each other leave no thinking out */
+static int l_settle(lua_State *L) {
+  Status status = draft_settle_thinking(bind_check_draft(L));
+  return status == STATUS_OK ? 0 : bind_raise_status(L, status, "draft");
 }
 
 /* refusals(draft) -> how many edits were refused, the first one with its place */
@@ -264,6 +304,9 @@ void bind_open_draft(lua_State *L) {
     {"commit", l_commit, "draft options", CHARGE_LIST},
     {"discard", l_discard, "draft", CHARGE_PATH},
     {"ledger", l_ledger, "draft", CHARGE_LIST},
+    {"guarded", l_guarded, "draft", CHARGE_LIST},
+    {"bind_thinking", l_bind_thinking, "draft first past tokens", CHARGE_LIST},
+    {"settle", l_settle, "draft", CHARGE_LIST},
     {"refusals", l_refusals, "draft", CHARGE_STEP},
     {"recall", l_recall, "conversation", CHARGE_PATH},
     {"remembered", l_remembered, "value", CHARGE_LIST},

@@ -247,12 +247,14 @@ static void renumber_ids(Draft *draft, const Slots *slots) {
 void draft_renumber(Draft *draft, Sequence *list, Slots slots) {
   assert(slots.count == sequence_count(list) && draft->waiting_count == 0);
   carry_holds(draft, &slots);
+  draft_unplace_thoughts(draft);
   if (draft->slots.count > 0) renumber_ids(draft, &slots);
   else for (uint32_t slot = 0; slot < slots.count; slot++) draft->slot_of[slots.ids[slot]] = slot + 1;
   slots_free(&draft->memory, &draft->slots);
   draft_take_list(draft, list);
   draft->slots = slots;
   draft->live = slots.count;
+  draft_place_thoughts(draft);
 }
 
 /* ---- single slots ---- */
@@ -336,12 +338,16 @@ Hold draft_slot_hold(const Draft *draft, uint32_t slot) {
   return (Hold)(draft->slots.flags[slot] & SLOT_HOLD);
 }
 
-uint32_t draft_message_tokens(const Draft *draft, MessageId id) {
+uint32_t draft_message_weight(const Draft *draft, MessageId id) {
   bool window = message_is_window(store_message(draft->store, id));
   return window ? window_tokens(draft, id) : token_weights_get(draft->weights, draft->store, id);
 }
 
-uint32_t slot_tokens(const Draft *draft, uint32_t slot) { return draft_message_tokens(draft, draft->slots.ids[slot]); }
+uint32_t draft_message_tokens(const Draft *draft, MessageId id) {
+  return draft_message_weight(draft, id) - draft_thought_left(draft, id);
+}
+
+uint32_t slot_tokens(const Draft *draft, uint32_t slot) { return draft_message_weight(draft, draft->slots.ids[slot]); }
 
 /* ---- life ---- */
 
@@ -400,6 +406,7 @@ void draft_free(Draft *draft) {
   sequence_release(draft->list);
   slots_free(&memory, &draft->slots);
   draft_windows_free(draft);
+  draft_free_thoughts(draft);
   memory_free(&memory, draft->waiting, draft->waiting_room * sizeof *draft->waiting);
   memory_free(&memory, draft->slot_of, draft->slot_of_room * sizeof *draft->slot_of);
   ledger_release(draft->ledger);
@@ -414,8 +421,8 @@ uint32_t draft_count(const Draft *draft) { return draft->live; }
 uint32_t draft_unchanged_count(const Draft *draft) { return draft->unchanged; }
 uint64_t draft_overhead(const Draft *draft) { return draft->overhead; }
 Trust draft_trust(const Draft *draft) { return draft->trust; }
-uint64_t draft_tokens(const Draft *draft) { return draft->tokens; }
-uint64_t draft_tokens_before(const Draft *draft) { return draft->before; }
+uint64_t draft_tokens(const Draft *draft) { return draft->tokens - draft_thinking_left(draft); }
+uint64_t draft_tokens_before(const Draft *draft) { return draft->before - draft->thinking.at_start; }
 Text draft_author(const Draft *draft) { return text_plain(draft->author, draft->author_size); }
 
 Status draft_set_author(Draft *draft, Text author) {
@@ -565,6 +572,7 @@ void draft_check(const Draft *draft) {
   else units_check(draft->slots.units);
   assert(live == draft->live && draft->unchanged <= live && listed == sequence_count(draft->list));
   assert(!draft->numbered || tokens == draft->tokens);
+  draft_check_thoughts(draft);
   (void)tokens, (void)live, (void)listed;
 }
 

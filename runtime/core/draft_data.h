@@ -26,6 +26,7 @@
 
 #include "base/map.h"
 #include "core/draft.h"
+#include "core/draft_thinking.h"
 
 /* Flags of a slot: its Hold in the lowest bits; its message was dropped; the drop is applied,
    so `list` lacks the message; it was replaced, and `list` still has the old message. */
@@ -69,12 +70,14 @@ struct Draft {
   uint64_t overhead;         /* tokens of the request outside messages */
   Trust trust;
   DraftWindows windows;
+  DraftThinking thinking;
   Slots slots;
   uint32_t *slot_of;         /* per id: slot + 1, or 0 */
   uint32_t slot_of_room;
   uint32_t live;             /* messages of the current list */
   uint32_t unchanged;        /* messages of the first list that were neither dropped nor replaced */
-  uint64_t tokens, before;   /* of the request, now and at the start */
+  uint64_t tokens;           /* of the request, with the thinking that is left out */
+  uint64_t before;           /* the same at the start */
   Ledger *ledger;
   char *author;              /* name under which edits are recorded */
   size_t author_size;
@@ -86,6 +89,8 @@ struct Draft {
 Status   slots_make(const Draft *draft, const Sequence *list, Slots *result);
 /* Sets the hold of the unit's messages that have none. HOLD_REQUESTED replaces HOLD_PENDING. */
 void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
+/* Tokens of a message with its thinking. */
+uint32_t draft_message_weight(const Draft *draft, MessageId id);
 uint32_t slot_tokens(const Draft *draft, uint32_t slot);
 /* Makes room in slot_of for every id of the store, and one more. STATUS_MEMORY. */
 Status   draft_reserve_ids(Draft *draft);

@@ -24,6 +24,8 @@ static Status drop_one(Draft *draft, uint32_t slot, Cause cause, uint64_t *freed
   if (status == STATUS_OK) status = draft_reserve_waiting(draft);
   if (status != STATUS_OK) return status;
   uint32_t tokens = slot_tokens(draft, slot);
+  draft_leave_thoughts(draft, slot);
+  draft_drop_thought(draft, slot);
   draft_record(draft, cause, (LedgerRun){.action = ACTION_DROPPED, .first = draft->slots.ids[slot], .freed = tokens});
   assert(draft->live > 0 && draft->tokens >= tokens);
   draft->slots.flags[slot] |= SLOT_DROPPED;
@@ -57,8 +59,20 @@ static Status drop_unit(Draft *draft, uint32_t unit, Cause cause, uint64_t *free
   return status;
 }
 
+/* The draft before an edit that may fail on its way. */
+typedef struct DraftMark {
+  LedgerMark ledger;
+  ThinkingMark thinking;
+} DraftMark;
+
+static DraftMark mark_draft(const Draft *draft) {
+  return (DraftMark){.ledger = ledger_mark(draft->ledger),
+                     .thinking = {.from = draft->thinking.from, .left = draft->thinking.left}};
+}
+
 /* Restores the messages that were dropped after the mark. */
-static void undo_drops(Draft *draft, LedgerMark mark, uint64_t *freed) {
+static void undo_drops(Draft *draft, DraftMark before, uint64_t *freed) {
+  LedgerMark mark = before.ledger;
   assert(mark.entries <= ledger_count(draft->ledger));
   for (uint32_t entry = ledger_count(draft->ledger); entry-- > mark.entries;) {
     uint32_t place;
@@ -71,13 +85,17 @@ static void undo_drops(Draft *draft, LedgerMark mark, uint64_t *freed) {
     draft->tokens += slot_tokens(draft, slot);
   }
   ledger_rewind(draft->ledger, mark);
+  draft->thinking.from = before.thinking.from;
+  draft->thinking.left = before.thinking.left;
   *freed = 0;
 }
 
 Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reason, uint64_t *freed, Hold *hold) {
   Cause cause;
   *freed = 0;
+  uint64_t tokens = draft_tokens(draft);
   Status status = draft_prepare_slots(draft);
+  if (status == STATUS_OK) status = draft_list_thoughts(draft);
   if (status != STATUS_OK) return status;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
@@ -85,7 +103,7 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
     *hold = draft_slot_hold(draft, slot);
     if (*hold != HOLD_NONE) return STATUS_GUARDED;
   }
-  LedgerMark mark = ledger_mark(draft->ledger);
+  DraftMark mark = mark_draft(draft);
   status = draft_cause(draft, reason, &cause);
   for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
     uint32_t slot = draft_slot_of(draft, ids[i]);
@@ -95,6 +113,7 @@ Status draft_drop(Draft *draft, const MessageId *ids, uint32_t count, Text reaso
                             : drop_slot(draft, slot, cause, freed);
   }
   if (status != STATUS_OK) undo_drops(draft, mark, freed);
+  else *freed = tokens - draft_tokens(draft);
   return status;
 }
 
@@ -131,9 +150,9 @@ static Status walk_oldest(Draft *draft, uint64_t target, uint32_t keep, Cause ca
   if (status != STATUS_OK) return status;
   const Units *units = draft->slots.units;
   uint32_t end = first_kept_unit(draft, keep);
-  LedgerMark mark = ledger_mark(draft->ledger);
-  if (draft->tokens > target) status = drop_obsolete(draft, end, cause, freed);
-  for (uint32_t unit = 0; unit < end && draft->tokens > target && status == STATUS_OK; unit++) {
+  DraftMark mark = mark_draft(draft);
+  if (draft_tokens(draft) > target) status = drop_obsolete(draft, end, cause, freed);
+  for (uint32_t unit = 0; unit < end && draft_tokens(draft) > target && status == STATUS_OK; unit++) {
     if (draft_slot_hold(draft, units->units[unit].first) == HOLD_NONE) status = drop_unit(draft, unit, cause, freed);
   }
   if (status != STATUS_OK) undo_drops(draft, mark, freed);
@@ -213,13 +232,19 @@ Status draft_drop_oldest(Draft *draft, uint64_t target, uint32_t keep, Text reas
                          uint64_t *freed) {
   Cause cause;
   uint32_t before = draft->live;
-  Status status = draft_cause(draft, reason, &cause);
+  uint64_t tokens = draft_tokens(draft);
+  *dropped = 0;
   *freed = 0;
+  if (tokens <= target) return STATUS_OK;
+  Status status = draft_cause(draft, reason, &cause);
+  if (status == STATUS_OK) status = draft_list_thoughts(draft);
   if (status == STATUS_OK) {
-    bool search = !draft->numbered && draft->guarded && evict_oldest_can_search(draft->conversation, draft->list);
+    bool search = !draft->numbered && draft->guarded && draft->thinking.count == 0 &&
+                  evict_oldest_can_search(draft->conversation, draft->list);
     status = search ? search_oldest(draft, target, keep, cause, freed) : walk_oldest(draft, target, keep, cause, freed);
   }
   *dropped = before - draft->live;
+  if (status == STATUS_OK) *freed = tokens - draft_tokens(draft);
   return status;
 }
 
@@ -244,10 +269,10 @@ static bool same_frame(const Message *a, const Message *b) {
   return true;
 }
 
-/* Adds a replacement to the store, or leaves no trace. A replacement with the same frame
-   inherits the links, so its position does not matter; the list may not have it yet. */
+/* Adds a replacement to the store, or leaves no trace; *thought gets the tokens of its thinking. A replacement with
+   the same frame inherits the links, so its position does not matter; the list may not have it yet. */
 static Status store_replacement(Draft *draft, Text raw, const MessageShape *shape, MessageId replaced,
-                                MessageId *new_id) {
+                                MessageId *new_id, uint32_t *thought) {
   Store *store = draft->store;
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   StoreMark mark = store_mark(store);
@@ -259,8 +284,27 @@ static Status store_replacement(Draft *draft, Text raw, const MessageShape *shap
   if (status == STATUS_OK && !same_frame(store_message(store, replaced), store_message(store, *new_id))) {
     status = STATUS_ARGUMENT;
   }
+  if (status == STATUS_OK) status = draft_weigh_thought(draft, *new_id, thought);
   if (status != STATUS_OK) store_rewind(store, mark);
   return status;
+}
+
+/* Puts the replacement into the slot, whose drop or replacement waits from now on. */
+static void put_replacement(Draft *draft, uint32_t slot, MessageId new_id, Cause cause, uint32_t thought) {
+  MessageId before = draft->slots.ids[slot];
+  uint32_t old = slot_tokens(draft, slot);
+  draft_leave_thoughts(draft, slot);
+  draft->stored++;
+  draft->unchanged -= before <= draft->base;
+  draft->slots.ids[slot] = new_id;
+  draft->slots.flags[slot] |= SLOT_CHANGED;
+  draft->slot_of[new_id] = slot + 1;
+  draft->waiting[draft->waiting_count++] = slot;
+  uint32_t now = slot_tokens(draft, slot);
+  draft->tokens = draft->tokens - old + now;
+  draft_put_thought(draft, slot, thought);
+  draft_record(draft, cause, (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = new_id,
+                                         .freed = (int64_t)old - (int64_t)now});
 }
 
 Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *shape, Text reason, MessageId *new_id,
@@ -271,27 +315,19 @@ Status draft_replace(Draft *draft, MessageId id, Text raw, const MessageShape *s
   if (slot == UNIT_NONE || draft_slot_is_dropped(draft, slot)) return STATUS_RANGE;
   *hold = draft_slot_hold(draft, slot);
   if (*hold != HOLD_NONE) return STATUS_GUARDED;
+  uint64_t tokens = draft_tokens(draft);
   if (message_is_window(store_message(draft->store, draft->slots.ids[slot]))) return STATUS_ARGUMENT;
   Cause cause;
   status = draft_cause(draft, reason, &cause);
   if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
   if (status == STATUS_OK) status = draft_reserve_waiting(draft);
+  if (status == STATUS_OK) status = draft_list_thoughts(draft);
   if (status != STATUS_OK) return status;
-  MessageId before = draft->slots.ids[slot];
-  status = store_replacement(draft, raw, shape, before, new_id);
+  uint32_t thought;
+  status = store_replacement(draft, raw, shape, draft->slots.ids[slot], new_id, &thought);
   if (status != STATUS_OK) return status;
-  uint32_t old = slot_tokens(draft, slot);
-  draft->stored++;
-  draft->unchanged -= before <= draft->base;
-  draft->slots.ids[slot] = *new_id;
-  draft->slots.flags[slot] |= SLOT_CHANGED;
-  draft->slot_of[*new_id] = slot + 1;
-  draft->waiting[draft->waiting_count++] = slot;
-  uint32_t now = slot_tokens(draft, slot);
-  draft->tokens = draft->tokens - old + now;
-  *freed = (int64_t)old - (int64_t)now;
-  draft_record(draft, cause,
-               (LedgerRun){.action = ACTION_REPLACED, .first = before, .replacement = *new_id, .freed = *freed});
+  put_replacement(draft, slot, *new_id, cause, thought);
+  *freed = (int64_t)tokens - (int64_t)draft_tokens(draft);
   return STATUS_OK;
 }
 

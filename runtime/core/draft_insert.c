@@ -60,16 +60,23 @@ static Status put_all(Draft *draft, const Insertion *insertion, Cause cause, Cal
     if (status == STATUS_OK) status = sequence_insert(list, at, *id);
     if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
     if (status != STATUS_OK) return status;
-    uint32_t weight = draft_message_tokens(draft, *id);
+    uint32_t weight = draft_message_weight(draft, *id);
     *tokens += weight;
     draft_record(draft, cause, (LedgerRun){.action = ACTION_INSERTED, .first = *id, .freed = -(int64_t)weight});
   }
   return STATUS_OK;
 }
 
+/* What stands behind an insertion at a position of the list is left without its thinking. */
+static void leave_behind(Draft *draft, uint32_t position) {
+  if (position >= sequence_count(draft->list)) return;
+  draft_leave_thoughts(draft, draft_slot_of(draft, sequence_at(draft->list, position)));
+}
+
 Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
   Status status = draft_number_slots(draft);
   if (status == STATUS_OK) status = draft_apply_edits(draft);
+  if (status == STATUS_OK) status = draft_list_thoughts(draft);
   if (status != STATUS_OK) return status;
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   assert(insertion->count == 0 || insertion->places[insertion->count - 1] <= sequence_count(draft->list));
@@ -99,6 +106,7 @@ Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
   if (draft->stored == 0) draft->mark = mark;      /* at the first addition: an older draft may rewind before it */
   draft->stored += insertion->count;
   draft->tokens += tokens;
+  leave_behind(draft, insertion->count > 0 ? insertion->places[0] : UINT32_MAX);
   draft_renumber(draft, list, slots);
   return STATUS_OK;
 }
@@ -167,6 +175,7 @@ static Status insert_plain(Draft *draft, uint32_t position, Text raw, const Mess
   Sequence *list;
   Cause cause;
   Status status = draft_apply_edits(draft);
+  if (status == STATUS_OK) status = draft_list_thoughts(draft);
   if (status == STATUS_OK && !draft_may_store(draft)) status = STATUS_ARGUMENT;
   if (status == STATUS_OK && draft->guarded) status = tears_one(draft, position, &tears);
   if (status == STATUS_OK && tears) status = STATUS_GUARDED;
@@ -181,8 +190,9 @@ static Status insert_plain(Draft *draft, uint32_t position, Text raw, const Mess
     store_rewind(draft->store, mark);
     return status;
   }
-  uint32_t weight = draft_message_tokens(draft, *new_id);
+  uint32_t weight = draft_message_weight(draft, *new_id);
   if (draft->stored++ == 0) draft->mark = mark;      /* at the first addition: an older draft may rewind before it */
+  leave_behind(draft, position);
   draft_add_slot(draft, *new_id, hold_at(draft, list, position, shape->role));
   draft_take_list(draft, list);
   draft->tokens += weight;

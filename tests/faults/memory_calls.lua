@@ -344,6 +344,39 @@ call("trim by clear_tool_uses", function(world)
 end)
 call("draft", function(world) return world.chat:draft() end)
 call("draft:drop", function(world) return assert(world.draft:drop(world.draft[4])) end, drafted)
+local function with_thinking()
+  local chat = make_chat()
+  local thought = { type = "thinking", thinking = "So be it.", signature = "s" }
+  for _ = 1, 3 do
+    chat:append { role = "assistant", content = { thought, { type = "text", text = "Yes." } } }
+  end
+  local draft = chat:draft()
+  core.draft.bind_thinking(draft, 1, 3, 0)
+  return { chat = chat, draft = draft }
+end
+
+local function with_drop()
+  local world = with_thinking()
+  assert(world.draft:drop(world.draft[4]))
+  return world
+end
+
+call("draft:drop, with bound thinking", function(world)
+  return assert(world.draft:drop(world.draft[4]))
+end, with_thinking)
+call("core.draft.settle", function(world)
+  core.draft.settle(world.draft)
+  return true
+end, with_drop)
+call("core.draft.guarded", function(world) return core.draft.guarded(world.draft) end, with_drop)
+call("draft:replace, with bound thinking", function(world)
+  local thought = { type = "thinking", thinking = "No.", signature = "s" }
+  return assert(world.draft:replace(#world.draft, { content = { thought } }))
+end, with_thinking)
+call("core.draft.bind_thinking", function(world)
+  core.draft.bind_thinking(world.draft)
+  return true
+end, drafted)
 call("draft:drop_oldest", function(world) return world.draft:drop_oldest { to = 60 } end, drafted)
 call("draft:replace", function(world) return assert(world.draft:replace(5, { content = "Short." })) end, drafted)
 call("draft:insert", function(world)

@@ -329,6 +329,18 @@ local FUNCTIONS = {
   end,
   ["core.counter.text"] = function(n) core.counter.text(ebb.conversation(), text_of(n)) end,
   ["core.regex.compile"] = function(n) core.regex.compile(("a?"):rep(n // 4), "g") end,
+  ["core.draft.bind_thinking"] = function(n)
+    local chat, list = ebb.conversation { encoding = "bytes4" }, {}
+    local thought = { type = "thinking", thinking = "so", signature = "s" }
+    for i = 1, n // 16 do list[i] = { role = "assistant", content = { thought, { type = "text", text = "x" } } } end
+    chat:append(list)
+    local draft = chat:draft { guards = false }
+    core.draft.bind_thinking(draft, 1, #chat // 2, 0)
+    for i = #chat, 1, -2 do draft:drop(i) end
+    core.draft.settle(draft)
+    core.draft.guarded(draft)
+    core.draft.discard(draft)
+  end,
   ["core.keywords"] = function(n)
     local texts, flags = {}, {}
     for i = 1, n // 4 do texts[i], flags[i] = ("a"):rep(i % 200) .. text_of(20) .. i, i % 4 end
@@ -351,6 +363,7 @@ local ELSEWHERE = {
   ["core.counter.calibrated"] = "Conversation:trim",
   ["core.counter.plain"] = "Conversation:trim", ["core.counter.recount"] = "Conversation:recount",
   ["core.counter.tokens"] = "Conversation:tokens", ["core.draft.by"] = "Conversation:trim",
+  ["core.draft.guarded"] = "core.draft.bind_thinking", ["core.draft.settle"] = "core.draft.bind_thinking",
   ["core.draft.commit"] = "Conversation:trim", ["core.draft.discard"] = "Conversation:trim",
   ["core.draft.info"] = "Conversation:trim", ["core.draft.insert_all"] = "ebb pipeline",
   ["core.draft.ledger"] = "Conversation:trim", ["core.draft.recall"] = "Conversation:trim",

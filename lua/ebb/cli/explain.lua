@@ -178,7 +178,8 @@ end
 ---@param before ebb.cli.Before
 ---@param ledgers (ebb.Ledger|ebb.PipelineCut[]|false)[]     in the order in which they were written
 ---@param after ebb.Conversation           with all that they name
-function explain.show(before, ledgers, after)
+---@param thinking_left? integer           tokens of thinking that the request leaves out
+function explain.show(before, ledgers, after, thinking_left)
   local by_seq, inserted = sort_entries(ledgers)
   local messages, page = messages_by_seq(after), terminal.messages()
   local rows = rows_of(before, by_seq, kept_of(before, ledgers), messages)
@@ -186,6 +187,10 @@ function explain.show(before, ledgers, after)
     if not by_seq[entry.seq] then rows[#rows + 1] = row_of_inserted(entry, messages) end
   end
   rows[#rows + 1] = { "", "", "", tostring(before.overhead), "kept", "", "tools, framing", "", colour = "kept" }
+  if thinking_left and thinking_left > 0 then
+    rows[#rows + 1] = { "", "", "", tostring(-thinking_left), "dropped", "", "thinking, bound to what has changed", "",
+      colour = "dropped" }
+  end
   terminal.show(grid.render(COLUMNS, rows, page))
 end
 

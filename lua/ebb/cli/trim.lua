@@ -1,5 +1,6 @@
 --- ebb trim: the messages that fit a budget, in the bytes in which they came.
 
+local bound_thinking = require "ebb.models.bound_thinking"
 local core = require "ebb.support.core"
 local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
@@ -9,6 +10,7 @@ local outgoing = require "ebb.cli.outgoing"
 local policies = require "ebb.trim.policies"
 local prices = require "ebb.cli.prices"
 local terminal = require "ebb.cli.terminal"
+local trimming = require "ebb.trim"
 local trust = require "ebb.cli.trust"
 
 local trim = {}
@@ -141,6 +143,7 @@ local function as_data(trimmed)
   end
   return {
     before = report.before, after = report.after, budget = report.budget, margin = report.margin, trust = report.trust,
+    thinking_left = report.thinking_left,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
     refused = report.refused, refusals = report.refusals,
     ledger = core.json.raw(report.ledger:json()), notes = notes,
@@ -161,7 +164,8 @@ local function tell(args, before, trimmed)
   local report = trimmed.report
   if before then
     local repaired, mended = trimmed.repair and trimmed.repair.ledger, trimmed.mended.ledger
-    require("ebb.cli.explain").show(before, { repaired or false, report.ledger, mended or false }, trimmed.chat)
+    require("ebb.cli.explain").show(before, { repaired or false, report.ledger, mended or false }, trimmed.chat,
+      report.thinking_left)
     if report.refusals then terminal.say(report.refusals) end
   end
   for _, note in ipairs(args.json and {} or report.ledger:notes()) do
@@ -186,6 +190,13 @@ local function check_fit(args, report, problem)
   return failure.check(report, problem)
 end
 
+--- How thinking is weighed: what is written as a request leaves out what is bound to what has changed, other files
+--- keep it, and saved conversations know it when they are written.
+local function thinking_of(chat, rules)
+  if chat.saved then return nil end
+  return rules.is_request and bound_thinking.is_left_out(rules.target, rules.target.model)
+end
+
 --- Trims, then repairs the new neighbours. A repair may insert a message; if the result does not
 --- fit any more, a second trim cuts so much more.
 ---@param chat ebb.Conversation
@@ -196,14 +207,15 @@ local function trim_to_fit(chat, args, policy, rules, loading)
   local start, length, reserve = chat:stats().current_batch_index, #chat, args.reserve or 0
   local model = model_command.reader(args)
   local aim
+  local thinking = thinking_of(chat, rules)
   while true do
-    local report = check_fit(args, failure.typed(chat.trim, chat, {
+    local report = check_fit(args, failure.typed(trimming.run, chat, {
       budget = options.budget_of(args.budget, chat), reserve = reserve, policy = policy, guards = not args.unguarded,
       model = model, limits = loading.limits, trusted = loading.trusted,
-    }))
+    }, nil, thinking))
     aim = aim or report.budget
     local copy, mended = outgoing.mend(chat, rules)
-    local over = copy:tokens() - aim
+    local over = mended.ledger and core.counter.calibrated(copy, (trimming.weigh(copy, nil, true, thinking))) - aim or 0
     if over <= 0 or not mended.ledger then return { chat = copy, report = report, mended = mended } end
     chat:rollback(start, length)
     reserve = reserve + over

@@ -334,8 +334,9 @@ function Conversation:calibration() end
 ---@field max_tokens integer
 ---@field tokens integer       of what is to be summarized
 ---@class ebb.TrimReport
----@field before integer       tokens
----@field after integer
+---@field before integer       tokens of the request, as it would be sent
+---@field after integer        before minus after is what the ledger freed, and what more thinking is left out
+---@field thinking_left integer   tokens of thinking that the request leaves out, since what it is bound to has changed
 ---@field budget integer       less the reserve and the margin
 ---@field margin integer       tokens that stay free since the counts for the model are estimates
 ---@field trust string        of before and after, which are calibrated; the ledger has weights

@@ -131,9 +131,19 @@ end
 
 ---- Fitting ----
 
+--- Where not all fits, the oldest unit that may go does go, and what thinking that makes worthless weighs nothing for
+--- the others.
+local function drop_first(draft, budget)
+  if draft:tokens() <= budget or not core.draft.info(draft).binds_thinking then return end
+  local next_unit, state, start = draft:units { droppable = true }
+  local oldest = next_unit(state, start)
+  if oldest then draft:drop(oldest, "does not fit") end
+end
+
 --- Keeps units from one end while they fit; the first that does not ends it.
 local function fit(draft, from, budget, options, roles, side)
-  local room, full = budget - core.draft.info(draft).guarded_tokens, false
+  if from == "newest" and not options.allow_partial then drop_first(draft, budget) end
+  local room, full = budget - core.draft.guarded(draft), false
   for unit, tokens in draft:units { from = from, droppable = true } do
     local stays = not full and tokens <= room
     if not stays and not full then

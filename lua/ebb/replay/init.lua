@@ -20,6 +20,7 @@
 -- The first result is always that of `none`, which trims nothing whatever the budget. The
 -- figures besides come from measures, which see each request, sent or refused.
 
+local bound_thinking = require "ebb.models.bound_thinking"
 local caches = require "ebb.models.caches"
 local check = require "ebb.models.check"
 local core = require "ebb.support.core"
@@ -34,6 +35,7 @@ local refuse = require "ebb.support.refuse"
 local requests = require "ebb.replay.requests"
 local schema = require "ebb.support.schema"
 local thinking = require "ebb.replay.thinking"
+local trim = require "ebb.trim"
 local trim_options = require "ebb.trim.options"
 
 local replay = {}
@@ -86,7 +88,8 @@ local MEASURES = { cost, optimum, recall, requests }
 ---@field last? { batch: integer, length: integer }   the last request that was sent
 ---@field full integer               requests that had to be cut
 ---@field filled number              the sum of their fills
----@field thinking? ebb.replay.Thinking   nil: whatever is trimmed, thinking is sent
+---@field thinking? ebb.replay.Thinking   nil: whatever is trimmed, thinking is read
+---@field leaves_out boolean        requests come without it; else the server takes it out
 ---@field observers ebb.replay.Observer[]
 
 --- The steps as a policy list for chat:trim, with the policies themselves: no file is read again.
@@ -116,7 +119,8 @@ local function start(recording, steps, settings)
   return {
     chat = chat, observers = observe(settings.prepared), trims = #steps > 0,
     is_head = {}, whole = chat:tokens(), full = 0, filled = 0,
-    thinking = settings.is_bound and #steps > 0 and thinking.new(#recording) or nil,
+    thinking = settings.is_unread and #steps > 0 and thinking.new(#recording) or nil,
+    leaves_out = settings.leaves_out,
     trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = specs_of(steps),
       model = settings.model, limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
@@ -179,7 +183,7 @@ local function send(run, report, request)
   local result, chat = run.result, run.chat
   local batch, length = chat:stats().current_batch_index, #chat
   local lost = run.thinking and run.thinking.tokens or 0
-  request.tokens = report.after - lost
+  request.tokens = report.after - (run.leaves_out and 0 or lost)
   request.shared_messages, request.shared = shared_with_last(run, batch, length, request.unthought)
   result.thinking_lost = result.thinking_lost + lost
   result.requests = result.requests + 1
@@ -203,7 +207,8 @@ local function trimmed(run)
   local chat = run.chat
   if not run.trims then return untrimmed(chat) end
   local before = { batch = chat:stats().current_batch_index, length = #chat }
-  local report, problem = chat:trim(run.trim)
+  local known = run.leaves_out and run.thinking:known(chat) or false
+  local report, problem = trim.run(chat, run.trim, nil, known)
   local has_changed = report and report.batch ~= before.batch
   if has_changed and run.thinking then return report, nil, run.thinking:follow(chat, before, report) end
   return report, problem
@@ -294,7 +299,8 @@ function replay.run(recording, options)
   for i, spec in ipairs(specs) do
     lives[i + 1] = policies.resolve(spec, nil, settings.loading)
   end
-  settings.prepared, settings.is_bound = {}, thinking.is_bound(recording)
+  settings.prepared = {}
+  settings.is_unread, settings.leaves_out = bound_thinking.is_unread(recording), bound_thinking.of_chat(recording)
   for i, measure in ipairs(MEASURES) do
     settings.prepared[i] = measure.prepare(recording, settings)
   end

@@ -74,9 +74,9 @@ local function read_text(recording, text, position, holds)
 end
 
 --- The same of a message, and of its thinking where the model binds that.
-local function read_message(recording, message, position, is_bound)
+local function read_message(recording, message, position, is_unread)
   local said = read_text(recording, message.text, position)
-  local thought = is_bound and thinking.text(message) or ""
+  local thought = is_unread and thinking.text(message) or ""
   if thought == "" then return end
   recording.said[position] = said
   read_text(recording, thought, position, tables.copy(said))
@@ -113,7 +113,7 @@ function recall.prepare(conversation, settings)
   end
   read_text(recording, system_text(conversation), 0)
   for position, message in ipairs(conversation) do
-    read_message(recording, message, position, settings.is_bound)
+    read_message(recording, message, position, settings.is_unread)
   end
   return recording
 end

@@ -10,25 +10,8 @@
 -- messages are left without their thinking.
 
 local core = require "ebb.support.core"
-local models = require "ebb.models"
-local profiles = require "ebb.models.profiles"
-local tables = require "ebb.support.tables"
-local target = require "ebb.models.target"
-local traits = require "ebb.models.traits"
 
 local thinking = {}
-
---- True if edits of what was recorded make the thinking behind them worthless: writers leave it out for Anthropic's
---- models that refuse it, and the server of Responses takes it out itself.
----@param recording ebb.Conversation
----@return boolean
-function thinking.is_bound(recording)
-  local goal = target.of_list(recording)
-  if goal.dialect ~= "anthropic" then return goal.dialect == "responses" end
-  local accepts = profiles.find(goal.profile).accepts or {}
-  return tables.contains(traits.of(models.name(recording)) or {}, "bound_thinking")
-    and not tables.contains(accepts, "bound_thinking")
-end
 
 --- The texts of a message's thinking, joined by newlines.
 ---@param message ebb.Message
@@ -55,6 +38,7 @@ end
 ---@field from number          the first place behind a change
 ---@field tree integer[]       Fenwick: tokens left out, by place
 ---@field tokens integer       of all that is left out
+---@field past integer         the position behind the list in which the last change was
 local Thinking = {}
 Thinking.__index = Thinking
 
@@ -66,7 +50,7 @@ function thinking.new(size)
     tree[place] = 0
   end
   return setmetatable({ size = size, count = 0, place_of = {}, thoughts = {}, left = {}, from = math.huge, tree = tree,
-    tokens = 0 }, Thinking)
+    tokens = 0, past = 1 }, Thinking)
 end
 
 local function add(self, place, tokens)
@@ -143,7 +127,7 @@ function Thinking:follow(chat, before, report)
   local seqs, thoughts = {}, self.thoughts
   local gone, entered = forget(self, report.ledger)
   local equal = core.common(chat, before.batch, before.length, report.batch, #chat)
-  self.from = math.min(self.from, place_at(self, chat, equal) + 1)
+  self.from, self.past = math.min(self.from, place_at(self, chat, equal) + 1), #chat + 1
   while thoughts[1] and thoughts[#thoughts].place >= self.from do
     local thought = table.remove(thoughts)
     if not gone[thought.seq] then
@@ -164,17 +148,28 @@ function Thinking:before(chat, position)
   return self.tokens > 0 and sum_to(self, place_at(self, chat, position)) or 0
 end
 
---- How many messages the list has before the one of a seq that was appended.
----@param chat ebb.Conversation
----@param seq integer
----@return integer
-function Thinking:position(chat, seq)
-  local low, high, place = 0, #chat, self.place_of[seq]      -- the first `low` messages stand before it
+--- How many messages of the list have places before this one.
+local function count_before(self, chat, place)
+  local low, high = 0, #chat      -- the first `low` messages stand before it
   while low < high do
     local middle = (low + high) // 2
     if place_at(self, chat, middle + 1) < place then low = middle + 1 else high = middle end
   end
   return low
+end
+
+--- How many messages the list has before the one of a seq that was appended.
+---@param chat ebb.Conversation
+---@param seq integer
+---@return integer
+function Thinking:position(chat, seq) return count_before(self, chat, self.place_of[seq]) end
+
+--- What is left out already, for the next trim: batches that could tell are pruned.
+---@param chat ebb.Conversation
+---@return ebb.trim.Thinking
+function Thinking:known(chat)
+  local first = self.from < math.huge and count_before(self, chat, self.from) + 1 or self.past
+  return { first = first, past = self.past, tokens = self.tokens }
 end
 
 return thinking

@@ -6,6 +6,7 @@
 -- A body that is in the target's dialect keeps its bytes around the messages.
 
 local body = require "ebb.request.body"
+local bound_thinking = require "ebb.models.bound_thinking"
 local core = require "ebb.support.core"
 local profiles = require "ebb.models.profiles"
 local read_as = require "ebb.request.read_as"
@@ -105,7 +106,7 @@ local function convert(chat, dialect, options, system, lines, probe)
     to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
     origins = options.edit ~= nil,
     unbound_from = options.unbound_from, developer = traits.takes_developer(model),
-    late_system = tables.contains(own, "system_role"), bound = tables.contains(own, "bound_thinking"),
+    late_system = tables.contains(own, "system_role"), bound = bound_thinking.is_left_out(goal, model),
     signs_calls = tables.contains(own, "signed_calls"),
     reasoning_text = KEEPS_REASONING[profile.reasoning] or false, profile = profile,
   })

@@ -7,8 +7,12 @@
 --     still > budget?             over_budget
 --     commit                      one batch with its ledger; or, for a dry run, discard
 --
+-- For models that bind thinking to what stands before it, policies weigh it as it will be sent: nothing once a
+-- message before it has changed.
+--
 -- Whatever fails, the draft is discarded and the conversation is as it was.
 
+local bound_thinking = require "ebb.models.bound_thinking"
 local call = require "ebb.trim.call"
 local schema = require "ebb.support.schema"
 local trim_options = require "ebb.trim.options"
@@ -108,8 +112,8 @@ local function plural(n, word)
 end
 
 --- What cannot go: guarded messages, and what the request carries besides.
-local function cannot_fit(run, info)
-  local total, framing = run.measure.total(info.guarded_tokens), run.measure.total(info.overhead)
+local function cannot_fit(run, info, guarded)
+  local total, framing = run.measure.total(guarded), run.measure.total(info.overhead)
   local text = "cannot fit: the guarded part is %s (%d tokens) and %d for tools and framing; the budget is %d; "
     .. "the smallest that fits is %d"
   local messages = plural(info.guarded_messages, "message")
@@ -141,14 +145,20 @@ end
 
 ---- One trim ----
 
+--- Thinking that is left out already, where batches cannot tell any more.
+---@class ebb.trim.Thinking
+---@field first integer     position of the first message that is left without it
+---@field past integer      position behind the last one
+---@field tokens integer    what that comes to
+
 --- Edits the draft until it fits: true, or nil and an error.
 local function shape(run, steps)
   local info = core.draft.info(run.draft)
-  if info.guarded_tokens > run.budget then
-    return nil, core.error("cannot_fit", cannot_fit(run, info))
-  end
+  local guarded = info.guarded_tokens > run.budget and core.draft.guarded(run.draft) or 0
+  if guarded > run.budget then return nil, core.error("cannot_fit", cannot_fit(run, info, guarded)) end
   local ok, problem = running.steps(run, steps, attempt_step)
   if not ok then return nil, problem end
+  core.draft.settle(run.draft)
   local tokens = run.draft:tokens()
   if tokens > run.budget then return nil, core.error("over_budget", over_budget(run, tokens, steps)) end
   return true
@@ -159,6 +169,7 @@ local function report_of(chat, run)
   local info = core.draft.info(draft)
   return {
     before = run.measure.total(info.before), after = run.measure.total(info.tokens), budget = run.available,
+    thinking_left = run.measure.total(info.thinking_left),
     trust = draft:trust(), margin = math.max(0, run.requested - run.reserve) - run.available,
     dropped = info.dropped, replaced = info.replaced, inserted = info.inserted, kept = info.kept,
     batch = chat:stats().current_batch_index, refused = (core.draft.refusals(draft)),
@@ -203,10 +214,23 @@ local function texts_of(chat)
   return (require("ebb.windows.render").texts(chat))
 end
 
+--- Has a draft weigh thinking as it will be sent.
+---@param draft ebb.Draft
+---@param chat ebb.Conversation
+---@param thinking? boolean|ebb.trim.Thinking
+local function bind_thinking(draft, chat, thinking)
+  if thinking == nil then thinking = bound_thinking.of_chat(chat) end
+  if thinking == true then core.draft.bind_thinking(draft) end
+  if thinking and thinking ~= true then
+    core.draft.bind_thinking(draft, thinking.first, thinking.past, thinking.tokens)
+  end
+end
+
 --- The draft of a trim, with the policies that shall edit it.
-local function start(chat, request, texts)
+local function start(chat, request, texts, thinking)
   local draft = chat:draft { guards = request.guards, by = request.counter }
   if texts then require("ebb.windows.render").weigh(draft, texts) end
+  bind_thinking(draft, chat, thinking)
   local measure = measure_of(chat, request)
   return running.open {
     draft = draft, loading = request.loading, requested = request.requested, reserve = request.reserve,
@@ -219,13 +243,15 @@ end
 ---@param chat ebb.Conversation
 ---@param options? ebb.Trim
 ---@param texts? table<string, string>    of the windows, where they have been rendered
+---@param thinking? boolean|ebb.trim.Thinking   false: what is written keeps all; true: what changes leave without its
+---    reason is left out; default: as the model has it
 ---@return ebb.TrimReport? report
 ---@return ebb.Error? problem
-function trim.run(chat, options, texts)
+function trim.run(chat, options, texts, thinking)
   local request = read_options(chat, options)
   local steps, fault = resolve(request)
   if not steps then return nil, fault end
-  local run = start(chat, request, texts or texts_of(chat))
+  local run = start(chat, request, texts or texts_of(chat), thinking)
   local draft = run.draft
 
   local raised, report, problem = finish(chat, run, steps, request)
@@ -239,14 +265,16 @@ end
 ---@param chat ebb.Conversation
 ---@param texts? table<string, string>
 ---@param guards? boolean
+---@param thinking? boolean|ebb.trim.Thinking   as for `run`
 ---@return integer tokens
 ---@return integer guarded
-function trim.weigh(chat, texts, guards)
+function trim.weigh(chat, texts, guards, thinking)
   local draft = chat:draft { guards = guards }
   if texts then require("ebb.windows.render").weigh(draft, texts) end
-  local info = core.draft.info(draft)
+  bind_thinking(draft, chat, thinking)
+  local tokens, guarded = draft:tokens(), core.draft.guarded(draft)
   core.draft.discard(draft)
-  return info.tokens, info.guarded_tokens
+  return tokens, guarded
 end
 
 --- Runs policies until it fits, lets `use` look at the draft, and changes nothing.
