@@ -275,14 +275,12 @@ void bind_encode_within(lua_State *L, int index, int depth, size_t most, Buffer 
   put_value(&encoder, lua_absindex(L, index));
 }
 
-/* The order in which people write a message; other keys follow, sorted. */
-static const char *const MESSAGE_KEYS[] = {"id",         "role",         "name",      "content",
-                                           "tool_calls", "tool_call_id", "timestamp", "metadata"};
-#define MESSAGE_KEY_COUNT (sizeof MESSAGE_KEYS / sizeof *MESSAGE_KEYS)
+const char *const BIND_MESSAGE_KEYS[BIND_MESSAGE_KEY_COUNT] = {"id",         "role",         "name",      "content",
+                                                               "tool_calls", "tool_call_id", "timestamp", "metadata"};
 
 static bool is_message_key(Text key) {
-  for (size_t i = 0; i < MESSAGE_KEY_COUNT; i++) {
-    if (text_equal(key, text_of(MESSAGE_KEYS[i]))) return true;
+  for (size_t i = 0; i < BIND_MESSAGE_KEY_COUNT; i++) {
+    if (text_equal(key, text_of(BIND_MESSAGE_KEYS[i]))) return true;
   }
   return false;
 }
@@ -312,8 +310,8 @@ void bind_encode_message(lua_State *L, int index, Buffer *out) {
     put(&encoder, WINDOW_TYPE, strlen(WINDOW_TYPE));
     first = false;
   }
-  for (size_t i = 0; i < MESSAGE_KEY_COUNT; i++) {
-    lua_pushstring(L, MESSAGE_KEYS[i]);
+  for (size_t i = 0; i < BIND_MESSAGE_KEY_COUNT; i++) {
+    lua_pushstring(L, BIND_MESSAGE_KEYS[i]);
     lua_pushvalue(L, -1);
     if (lua_rawget(L, index) == LUA_TNIL) {
       lua_pop(L, 2);

@@ -26,6 +26,9 @@ void  bind_encode(lua_State *L, int index, Buffer *out);
 /* The same for a value that will be nested in `depth` others; raises {code = "limit"} if *out gets more than `most`
    bytes (0: no limit), or beyond JSON_DEPTH_MAX levels. */
 void  bind_encode_within(lua_State *L, int index, int depth, size_t most, Buffer *out);
+/* The order in which people write a message; other keys follow, sorted. */
+#define BIND_MESSAGE_KEY_COUNT 8
+extern const char *const BIND_MESSAGE_KEYS[BIND_MESSAGE_KEY_COUNT];
 void  bind_encode_message(lua_State *L, int index, Buffer *out);        /* keys in a message's usual order */
 /* The keys of the table at the absolute `index` in byte order, in a block that it pushes; the table holds their bytes.
    Raises {code = "argument"} for keys that are no texts. */

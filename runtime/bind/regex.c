@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "bind/argument.h"
 #include "bind/error.h"
+#include "bind/lazy_copy.h"
 #include "bind/open.h"
 #include "bind/type.h"
 #include "regex/rule_set.h"
@@ -208,58 +209,99 @@ static int l_apply(lua_State *L) {
 
 enum { SWEEP_MESSAGES = 64 };   /* of one call, so that a task can end its slice between two */
 
-/* Pushes the content of the message at the top, of a role that rules may touch; else pops it. *kind: that of the role
-   in the table at index 5. A message of a window is skipped, and has no depth. */
-static bool push_content(lua_State *L, uint32_t *depth, uint32_t *kind) {
-  int message = lua_gettop(L);
-  bool is_window = lua_getfield(L, message, "source") == LUA_TSTRING && strcmp(lua_tostring(L, -1), "window") == 0;
-  lua_getfield(L, message, "role");
-  if (!lua_isnil(L, -1)) lua_rawget(L, 5);
-  *kind = (uint32_t)lua_tointeger(L, -1);
-  *depth -= !is_window && *depth > 0;
-  if (is_window || *kind == 0) {
-    lua_settop(L, message - 1);
-    return false;
+enum { MESSAGES = 2, KINDS = 5, DECODED, COPY };   /* stack indices of l_sweep */
+
+typedef struct Sweep {
+  RuleSet *set;
+  LazyWalk walk;
+  Buffer *decoded;
+  uint32_t depth;
+  lua_Integer changed;       /* messages */
+  lua_Integer growth;        /* bytes */
+} Sweep;
+
+/* The kind of the role on top, which it pops, by the table of kinds. */
+static uint32_t pop_kind(lua_State *L) {
+  if (!lua_isnil(L, -1)) lua_rawget(L, KINDS);
+  uint32_t kind = (uint32_t)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return kind;
+}
+
+/* What a sweep does with a content. */
+typedef enum SweepContent { SWEEP_SKIP, SWEEP_TEXT, SWEEP_PARTS } SweepContent;
+
+/* Reads the message at COPY, of a role that rules may touch. A message of a window is skipped, and has no depth.
+   The content may lie on the stack. */
+static SweepContent read_content(lua_State *L, Sweep *sweep, uint32_t *kind, Text *text) {
+  const Message *lazy = lazy_copy_message(L, &sweep->walk, COPY);
+  bool is_window = lazy == NULL && lua_getfield(L, COPY, "source") == LUA_TSTRING &&
+                   strcmp(lua_tostring(L, -1), "window") == 0;
+  sweep->depth -= !is_window && sweep->depth > 0;
+  if (is_window) return SWEEP_SKIP;
+  if (lazy != NULL) bind_push_text(L, message_role_text(lazy));
+  else lua_getfield(L, COPY, "role");
+  *kind = pop_kind(L);
+  if (*kind == 0) return SWEEP_SKIP;
+  if (lazy != NULL) {
+    *text = lazy_copy_text(L, COPY, lazy, sweep->decoded);
+    return SWEEP_TEXT;
   }
-  lua_getfield(L, message, "content");
-  lua_replace(L, message);
-  lua_settop(L, message);
+  int type = lua_getfield(L, COPY, "content");
+  if (type == LUA_TSTRING) *text = bind_text(L, -1);
+  return type == LUA_TSTRING ? SWEEP_TEXT : type == LUA_TTABLE ? SWEEP_PARTS : SWEEP_SKIP;
+}
+
+/* Applies the rules to a text of the message at COPY. False: what became of it is for Lua to tell. */
+static bool sweep_text(lua_State *L, Sweep *sweep, Text text, uint32_t kind, Status *status, RuleResult *result) {
+  guard_charge(L, text.size);
+  *status = rule_set_apply(sweep->set, text, kind, sweep->depth, result);
+  if (*status != STATUS_OK || result->failure_count > 0) return false;
+  if (!result->changed) return true;
+  if (result->text.size > text.size) sweep->growth += (lua_Integer)(result->text.size - text.size);
+  lazy_copy_rewrite(L, COPY, result->text);
+  sweep->changed++;
   return true;
 }
 
-/* set:sweep(messages, first, depth, kinds) -> position, depth, ...: the rules for the texts of the messages from
-   `first` on. `depth`: one more than that of the first; `kinds`: by role. Stops behind some messages, or at one that
-   changes, fails or consists of parts; `...` is false for parts, else what apply returns, nil for nothing. */
+static int push_sweep(lua_State *L, const Sweep *sweep, lua_Integer position) {
+  lua_pushinteger(L, position);
+  lua_pushinteger(L, sweep->depth);
+  lua_pushinteger(L, sweep->changed);
+  lua_pushinteger(L, sweep->growth);
+  return 4;
+}
+
+/* set:sweep(messages, first, depth, kinds) -> position, depth, changed, growth, ...: rewrites the texts of the messages
+   from `first` on by the rules, in place, without their `seq`. `depth`: one more than that of the first; `kinds`: by
+   role. `changed`: the number of rewritten messages; `growth`: of bytes that they grew by. Stops behind some messages,
+   or at one that fails or consists of parts; `...` is false for parts, else what apply returns, or nothing. */
 static int l_sweep(lua_State *L) {
-  RuleSet *set = check_set(L);
-  bind_expect(L, 2, "messages", LUA_TTABLE);
+  Sweep sweep = {.set = check_set(L)};
+  bind_expect(L, MESSAGES, "messages", LUA_TTABLE);
   lua_Integer first = bind_integer(L, 3, "first", 1, UINT32_MAX);
-  uint32_t depth = (uint32_t)bind_integer(L, 4, "depth", 0, UINT32_MAX), kind;
-  bind_expect(L, 5, "kinds", LUA_TTABLE);
-  lua_settop(L, 5);
-  lua_Integer count = (lua_Integer)lua_rawlen(L, 2), i = first, last = first + SWEEP_MESSAGES - 1;
+  sweep.depth = (uint32_t)bind_integer(L, 4, "depth", 0, UINT32_MAX);
+  bind_expect(L, KINDS, "kinds", LUA_TTABLE);
+  lua_settop(L, KINDS);
+  sweep.decoded = bind_buffer(L);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, MESSAGES), last = first + SWEEP_MESSAGES - 1;
   if (last > count) last = count;
-  for (; i <= last; i++) {
+  for (lua_Integer i = first; i <= last; i++, lua_settop(L, DECODED)) {
+    uint32_t kind;
+    Text text;
+    Status status;
     RuleResult result;
-    if (lua_rawgeti(L, 2, i) != LUA_TTABLE) return bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
-    if (!push_content(L, &depth, &kind)) continue;
-    bool is_text = lua_type(L, -1) == LUA_TSTRING;
-    if (is_text) guard_charge(L, lua_rawlen(L, -1));
-    Status status = is_text ? rule_set_apply(set, bind_text(L, -1), kind, depth, &result) : STATUS_OK;
-    bool is_same = is_text && status == STATUS_OK && !result.changed && result.failure_count == 0;
-    bool is_done = is_text ? is_same : !lua_istable(L, -1);
-    if (!is_done) {
-      lua_pushinteger(L, i);
-      lua_pushinteger(L, depth);
-      if (is_text) return 2 + push_result(L, status, &result);
-      lua_pushboolean(L, false);
-      return 3;
-    }
-    lua_settop(L, 5);
+    int type = lua_rawgeti(L, MESSAGES, i);
+    if (type != LUA_TTABLE) return bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
+    SweepContent content = read_content(L, &sweep, &kind, &text);
+    if (content == SWEEP_SKIP) continue;
+    if (content == SWEEP_TEXT && sweep_text(L, &sweep, text, kind, &status, &result)) continue;
+    int pushed = push_sweep(L, &sweep, i);
+    if (content == SWEEP_TEXT) return pushed + push_result(L, status, &result);
+    lua_pushboolean(L, false);
+    return pushed + 1;
   }
-  lua_pushinteger(L, last);
-  lua_pushinteger(L, depth);
-  return 2;
+  return push_sweep(L, &sweep, last);
 }
 
 /* set:count(rule) -> texts changed, replacements, failures */

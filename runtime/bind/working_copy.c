@@ -3,138 +3,68 @@
 **
 **     stored message --copies--> {role, content, ..., source, seq} --text--> JSON
 **
-** A copy has the members of its message and some that the pipeline adds (ADDED_NAMES). A
-** member of the message that has such a name moves to the table `own` of the copy. While
-** a copy equals its message, `text` writes the message's bytes; so no script has to be
+** A copy has the members of its message and some that the pipeline adds (copy_members.h),
+** or is lazy (lazy_copy.h). While a copy equals its message, `text` writes the message's bytes; so no script has to be
 ** trusted to report what it edited.
 */
 #include <string.h>
 
 #include "bind/argument.h"
 #include "bind/conversation.h"
+#include "bind/copy_members.h"
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
+#include "bind/lazy_copy.h"
 #include "bind/load.h"
 #include "bind/open.h"
 #include "bind/type.h"
 #include "sandbox/guard.h"
 
-/* The members that the pipeline adds, and their places in ADDED_NAMES. */
-typedef enum AddedName {
-  ADDED_ATTACHMENTS, ADDED_ORIGIN, ADDED_OWN, ADDED_SEQ, ADDED_SOURCE, ADDED_SOURCE_ID, ADDED_SOURCES, ADDED_TRUSTED
-} AddedName;
-static const char *const ADDED_NAMES[] = {"attachments", "origin", "own", "seq", "source", "source_id",
-                                          "sources",     "trusted"};
-#define ADDED_COUNT (sizeof ADDED_NAMES / sizeof *ADDED_NAMES)
-
-/* The added names as Lua strings, which stay on the stack. Lua stores a short string once, so
-   a member has an added name if the addresses are equal. */
-typedef struct AddedNames {
-  int first;                 /* stack index of the first string; the others follow */
-  const char *names[ADDED_COUNT];
-} AddedNames;
-
-/* Pushes ADDED_COUNT strings, and makes room for 16 more values. May raise. */
-static AddedNames push_added_names(lua_State *L) {
-  AddedNames added = {.first = lua_gettop(L) + 1};
-  luaL_checkstack(L, ADDED_COUNT + 16, "working copies");
-  for (size_t i = 0; i < ADDED_COUNT; i++) added.names[i] = lua_pushstring(L, ADDED_NAMES[i]);
-  return added;
+/* Pushes a copy of a message; true if it is a plain one (copy_members_push). `metatable`: of lazy copies, or 0. */
+static bool push_copy(lua_State *L, const AddedNames *added, int metatable, const Message *message, MessageId id) {
+  if (metatable == 0 || !lazy_copy_fits(message)) return copy_members_push(L, added, message, id);
+  lazy_copy_push(L, added, metatable, id);
+  return true;
 }
 
-/* The number of the added name at `index`, or -1. */
-static int added_name(lua_State *L, const AddedNames *added, int index) {
-  if (lua_type(L, index) != LUA_TSTRING) return -1;
-  const char *name = lua_tostring(L, index);
-  for (size_t i = 0; i < ADDED_COUNT; i++) {
-    if (name == added->names[i]) return (int)i;
-  }
-  return -1;
-}
-
-/* ---- copies ---- */
-
-/* Pops the key and the value on top into the table under them, or a key with an added name into its new
-   or old table `own`, at `own`; 0: it has none yet. */
-static void put_member(lua_State *L, const AddedNames *added, int *own) {
-  if (added_name(L, added, -2) < 0) {
-    lua_rawset(L, -3 - (*own != 0));
-    return;
-  }
-  if (*own == 0) {
-    lua_newtable(L);
-    lua_insert(L, -3);                       /* copy own key value */
-    *own = lua_gettop(L) - 2;
-  }
-  lua_rawset(L, *own);
-}
-
-/* Sets an added name of the table on top to the value above it, which it pops. */
-static void set_added(lua_State *L, const AddedNames *added, AddedName name) {
-  lua_pushvalue(L, added->first + (int)name);
-  lua_insert(L, -2);
-  lua_rawset(L, -3);
-}
-
-/* True if the value on top is a text with more than white space. */
-static bool says_something(lua_State *L) {
-  if (lua_type(L, -1) != LUA_TSTRING) return false;
-  Text text = bind_text(L, -1);
-  size_t i = 0;
-  while (i < text.size && memchr(" \t\n\v\f\r", text.bytes[i], 6) != NULL) i++;
-  return i < text.size;
-}
-
-/* Pushes the working copy of a message; true if it is a plain one: its content says something, as a text, and it
-   refers to no files. */
-static bool push_copy(lua_State *L, const AddedNames *added, const Message *message, MessageId id) {
-  Text raw = message_raw(message), key;
-  Json json;
-  int own = 0;
-  bool has_text = false, refers = false;
-  lua_createtable(L, 0, 8);                  /* role, content, source, seq, origin, and some more */
-  json_open(&json, raw.bytes, raw.size);
-  for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
-    bind_push_text(L, key);
-    more = bind_push_json_value(L, &json);
-    if (text_equal(key, text_of("content"))) has_text = says_something(L);
-    if (text_equal(key, text_of("_attachments"))) refers = true;
-    put_member(L, added, &own);
-  }
-  refers = refers || own != 0;
-  if (own != 0) set_added(L, added, ADDED_OWN);
-  lua_pushliteral(L, "history");
-  set_added(L, added, ADDED_SOURCE);
-  bind_get_field(L, -1, "id");
-  set_added(L, added, ADDED_SOURCE_ID);
-  lua_pushinteger(L, id);
-  set_added(L, added, ADDED_SEQ);
-  lua_pushinteger(L, id);
-  set_added(L, added, ADDED_ORIGIN);
-  return has_text && !refers;
-}
-
-/* copies(conversation) -> the messages of the current list as working copies, tables that may be edited freely; and the
-   positions of those that are not plain (push_copy), in order. Only finalizers can run in between; they must not edit,
+/* copies(conversation, lazy) -> the messages of the current list as working copies, tables that may be edited freely;
+   and the positions of those that are not plain, in order. Only finalizers can run in between; they must not edit,
    because the list is borrowed. */
 static int l_copies(lua_State *L) {
   Conversation *conversation = bind_check_conversation(L, 1)->conversation;
+  int metatable = lua_toboolean(L, 2) ? 3 : 0;
+  lua_settop(L, 2);
+  lazy_copy_push_metatable(L, 1);
   const Sequence *list = conversation_list(conversation);
   uint32_t count = sequence_count(list);
-  AddedNames added = push_added_names(L);
+  AddedNames added = copy_members_push_names(L);
   lua_Integer odd = 0;
   lua_createtable(L, (int)count, 0);
   lua_newtable(L);                           /* copies odd */
   for (uint32_t i = 0; i < count; i++) {
     MessageId id = sequence_at(list, i);
-    bool plain = push_copy(L, &added, store_message(conversation_store(conversation), id), id);
+    bool plain = push_copy(L, &added, metatable, store_message(conversation_store(conversation), id), id);
     lua_rawseti(L, -3, (lua_Integer)i + 1);
     if (plain) continue;
     lua_pushinteger(L, (lua_Integer)i + 1);
     lua_rawseti(L, -2, ++odd);
   }
   return 2;
+}
+
+/* fill(copies): makes the lazy ones among them tables like others */
+static int l_fill(lua_State *L) {
+  LazyWalk walk = {0};
+  bind_expect(L, 1, "copies", LUA_TTABLE);
+  lua_settop(L, 1);
+  for (lua_Integer i = 1, count = (lua_Integer)lua_rawlen(L, 1); i <= count; i++) {
+    lua_rawgeti(L, 1, i);
+    const Message *message = lazy_copy_message(L, &walk, 2);
+    if (message != NULL) lazy_copy_fill(L, 2, message);
+    lua_settop(L, 1);
+  }
+  return 0;
 }
 
 /* seqs(conversation) -> those of the messages of the current list */
@@ -171,14 +101,16 @@ static bool same_list(lua_State *L, Json *json) {
 static lua_Integer member_count(lua_State *L, const AddedNames *added) {
   lua_Integer count = 0;
   int table = lua_gettop(L);
-  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) count += added == NULL || added_name(L, added, -2) < 0;
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+    count += added == NULL || copy_members_added(L, added, -2) < 0;
+  }
   return count;
 }
 
 /* Replaces the name at the top by the message's member with that name of the table at `table`:
    from its `own` for an added name. */
 static void push_member(lua_State *L, const AddedNames *added, int table) {
-  if (added != NULL && added_name(L, added, -1) >= 0) {
+  if (added != NULL && copy_members_added(L, added, -1) >= 0) {
     if (bind_get_field(L, table, "own") == LUA_TTABLE) {
       lua_insert(L, -2);
       lua_rawget(L, -2);
@@ -201,7 +133,7 @@ static bool same_object(lua_State *L, Json *json, const AddedNames *added) {
   if (!json_enter(json)) return false;
   while (json_next_member(json, &key)) {
     bind_push_text(L, key);
-    moved += added != NULL && added_name(L, added, -1) >= 0;
+    moved += added != NULL && copy_members_added(L, added, -1) >= 0;
     push_member(L, added, table);
     bool same = same_value(L, json);
     lua_pop(L, 1);
@@ -275,7 +207,7 @@ static void push_plain(lua_State *L, const AddedNames *added) {
   }
   lua_settop(L, copy + 1);
   for (lua_pushnil(L); lua_next(L, copy) != 0;) {
-    if (added_name(L, added, -2) >= 0) {
+    if (copy_members_added(L, added, -2) >= 0) {
       lua_pop(L, 1);
       continue;
     }
@@ -291,8 +223,14 @@ static void add(lua_State *L, Buffer *out, const char *bytes, size_t size) {
 }
 
 /* Appends the message of the copy at the top as JSON; true if that is the stored message. */
-static bool add_message(lua_State *L, const AddedNames *added, const Store *store, Buffer *out) {
-  const Message *message = stored_message(L, added, store);
+static bool add_message(lua_State *L, const AddedNames *added, const Store *store, LazyWalk *walk, Buffer *out) {
+  const Message *lazy = lazy_copy_message(L, walk, -1);
+  bool is_stored = lazy != NULL && lazy_copy_is_stored(L, -1);
+  if (lazy != NULL && !is_stored) {
+    if (lazy_copy_write(L, lua_gettop(L), lazy, out)) return false;
+    lazy_copy_fill(L, lua_gettop(L), lazy);
+  }
+  const Message *message = is_stored ? lazy : stored_message(L, added, store);
   if (message != NULL) {
     add(L, out, message_raw(message).bytes, message_raw(message).size);
     return true;
@@ -307,12 +245,13 @@ static bool add_message(lua_State *L, const AddedNames *added, const Store *stor
    stored messages. */
 static lua_Integer write_copies(lua_State *L, const Store *store, int copies, Text before, Text after, Buffer *out) {
   lua_Integer count = (lua_Integer)lua_rawlen(L, copies), edited = 0;
-  AddedNames added = push_added_names(L);
+  AddedNames added = copy_members_push_names(L);
+  LazyWalk walk = {0};
   add(L, out, before.bytes, before.size);
   for (lua_Integer i = 1; i <= count; i++) {
     add(L, out, i > 1 ? ",\n  " : "\n  ", i > 1 ? 4 : 3);
     if (lua_rawgeti(L, copies, i) != LUA_TTABLE) bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
-    edited += !add_message(L, &added, store, out);
+    edited += !add_message(L, &added, store, &walk, out);
     lua_pop(L, 1);
   }
   if (count > 0) add(L, out, "\n", 1);
@@ -373,7 +312,8 @@ static int l_marks(lua_State *L) {
 
 void bind_open_working(lua_State *L) {
   static const BindMethod functions[] = {
-    {"copies", l_copies, "conversation", CHARGE_LIST},
+    {"copies", l_copies, "conversation lazy", CHARGE_LIST},
+    {"fill", l_fill, "copies", CHARGE_LIST},
     {"marks", l_marks, "conversation", CHARGE_LIST},
     {"parse", l_parse, "conversation options copies before after", CHARGE_LIST},
     {"seqs", l_seqs, "conversation", CHARGE_LIST},

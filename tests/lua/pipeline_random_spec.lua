@@ -32,6 +32,13 @@ local function check_refusal(problem, may_drop_all)
   if not may_drop_all then assert.matches("^processor 'token%-limiter'", problem.message) end
 end
 
+--- A run that is watched reads all messages, and makes of them what one makes that leaves them in the core.
+local function check_watched(pipeline, chat, seed, real)
+  local watched = assert(pipeline:run(chat, { now = agents.NOW, seed = seed, trace = function() end }))
+  assert.equal(watched.body, real.body)
+  assert.same(watched.messages, real.messages)
+end
+
 --- Preview, then a real run; true if there was a request.
 local function run_both(pipeline, chat, budget, may_drop_all)
   local before, seed = chat:json(), #chat
@@ -45,6 +52,7 @@ local function run_both(pipeline, chat, budget, may_drop_all)
   end
   assert.equal(real.body, preview and preview.body)
   assert.same(real.variables, preview.variables)
+  if seed % 3 == 0 then check_watched(pipeline, chat, seed, real) end
   check_body(real, budget)
   return true
 end

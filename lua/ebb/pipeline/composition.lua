@@ -116,19 +116,24 @@ function composition.data(result)
   }
 end
 
---- Computes `parts`, `shares` or `ledger` of a result on first use: the __index of results.
----@param result ebb.PipelineResult
----@param name string
-function composition.measure(result, name)
-  if name == "parts" then
-    result.parts = parts_of(result.chat, result.messages)
-    return result.parts
-  elseif name == "shares" then
-    result.shares = by_source(result.parts, result.tokens)
-    return result.shares
-  elseif name == "ledger" then
-    result.ledger = cuts_of(result.trimmed)
-    return result.ledger
+local MEASURES = {
+  parts = function(result) return parts_of(result.chat, result.messages) end,
+  shares = function(result) return by_source(result.parts, result.tokens) end,
+  ledger = function(result) return cuts_of(result.trimmed) end,
+}
+
+--- The __index of results: computes `parts`, `shares`, `ledger` and, where they are lazy, `messages` on first use.
+---@param messages ebb.WorkingMessage[]
+---@return fun(result: ebb.PipelineResult, name: string): any
+function composition.measure(messages)
+  return function(result, name)
+    if name == "messages" then
+      core.working.fill(messages)
+      result.messages = messages
+    elseif MEASURES[name] then
+      result[name] = MEASURES[name](result)
+    end
+    return rawget(result, name)
   end
 end
 

@@ -305,6 +305,7 @@ local function prepare(self, chat, options)
   run.lore, run.lorebook_state = self.lore, self.lore and lorebooks.recall(chat) or nil
   run.on_error, run.trace = self.options.on_error or "stop", options.trace
   run.adds_only_texts = adds_only_texts(self, run)
+  run.is_lazy = run.adds_only_texts and run.on_error == "stop" and not options.in_task   -- nobody else sees messages
   run.preview, run.unasked, run.fresh = options.preview, {}, {}
   run.ask = ask_of(self, run, options.in_task)
   local source, parse_options = chat:dialect(), request_model.parse_options(self, chat)
@@ -357,11 +358,12 @@ local function conclude(run, run_context)
   local tokens, trust = chat:tokens(), chat:trust()
   local result = {
     body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, run_context),
-    messages = run_context.messages, logs = run.logs, repair = report, shared_data = run_context.shared_data,
+    messages = not run.is_lazy and run_context.messages or nil,
+    logs = run.logs, repair = report, shared_data = run_context.shared_data,
     dialect = run.target.dialect, losses = losses, skipped = run.skipped, unasked = run.unasked,
     variables = run.macros:variables(), trimmed = run.trimmed,
   }
-  setmetatable(result, { __index = composition.measure })
+  setmetatable(result, { __index = composition.measure(run_context.messages) })
   if result.budget and tokens > result.budget then
     local text = ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget)
     return nil, core.error("cannot_fit", text), result

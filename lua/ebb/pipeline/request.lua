@@ -62,10 +62,11 @@ local function read_references(copy)
 end
 
 --- The visible history as working copies; markup of windows has source = "window".
+---@param lazy? boolean        most stay in the core until they are read (bind/lazy_copy.h)
 ---@return ebb.WorkingMessage[]
 ---@return integer[]? odd       positions of those that are more than a text that says something; nil: any may be
-function Request:history()
-  local copies, odd = core.working.copies(self.original)
+function Request:history(lazy)
+  local copies, odd = core.working.copies(self.original, lazy and not self.texts)
   for _, position in ipairs(odd) do
     local copy = copies[position]
     if copy.own or copy._attachments or type(copy.content) == "table" then

@@ -79,7 +79,7 @@ end
 ---@param message ebb.WorkingMessage
 ---@return boolean
 function content.is_plain(message)
-  for field, value in next, message do
+  for field, value in pairs(message) do
     if not USUAL[field] and not is_nothing(value) then return false end
   end
   if content.has_calls(message) then return false end
@@ -190,7 +190,7 @@ end
 --- Takes the fields over that are not there yet. Returns those that are there with another value.
 local function add_fields(merged, message)
   local lost
-  for field, value in next, message do
+  for field, value in pairs(message) do
     if not MERGED[field] and not is_nothing(value) then
       if merged[field] == nil then
         merged[field] = value
@@ -228,7 +228,7 @@ end
 ---@return ebb.WorkingMessage
 function content.changed(message, changes)
   local copy = {}
-  for field, value in next, message do
+  for field, value in pairs(message) do
     copy[field] = value
   end
   for field, value in next, changes do

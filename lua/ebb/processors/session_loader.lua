@@ -90,7 +90,7 @@ return {
   },
 
   execute = function(context, config)
-    local loaded, odd = context.run.request:history()
+    local loaded, odd = context.run.request:history(context.run.is_lazy)
     if config.reasoning ~= "all" or config.tool_to_user then
       odd = nil
       for _, message in ipairs(loaded) do

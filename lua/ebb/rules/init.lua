@@ -233,17 +233,21 @@ end
 --- Goes on with the messages behind position `i`, of which the first has a depth less than `depth`; `kinds`: by role.
 ---@return integer position     of the last one that was looked at
 ---@return integer depth        of that
----@return boolean changed      it is another
+---@return integer changed      messages
 local function advance(run, messages, i, depth, kinds)
-  local position, at, result, failures, stopped = run.set:sweep(messages, i + 1, depth, kinds)
-  if result == nil and failures == nil then return position, at, false end
-  local message = messages[position]
+  local position, at, changed, growth, result, failures, stopped = run.set:sweep(messages, i + 1, depth, kinds)
+  run.growth = run.growth + growth
+  if result == nil and failures == nil then return position, at, changed end
+  local message, is_changed = messages[position]
   if result == false then
-    return position, at, apply_parts(run, position, message.content, kinds[message.role], at)
+    is_changed = apply_parts(run, position, message.content, kinds[message.role], at)
+  else
+    local text = rewritten(run, position, message.content, result, failures, stopped)
+    if text then message.content = text end
+    is_changed = text ~= nil
   end
-  local text = rewritten(run, position, message.content, result, failures, stopped)
-  if text then message.content = text end
-  return position, at, text ~= nil
+  if is_changed then message.seq, changed = nil, changed + 1 end
+  return position, at, changed
 end
 
 local function report_of(run, count)
@@ -317,9 +321,9 @@ function RuleSet:apply(messages, options)
   if #sources == 0 then return report_of(run, 0) end
   local i, depth = 0, (options.depth or 0) + spoken(messages)
   while i < #messages do
-    local is_changed
-    i, depth, is_changed = advance(run, messages, i, depth, kinds)
-    if is_changed then messages[i].seq, changed = nil, changed + 1 end
+    local some
+    i, depth, some = advance(run, messages, i, depth, kinds)
+    changed = changed + some
   end
   if run.budget then run.budget:add(run.growth, "the rules") end
   return report_of(run, changed)
