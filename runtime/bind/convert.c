@@ -58,7 +58,7 @@ static void read_profile(lua_State *L, ConvertOptions *options) {
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
                                       "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from",
-                                      "probe", "origins", NULL};
+                                      "probe", "origins", "unbound_past", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,
@@ -74,6 +74,10 @@ static ConvertOptions read_options(lua_State *L, const View *view, Text *system)
   options.lines = flag(L, "lines");
   if (bind_field(L, 3, "unbound_from")) {
     options.unbound_from = (uint32_t)bind_integer(L, -1, "unbound_from", 1, UINT32_MAX) - 1;
+    lua_pop(L, 1);
+  }
+  if (bind_field(L, 3, "unbound_past")) {
+    options.unbound_end = (uint32_t)bind_integer(L, -1, "unbound_past", 1, UINT32_MAX) - 1;
     lua_pop(L, 1);
   }
   if (flag(L, "bound")) find_bound(L, view, &options);
@@ -121,6 +125,17 @@ static void push_origins(lua_State *L, const ConvertReport *report) {
   }
 }
 
+/* bound_thinking(conversation) -> first, past: positions that batches have left without the thinking that is bound to
+   what stood before it; first >= past: none */
+static int l_bound_thinking(lua_State *L) {
+  BoundRange range;
+  Status status = bound_thinking_of(bind_check_conversation(L, 1)->conversation, &range);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "bound_thinking");
+  lua_pushinteger(L, (lua_Integer)range.first + 1);
+  lua_pushinteger(L, (lua_Integer)range.end + 1);
+  return 2;
+}
+
 /* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses,
    true if some message is not written byte for byte, and with options.origins, for openai, the origins of the
    messages. options.probe: writes nothing. */
@@ -154,6 +169,7 @@ static int l_convert(lua_State *L) {
 void bind_open_convert(lua_State *L) {
   static const BindMethod functions[] = {
     {"convert", l_convert, "list texts options", CHARGE_LIST},
+    {"bound_thinking", l_bound_thinking, "conversation", CHARGE_LIST},
     BIND_END,
   };
   bind_functions(L, "core", functions);

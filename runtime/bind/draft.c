@@ -137,8 +137,9 @@ static int l_guarded(lua_State *L) {
   return 1;
 }
 
-/* bind_thinking(draft, first | nil, past, tokens): thinking behind changes weighs nothing. At positions from `first` up
-   to `past` it weighs nothing already, `tokens` in all; without these, as the batches of the conversation say */
+/* bind_thinking(draft, first | nil, past, tokens | nil): thinking behind changes weighs nothing. At positions from
+   `first` up to `past` it weighs nothing already, `tokens` in all; without these, as the batches of the conversation
+   say */
 static int l_bind_thinking(lua_State *L) {
   Draft *draft = bind_check_draft(L);
   BoundRange range = {0};
@@ -149,10 +150,10 @@ static int l_bind_thinking(lua_State *L) {
     status = bound_thinking_of(bind_check_conversation(L, -1)->conversation, &range);
     if (status == STATUS_OK) status = draft_bind_thinking(draft, range.first, range.end, NULL);
   } else {
-    uint64_t tokens = (uint64_t)bind_integer(L, 4, "tokens", 0, INT64_MAX);
+    uint64_t tokens = lua_isnil(L, 4) ? 0 : (uint64_t)bind_integer(L, 4, "tokens", 0, INT64_MAX);
     range.first = (uint32_t)bind_integer(L, 2, "first", 1, UINT32_MAX) - 1;
     range.end = (uint32_t)bind_integer(L, 3, "past", 1, UINT32_MAX) - 1;
-    status = draft_bind_thinking(draft, range.first, range.end, &tokens);
+    status = draft_bind_thinking(draft, range.first, range.end, lua_isnil(L, 4) ? NULL : &tokens);
   }
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "draft");
 }

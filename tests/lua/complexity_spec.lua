@@ -369,6 +369,7 @@ local ELSEWHERE = {
   ["core.draft.ledger"] = "Conversation:trim", ["core.draft.recall"] = "Conversation:trim",
   ["core.draft.refusals"] = "Conversation:trim", ["core.draft.remembered"] = "Conversation:trim",
   ["core.like"] = "ebb pipeline", ["core.repair"] = "Conversation:repaired", ["core.convert"] = "Conversation:write",
+  ["core.bound_thinking"] = "Conversation:write",
   ["core.regex.set"] = "ebb rules",
   ["RegexSet:add"] = "ebb rules", ["RegexSet:apply"] = "ebb rules", ["RegexSet:begin"] = "ebb rules",
   ["RegexSet:count"] = "ebb rules", ["RegexSet:limit"] = "ebb rules",

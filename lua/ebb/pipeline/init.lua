@@ -34,6 +34,7 @@ local request_model = require "ebb.pipeline.request_model"
 local run_budget = require "ebb.pipeline.run_budget"
 local tables = require "ebb.support.tables"
 local target = require "ebb.models.target"
+local unbound = require "ebb.pipeline.unbound"
 
 local pipeline = {}
 local MEMORY = "not enough memory"
@@ -249,6 +250,7 @@ local function finish(run, messages)
   if not run.adds_only_texts then run.request:check(messages) end
   local chat, goal = run.request:chat(messages), run.target
   local options = { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true }
+  if run.unbound then options.unbound_from, options.unbound_past = unbound.range(run.unbound, messages) end
   local lost = read_back(run, messages, chat, options)
   local text, losses = requests.change(chat, run.form, goal.dialect, options)
   table.move(lost, 1, #lost, #losses + 1, losses)
@@ -319,6 +321,8 @@ local function prepare(self, chat, options)
   end)
   run.form = run.link and "openai" or source
   run.request = request.open(run.link and run.link.copy or chat, request_model.members(self), parse_options, chat)
+  run.unbound = not run.link and unbound.open(chat, run.target) or nil
+  run.thinking_of = function(history) return unbound.of_history(run.unbound, history) end
   run.tools = function() return requests.read_tools(run.request:around(), run.form) end
   run.only_core_follows, run.is_predictable = only_core_follows(run), is_predictable(run)
   run.forecast = function(from, messages)

@@ -133,6 +133,7 @@ end
 ---@field extra table<ebb.WorkingMessage, integer>   tokens of attachments
 ---@field chat ebb.Conversation     the history
 ---@field texts? table<string, string>   markup of its windows
+---@field thinking false|ebb.trim.Thinking   of the history
 ---@field whole integer            tokens before anything is cut
 ---@field counter? fun(message: ebb.Message): integer   where there are attachments
 
@@ -195,7 +196,7 @@ local function cut(plan, growth)
     budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
     policy = plan.policy, guards = plan.config.guards,
     limits = loading.limits, trusted = loading.trusted,
-  }, plan.texts)
+  }, plan.texts, plan.thinking)
   if not report then return nil, problem end
   local remaining = kept_of(chat, plan.parts, report)
   local tokens = report.after + plan.fixed
@@ -210,7 +211,7 @@ end
 
 --- Cuts the history to its guarded messages.
 local function cut_to_guarded(plan)
-  local _, guarded = trim.weigh(plan.chat, plan.texts, plan.config.guards)
+  local _, guarded = trim.weigh(plan.chat, plan.texts, plan.config.guards, plan.thinking)
   return cut(plan, plan.budget - guarded - plan.fixed)
 end
 
@@ -355,7 +356,9 @@ local function plan_of(context, config, budget)
   local fixed, nothing = fixed_of(plan.parts), context:weigh {}
   local weight = context:weigh(fixed)
   plan.chat, plan.texts = history_chat(context, plan)
-  local history = plan.texts and trim.weigh(plan.chat, plan.texts) or plan.chat:tokens()
+  plan.thinking = context.run.thinking_of(plan.parts.history)
+  local has_more = plan.texts or plan.thinking
+  local history = has_more and trim.weigh(plan.chat, plan.texts, nil, plan.thinking) or plan.chat:tokens()
   plan.whole = weight + history - (plan.counter and 0 or nothing)
   for _, each in ipairs(fixed) do
     plan.whole = plan.whole + (plan.extra[each] or 0)

@@ -105,7 +105,7 @@ local function convert(chat, dialect, options, system, lines, probe)
   return core.convert(chat, texts, {
     to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
     origins = options.edit ~= nil,
-    unbound_from = options.unbound_from, developer = traits.takes_developer(model),
+    unbound_from = options.unbound_from, unbound_past = options.unbound_past, developer = traits.takes_developer(model),
     late_system = tables.contains(own, "system_role"), bound = bound_thinking.is_left_out(goal, model),
     signs_calls = tables.contains(own, "signed_calls"),
     reasoning_text = KEEPS_REASONING[profile.reasoning] or false, profile = profile,
@@ -221,7 +221,9 @@ end
 ---@param source ebb.Dialect         of the members around its messages
 ---@param to ebb.Dialect
 ---@param options { profile: string, keep_extra?: boolean, reasoning?: boolean, list?: ebb.Conversation,
----    model?: string }   reasoning: its text stays; list: has the messages in place of `chat`
+---    model?: string, unbound_from?: integer, unbound_past?: integer }   reasoning: its text stays; list: has the
+---    messages in place of `chat`; unbound_from: the first one without thinking that is bound to what stood before it,
+---    unbound_past: the first that has it again
 ---@return string? text
 ---@return ebb.Loss[] losses
 function request.change(chat, source, to, options)

@@ -149,7 +149,7 @@ end
 ---@class ebb.trim.Thinking
 ---@field first integer     position of the first message that is left without it
 ---@field past integer      position behind the last one
----@field tokens integer    what that comes to
+---@field tokens? integer   what that comes to, if it is known
 
 --- Edits the draft until it fits: true, or nil and an error.
 local function shape(run, steps)
