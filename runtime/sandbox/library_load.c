@@ -34,16 +34,18 @@ static bool is_too_much(lua_State *L, const char *text, size_t size, const char 
 
 typedef struct Reading {
   const char *at, *end;
+  bool stopped;              /* the script: what was parsed is not all of the text */
 } Reading;
 
-/* Hands the parser a piece. It may not be left by a jump, for it holds memory; a script that is stopped meanwhile
-   leaves it by an error. */
+/* Hands the parser a piece. It may not be left by a jump, for it holds memory, nor by an error, for then Lua calls
+   the script's handler, which is left by a jump: when the script is stopped the text ends. */
 static const char *read_piece(lua_State *L, void *user, size_t *size) {
   Reading *reading = user;
   const char *piece = reading->at;
   size_t left = (size_t)(reading->end - piece);
   *size = left < PIECE ? left : PIECE;
-  if (guard_meter(L, *size * UNITS_PER_BYTE / 2)) luaL_error(L, "stopped");
+  if (guard_meter(L, *size * UNITS_PER_BYTE / 2)) reading->stopped = true;
+  if (reading->stopped) *size = 0;
   reading->at += *size;
   return *size > 0 ? piece : NULL;
 }
@@ -51,7 +53,7 @@ static const char *read_piece(lua_State *L, void *user, size_t *size) {
 static int parse(lua_State *L, const char *text, size_t size, const char *name, const char *mode) {
   Reading reading = {.at = text, .end = text + size};
   int status = lua_load(L, read_piece, &reading, name, holds(sandbox_of(L), GUARD_TEXT) ? mode : "bt");
-  if (status != LUA_OK) guard_charge(L, 0);  /* stops here */
+  if (reading.stopped || status != LUA_OK) guard_charge(L, 0);     /* stops here */
   return status;
 }
 

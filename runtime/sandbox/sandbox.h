@@ -23,7 +23,7 @@
 ** stack should have 2 MiB; 1 MiB is needed.
 **
 ** Not promised: safety from bugs in the Lua VM, and that the cost of one VM instruction
-** is bounded. Comparing strings of megabytes, keys that collide, and chains of __index
+** is bounded. Comparing strings with many NULs, keys that collide, and chains of __index
 ** cost more than their fuel; the deadline and sandbox_cancel end those. Scripts that mean
 ** harm belong in a process of their own (host/isolate.c).
 **
@@ -57,6 +57,7 @@ typedef struct SandboxLimits {
 
 #define SANDBOX_MEMORY   ((size_t)64 << 20)   /* bytes in use */
 #define SANDBOX_BLOCK    ((size_t)4 << 20)    /* bytes of one string or table part */
+#define SANDBOX_NULS     ((size_t)512 << 10)  /* NUL bytes of one string */
 #define SANDBOX_SOURCE   ((size_t)1 << 20)    /* bytes of one chunk of source */
 #define SANDBOX_FUEL     UINT64_C(200000000)
 #define SANDBOX_DEADLINE UINT64_C(2000000)    /* microseconds */

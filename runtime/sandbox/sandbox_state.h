@@ -72,7 +72,8 @@ typedef enum Guard {
   GUARD_EXTRA = 1 << 19,     /* arguments that `...` copies are charged */
   GUARD_WEAK = 1 << 20,      /* no weak keys */
   GUARD_PRINT = 1 << 21,     /* how much is printed */
-  GUARD_DEAR = 1 << 22       /* dear instructions make the hook come sooner */
+  GUARD_DEAR = 1 << 22,      /* dear instructions make the hook come sooner */
+  GUARD_DENSE = 1 << 23      /* how many NULs a text has */
 } Guard;
 
 #ifdef SANDBOX_SWITCHES
@@ -96,6 +97,15 @@ static inline uint64_t limits_time(const SandboxLimits *limits) {
 }
 
 typedef struct Landing Landing;
+
+/* What stands before big blocks (guard_memory.c). */
+typedef struct BlockHead {
+  int kind;                  /* of Lua's types, or a hash part */
+  uint32_t size;             /* of a text whose NULs are not counted yet, as `next` */
+  struct BlockHead *next;
+} BlockHead;
+
+_Static_assert(sizeof(BlockHead) == 16, "what stands behind it is aligned as malloc aligns");
 
 struct Sandbox {
   lua_State *L;
@@ -140,6 +150,7 @@ struct Sandbox {
   uint64_t dear_since;       /* processor time, microseconds, when it first looked late; 0: it did not */
   uint32_t strings[STRING_CLASSES];   /* living strings of 2^i bytes and more, from STRING_BIG */
   uint32_t hashes[STRING_CLASSES];    /* living hash parts with room for 2^i keys */
+  BlockHead *uncounted;      /* texts that are new, and long enough to have too many NULs */
 
   MatchSets sets;            /* of %a, %d ... */
   MatchCache cache;
@@ -214,6 +225,14 @@ void *guard_scratch(lua_State *L, size_t size);
 void  guard_arm(Sandbox *sandbox);
 /* True while Lua calls a finalizer, or closes. */
 bool  guard_calls_finalizer(const Sandbox *sandbox);
+
+/* ---- dense_text.c ---- */
+
+/* Notes a new text in a block of `size` bytes, to be counted at the next instruction; forgets one that goes. */
+void dense_note(Sandbox *sandbox, BlockHead *head, size_t size);
+void dense_forget(Sandbox *sandbox, const BlockHead *head);
+/* Raises if one of the texts noted has more NULs than SANDBOX_NULS. */
+void dense_refuse(lua_State *L);
 
 /* ---- landing.c ---- */
 

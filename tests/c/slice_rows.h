@@ -114,7 +114,7 @@ static const Shape SHAPES[] = {
 ** Of the last UNSLICED some steps are long: nothing yields there, or the first instructions are dear.
 */
 
-#define UNSLICED 8
+#define UNSLICED 9
 
 static const Shape STOPPED[] = {
   {"35,000 pcalls in each of five coroutines",
@@ -154,12 +154,14 @@ static const Shape STOPPED[] = {
    "local s = ('x = x + 1 '):rep(60000) while true do pcall(load, s) end"},
   {"comparisons of texts of NULs",
    "local a, b = ('\\0'):rep(10^5), ('\\0'):rep(10^5) .. 'x' while true do local _ = a < b end"},
+  {"comparisons of texts with as many NULs as may be",
+   "local a, b = ('\\0'):rep(2^19), ('\\0'):rep(2^19) .. 'x' while true do local _ = a < b end"},
   {"fields along a chain of __index", INDEX_CHAIN},
   {"fields along a chain of __newindex",
    "local t = {} for i = 1, 1900 do t = setmetatable({}, {__newindex = t}) end while true do t.x = nil end"},
   {"calls along a chain of __call",
    "local f = function() end for i = 1, 180 do f = setmetatable({}, {__call = f}) end while true do f() end"},
-  {"NULs that %q writes", "local s = ('\\0'):rep(10^6) while true do pcall(string.format, '%q', s) end"},
+  {"NULs that %q writes", "local s = ('\\0'):rep(2^19) while true do pcall(string.format, '%q', s) end"},
   {"formats of megabytes", "local s = ('b'):rep(4 * 10^6) while true do pcall(string.packsize, s) end"},
 };
 

@@ -67,6 +67,7 @@ limits.SECTIONS = {
     { "memory", "ebb.sandbox.loader DEFAULT.memory", "bytes", "--memory, script_memory of ebb.h, " .. AMOUNTS },
     { "and for each message", "ebb.sandbox.loader PER_MESSAGE.memory", "bytes", "--memory" },
     { "a string, or a part of a table", "SANDBOX_BLOCK", "bytes" },
+    { "NUL bytes in a string", "SANDBOX_NULS", "bytes" },
     { "what one call or task prints", "PRINT_MAX", "bytes" },
     { "what one run of a processor logs", "ebb.sandbox.processor LOG_MAX", "bytes" },
     { "a list that table.sort sorts", "SORT_MAX", "elements" },
