@@ -177,6 +177,16 @@ static int make_runner(lua_State *L) {
   return 0;
 }
 
+/* Leaves a runner whose call failed to the collector, with all that its stack holds: the next one may need the
+   memory. */
+static void drop_runner(Sandbox *sandbox) {
+  lua_State *L = sandbox->L;
+  assert(sandbox->runner == NULL);
+  if (!lua_checkstack(L, 1)) return;         /* then it goes when the next one is made */
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox->runner);
+}
+
 /* Takes the runner for a call, which gives it back if it ends well. NULL: no memory. */
 static lua_State *take_runner(Sandbox *sandbox) {
   lua_State *L = sandbox->L;
@@ -234,6 +244,7 @@ static SandboxEnd call(Sandbox *sandbox, int arguments, int results, const Sandb
   SandboxEnd end = status == LUA_OK ? take_results(sandbox, runner, count, results)
                                     : outcome_note(sandbox, runner, status);
   if (status == LUA_OK) sandbox->runner = runner;
+  else drop_runner(sandbox);
   guard_end(sandbox);
   return end;
 }

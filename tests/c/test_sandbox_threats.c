@@ -64,7 +64,8 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
 }
 
 static SandboxConfig config_for(uint64_t deadline) {
-  return (SandboxConfig){.memory = {.allocate = allocate}, .now = processor_time, .module = module, .limits = {UINT64_C(1) << 60, deadline}};
+  return (SandboxConfig){.memory = {.allocate = allocate}, .now = processor_time, .module = module,
+                         .limits = {UINT64_C(1) << 60, deadline}};
 }
 
 static SandboxEnd run(Sandbox *sandbox, const char *script, const SandboxLimits *limits) {
@@ -218,6 +219,24 @@ static void fuel_alone_stops_functions(void **state) {
   assert_int_equal(wrong, 0);
 }
 
+/* ---- what a call held that ran out of memory ---- */
+
+/* Little is left by chance, so there are some limits. */
+static void its_memory_is_there_for_the_next_call(void **state) {
+  (void)state;
+  for (size_t more = 0; more < 64; more += 8) {
+    SandboxConfig config = config_for(100 * DEADLINE);
+    config.memory_limit = (1 << 20) + more;
+    Sandbox *sandbox = sandbox_new(&config);
+    assert_non_null(sandbox);
+    const char *fills = "local f = print while true do local g = f f = function() return g end end";
+    assert_int_equal(run(sandbox, fills, NULL), SANDBOX_MEMORY_OUT);
+    if (run(sandbox, "local s = ('x'):rep(400000) assert(#(s .. 'y') > 0)", NULL) != SANDBOX_OK)
+      fail_msg("%zu bytes: %s", config.memory_limit, sandbox_message(sandbox));
+    sandbox_free(sandbox);
+  }
+}
+
 /* ---- each guard switched off ---- */
 
 /* With the guard it ends well: in time, by its fuel if some is given, and not by an
@@ -349,6 +368,7 @@ static void each_guard_is_needed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(threats_stop_in_time), cmocka_unit_test(fuel_alone_stops_functions),
+    cmocka_unit_test(its_memory_is_there_for_the_next_call),
     cmocka_unit_test(each_guard_is_needed)};
   return cmocka_run_group_tests(tests, set_up_loop, NULL);
 }
