@@ -18,7 +18,6 @@ void dense_note(Sandbox *sandbox, BlockHead *head, size_t size) {
   head->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
   head->next = sandbox->uncounted;
   sandbox->uncounted = head;
-  guard_arm(sandbox);
 }
 
 void dense_forget(Sandbox *sandbox, const BlockHead *head) {
@@ -46,8 +45,7 @@ static size_t count_nuls(const char *bytes, size_t size) {
   return count;
 }
 
-void dense_refuse(lua_State *L) {
-  Sandbox *sandbox = sandbox_of(L);
+void dense_refuse(Sandbox *sandbox, lua_State *L) {
   bool dense = false;
   for (const BlockHead *head = sandbox->uncounted; head != NULL && !dense; head = head->next) {
     const char *text = (const char *)head + sizeof *head + STRING_HEADER;

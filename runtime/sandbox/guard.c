@@ -275,7 +275,7 @@ static void hook(lua_State *L, lua_Debug *ar) {
     if (count == sandbox->hook_count) pace(sandbox, (uint64_t)since);
   }
   if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
-  if (sandbox->uncounted != NULL) dense_refuse(L);
+  if (sandbox->uncounted != NULL) dense_refuse(sandbox, L);
   int next = extra == 0 ? sandbox->hook_count : 1 + sandbox->hook_count * EXTRA_LEAST / (int)extra;
   if (sandbox->slice_over && guard_can_pass(L)) {
     sandbox->passing = PASS_SLICE;

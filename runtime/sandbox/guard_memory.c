@@ -264,8 +264,10 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   if (result == NULL) return refuse(sandbox, new_size, !over);
   sandbox->memory_used += new_size - old_size;
   note_block(sandbox, old_size, old_kind, -1);
-  if (kind == LUA_TSTRING && new_size > SANDBOX_NULS)
+  if (kind == LUA_TSTRING && new_size > SANDBOX_NULS) {
     dense_note(sandbox, (BlockHead *)(void *)((char *)result - HEAD), new_size);
+    guard_arm(sandbox);
+  }
   if (kind != LUA_TSTRING || new_size >= STRING_BIG) note_block(sandbox, new_size, kind, 1);
   return result;
 }

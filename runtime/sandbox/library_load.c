@@ -34,26 +34,38 @@ static bool is_too_much(lua_State *L, const char *text, size_t size, const char 
 
 typedef struct Reading {
   const char *at, *end;
-  bool stopped;              /* the script: what was parsed is not all of the text */
+  const char *name, *mode;   /* of lua_load */
+  int status;
 } Reading;
 
-/* Hands the parser a piece. It may not be left by a jump, for it holds memory, nor by an error, for then Lua calls
-   the script's handler, which is left by a jump: when the script is stopped the text ends. */
+/* Hands the parser a piece. It may not be left by a jump, for it holds memory; a script that is stopped meanwhile
+   leaves it by an error. */
 static const char *read_piece(lua_State *L, void *user, size_t *size) {
   Reading *reading = user;
   const char *piece = reading->at;
   size_t left = (size_t)(reading->end - piece);
   *size = left < PIECE ? left : PIECE;
-  if (guard_meter(L, *size * UNITS_PER_BYTE / 2)) reading->stopped = true;
-  if (reading->stopped) *size = 0;
+  if (guard_meter(L, *size * UNITS_PER_BYTE / 2)) luaL_error(L, "stopped");
   reading->at += *size;
   return *size > 0 ? piece : NULL;
 }
 
+/* (reading) -> the chunk, or a message */
+static int read_chunk(lua_State *L) {
+  Reading *reading = lua_touserdata(L, 1);
+  reading->status = lua_load(L, read_piece, reading, reading->name, reading->mode);
+  return 1;
+}
+
+/* Within lua_pcall, so that no handler of the script's sees an error of the parser: for Lua calls it before the parser
+   has freed its memory, and the handler may be left by a jump. */
 static int parse(lua_State *L, const char *text, size_t size, const char *name, const char *mode) {
-  Reading reading = {.at = text, .end = text + size};
-  int status = lua_load(L, read_piece, &reading, name, holds(sandbox_of(L), GUARD_TEXT) ? mode : "bt");
-  if (reading.stopped || status != LUA_OK) guard_charge(L, 0);     /* stops here */
+  Reading reading = {.at = text, .end = text + size, .name = name, .mode = mode};
+  if (!holds(sandbox_of(L), GUARD_TEXT)) reading.mode = "bt";
+  lua_pushcfunction(L, read_chunk);
+  lua_pushlightuserdata(L, &reading);
+  int failed = lua_pcall(L, 1, 1, 0), status = failed != LUA_OK ? failed : reading.status;
+  if (status != LUA_OK) guard_charge(L, 0);  /* stops here */
   return status;
 }
 

@@ -228,11 +228,12 @@ bool  guard_calls_finalizer(const Sandbox *sandbox);
 
 /* ---- dense_text.c ---- */
 
-/* Notes a new text in a block of `size` bytes, to be counted at the next instruction; forgets one that goes. */
+/* Notes a new text in a block of `size` bytes, to be counted at the next instruction, which the caller lets look;
+   forgets one that goes. */
 void dense_note(Sandbox *sandbox, BlockHead *head, size_t size);
 void dense_forget(Sandbox *sandbox, const BlockHead *head);
 /* Raises if one of the texts noted has more NULs than SANDBOX_NULS. */
-void dense_refuse(lua_State *L);
+void dense_refuse(Sandbox *sandbox, lua_State *L);
 
 /* ---- landing.c ---- */
 

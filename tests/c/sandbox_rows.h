@@ -295,6 +295,10 @@ static const Row ROWS[] = {
   {"chains of comparisons", IN_TIME, "load('if ' .. ('a==b or '):rep(60000) .. 'x then end')"},
   {"a handler of load that loops", STOPS,
    "local s = ('x = x + 1 '):rep(60000) while true do xpcall(load, function() while true do end end, s) end"},
+  {"a handler that loops where C calls are too deep for load", STOPS,
+   "local function f(n) if n > 0 then return (('x'):gsub('x', function() f(n - 1) end)) end"
+   " xpcall(load, function() while true do end end, 'return ' .. ('('):rep(150)) end"
+   " for n = 1, 199 do pcall(f, n) end while true do end"},
   {"many chains, each allowed", STOPS, "local s = 'return ' .. ('x and '):rep(4900) .. 'x' while true do load(s) end"},
   {"deep nesting", IN_TIME, "load(('('):rep(100000)) load(('{'):rep(100000)) load(('do '):rep(100000))"},
 
