@@ -71,8 +71,9 @@ SYSTEM     = $(LIBS) -lm -ldl
 objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c))))
 CORE       = $(call objects,$(LAYERS))
 # Sessions on disk: of the command and of the module for stock Lua, not of libebb.
-STORAGE    = $(call objects,storage) $(B)/runtime/bind/storage.o $(SQLITE_INSIDE)
-BINDING    = $(filter-out $(B)/runtime/bind/storage.o,$(call objects,sandbox bind))
+BIND_STORE = $(patsubst %,$(B)/runtime/bind/%.o,storage storage_handle storage_tail)
+STORAGE    = $(call objects,storage) $(BIND_STORE) $(SQLITE_INSIDE)
+BINDING    = $(filter-out $(BIND_STORE),$(call objects,sandbox bind))
 API        = $(filter-out %/stdio.o,$(call objects,api))
 HOST       = $(API) $(call objects,host)
 LUA_FILES  = $(sort $(shell find lua/ebb -name '*.lua' ! -path '*/meta/*'))
@@ -151,7 +152,7 @@ bench: deps   ## measure the release build, beside the peers
 	tests/bench/embedding.sh
 	tests/bench/operations.sh
 	tests/bench/shrink.sh
-	for name in policies turns rules pipeline macros sandbox windows convert each; do lua5.4 tests/bench/$$name.lua || exit 1; done
+	for name in policies turns rules pipeline macros sandbox windows convert each session_tail; do lua5.4 tests/bench/$$name.lua || exit 1; done
 	tests/bench/pipeline.sh
 	tests/bench/tokens.sh
 	tests/bench/vocabularies.sh

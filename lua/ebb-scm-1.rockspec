@@ -228,6 +228,7 @@ build = {
       ["ebb.session.init"] = "lua/ebb/session/init.lua",
       ["ebb.session.salvage"] = "lua/ebb/session/salvage.lua",
       ["ebb.session.store"] = "lua/ebb/session/store.lua",
+      ["ebb.session.tail"] = "lua/ebb/session/tail.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",
       ["ebb.support.figures"] = "lua/ebb/support/figures.lua",
       ["ebb.support.hints"] = "lua/ebb/support/hints.lua",

@@ -143,6 +143,10 @@ uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index
   return batch;
 }
 
+uint32_t bind_hidden(const ConversationHandle *handle) {
+  return history_current(conversation_history(handle->conversation)) == 0 ? handle->hidden : 0;
+}
+
 int bind_push_batch(lua_State *L, const ConversationHandle *handle) {
   lua_pushinteger(L, history_current(conversation_history(handle->conversation)));
   return 1;

@@ -45,6 +45,8 @@ struct ConversationHandle {
   uint64_t limit;
   bool has_limit;
   bool saved;                /* read as a saved conversation (bind/state.h), and written so */
+  bool is_tail;              /* of a session, whose other messages were not read (bind/storage_tail.c) */
+  uint32_t hidden;           /* messages of its batch 0 that stand before the tail */
   bool limit_reported;       /* on_limit was called, and the conversation is still over the limit */
 };
 
@@ -85,6 +87,8 @@ int   bind_raise_edit(lua_State *L, int conversation, Status status, const char 
 
 /* The batch that the value at index names by its number or by a checkpoint, which also has a length; raises. */
 uint32_t bind_batch_argument(lua_State *L, ConversationHandle *handle, int index, bool *has_length, uint32_t *length);
+/* Messages that stand before the first one of the current list. */
+uint32_t bind_hidden(const ConversationHandle *handle);
 /* Pushes the number of the current batch, the result of edits; returns 1. */
 int   bind_push_batch(lua_State *L, const ConversationHandle *handle);
 /* The tokens of a request with the visible messages, calibrated. */

@@ -16,11 +16,13 @@
 #include "format/message_form.h"
 #include "sandbox/guard.h"
 
-/* Do both have the message under this seq? Forks share what they began with. */
+/* Do both have the message under this seq? Forks share what they began with; the tail of a session and all of it have
+   copies of the same bytes. */
 static bool is_same_message(const View *a, const View *b, MessageId id) {
   const Store *one = conversation_store(a->conversation), *other = conversation_store(b->conversation);
   if (!store_has(one, id) || !store_has(other, id)) return false;
-  return one == other || message_raw(store_message(one, id)).bytes == message_raw(store_message(other, id)).bytes;
+  Text raw = message_raw(store_message(one, id)), copy = message_raw(store_message(other, id));
+  return one == other || raw.bytes == copy.bytes || (a->handle->is_tail != b->handle->is_tail && text_equal(raw, copy));
 }
 
 MessageId bind_message_argument(lua_State *L, View *view, int index) {
@@ -193,7 +195,9 @@ static uint32_t index_of(lua_State *L, Access *access) {
 
 static void push_index(lua_State *L, Access *access) {
   uint32_t index = index_of(L, access);
-  if (index < sequence_count(access->view.list)) lua_pushinteger(L, (lua_Integer)index + 1);
+  bool is_whole = access->view.batch == NULL && access->view.draft == NULL;
+  lua_Integer hidden = is_whole ? bind_hidden(access->view.handle) : 0;
+  if (index < sequence_count(access->view.list)) lua_pushinteger(L, hidden + index + 1);
   else lua_pushnil(L);
 }
 
@@ -412,7 +416,8 @@ static int l_equal(lua_State *L) {
     lua_getiuservalue(L, 1, 1);
     lua_getiuservalue(L, 2, 1);
     View one = bind_look(L, -2), other = bind_look(L, -1);
-    same = conversation_store(one.conversation) == conversation_store(other.conversation);
+    same = conversation_store(one.conversation) == conversation_store(other.conversation) ||
+           (one.handle->is_tail != other.handle->is_tail && is_same_message(&one, &other, a->id));
   }
   lua_pushboolean(L, same);
   return 1;

@@ -5,12 +5,13 @@
 **     local db = storage.open("chats.db", { create = true })
 **     local info = db:create("support", now)
 **     local chat, info = db:load(info.id, options, resolve)
+**     local chat, info, tail = db:tail(info.id, 200, options, resolve)      the last messages alone
 **     local branch = storage.begin(chat)                      edits go to the branch
 **     local version = db:commit { session = info.id, expected = 3, before = chat, after = branch, ... }
 **     storage.merge(chat, branch)                             what is on disk is in memory
 **     storage.enclose(branch, other)                          the texts around the messages, of another conversation
 */
-#include "storage/storage.h"
+#include "bind/storage_tail.h"
 
 #include <string.h>
 
@@ -19,77 +20,17 @@
 #include "bind/error.h"
 #include "bind/open.h"
 #include "bind/state.h"
-#include "bind/type.h"
 #include "core/merge_branch.h"
 #include "os/entropy.h"
 
-typedef struct StorageHandle {
-  Storage *storage;          /* NULL: closed */
-} StorageHandle;
-
-static void end_storage(void *block) {
-  StorageHandle *handle = block;
-  Storage *storage = handle->storage;
-  handle->storage = NULL;
-  storage_close(storage);
-}
-
-static const BindType BIND_STORAGE = {.name = "Storage", .end = end_storage};
-
 int luaopen_ebb_storage(lua_State *L);
-
-/* ---- errors ---- */
-
-static const char *code_of(Status status) {
-  switch (status) {
-    case STATUS_SHAPE: return "damaged";
-    case STATUS_RANGE: return "unknown_version";
-    case STATUS_FORBIDDEN: return "read_only";
-    default: return status_code(status);
-  }
-}
-
-/* Pushes nil and the error; a conflict has the actual version, too. */
-static int refuse(lua_State *L, Status status, const StorageError *error) {
-  const char *text = error->text[0] != '\0' ? error->text : "sessions: not enough memory";
-  lua_pushnil(L);
-  bind_push_error(L, code_of(status), text, NULL);
-  if (status == STATUS_CONFLICT) bind_set_integer(L, "actual", (lua_Integer)error->actual);
-  return 2;
-}
-
-static Storage *check_storage(lua_State *L, int index) {
-  StorageHandle *handle = bind_check(L, index, &BIND_STORAGE);
-  if (handle->storage == NULL) bind_raise(L, "closed", NULL, "the database is closed");
-  return handle->storage;
-}
-
-static uint64_t session_argument(lua_State *L, int index) {
-  return (uint64_t)bind_integer(L, index, NULL, 1, INT64_MAX);
-}
 
 /* ---- sessions ---- */
 
-static void push_info(lua_State *L, const SessionInfo *info) {
-  lua_createtable(L, 0, 11);
-  bind_set_integer(L, "id", (lua_Integer)info->id);
-  bind_set_text(L, "name", info->name);
-  bind_set_integer(L, "version", (lua_Integer)info->version);
-  bind_set_integer(L, "messages", (lua_Integer)info->messages);
-  bind_set_integer(L, "tokens", (lua_Integer)info->tokens);
-  bind_set_integer(L, "stored", (lua_Integer)info->stored);
-  bind_set_integer(L, "batches", (lua_Integer)info->batches);
-  bind_set_integer(L, "created", info->created);
-  bind_set_integer(L, "changed", info->changed);
-  if (info->origin == 0) return;
-  bind_set_integer(L, "origin", (lua_Integer)info->origin);
-  bind_set_integer(L, "shared", (lua_Integer)info->shared);
-}
-
 static int answer_info(lua_State *L, Status status, SessionInfo *info, Text name, const StorageError *error) {
-  if (status != STATUS_OK) return refuse(L, status, error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, error);
   info->name = name;
-  push_info(L, info);
+  bind_push_session_info(L, info);
   return 1;
 }
 
@@ -118,20 +59,20 @@ static Status add_info(void *user, const SessionInfo *info) {
 
 /* db:list() -> infos | nil, error */
 static int l_list(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
+  Storage *storage = bind_check_storage(L, 1);
   StorageError error;
   InfoList *infos = bind_own(L, sizeof *infos, end_list);
   infos->memory = bind_memory(L);
   infos->names = bind_buffer(L);
   Status status = storage_list(storage, (SessionSink){.add = add_info, .user = infos}, &error);
-  if (status != STATUS_OK) return refuse(L, status, &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
   lua_createtable(L, (int)infos->count, 0);
   size_t at = 0;
   for (uint32_t i = 0; i < infos->count; i++) {
     SessionInfo *info = &infos->list[i];
     info->name = text_plain(infos->names->bytes + at, info->name.size);
     at += info->name.size;
-    push_info(L, info);
+    bind_push_session_info(L, info);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -139,7 +80,7 @@ static int l_list(lua_State *L) {
 
 /* db:find(name) -> info | nil, error */
 static int l_find(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
+  Storage *storage = bind_check_storage(L, 1);
   Text name = bind_name(L, 2, "the name of a session");
   StorageError error;
   SessionInfo info;
@@ -149,7 +90,7 @@ static int l_find(lua_State *L) {
 
 /* db:create(name, now) -> info | nil, error */
 static int l_create(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
+  Storage *storage = bind_check_storage(L, 1);
   Text name = bind_name(L, 2, "the name of a session");
   StorageError error;
   SessionInfo info;
@@ -159,8 +100,8 @@ static int l_create(lua_State *L) {
 
 /* db:branch(session, name, now) -> info | nil, error */
 static int l_branch(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
-  uint64_t session = session_argument(L, 2);
+  Storage *storage = bind_check_storage(L, 1);
+  uint64_t session = bind_session_argument(L, 2);
   Text name = bind_name(L, 3, "the name of a session");
   StorageError error;
   SessionInfo info;
@@ -170,15 +111,15 @@ static int l_branch(lua_State *L) {
 }
 
 static int answer_done(lua_State *L, Status status, const StorageError *error) {
-  if (status != STATUS_OK) return refuse(L, status, error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, error);
   lua_pushboolean(L, 1);
   return 1;
 }
 
 /* db:rename(session, name) -> true | nil, error */
 static int l_rename(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
-  uint64_t session = session_argument(L, 2);
+  Storage *storage = bind_check_storage(L, 1);
+  uint64_t session = bind_session_argument(L, 2);
   StorageError error;
   Status status = storage_rename(storage, session, bind_name(L, 3, "the name of a session"), &error);
   return answer_done(L, status, &error);
@@ -186,9 +127,9 @@ static int l_rename(lua_State *L) {
 
 /* db:remove(session) -> true | nil, error */
 static int l_remove(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
+  Storage *storage = bind_check_storage(L, 1);
   StorageError error;
-  Status status = storage_remove(storage, session_argument(L, 2), &error);
+  Status status = storage_remove(storage, bind_session_argument(L, 2), &error);
   return answer_done(L, status, &error);
 }
 
@@ -222,19 +163,19 @@ static Status read_state(Storage *storage, uint64_t session, Buffer *text, Sessi
 
 /* db:load(session, options, resolve) -> conversation, info | nil, error; options and resolve are those of core.load */
 static int l_load(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
-  uint64_t session = session_argument(L, 2);
+  Storage *storage = bind_check_storage(L, 1);
+  uint64_t session = bind_session_argument(L, 2);
   bind_expect(L, 4, NULL, LUA_TFUNCTION);
   lua_settop(L, 4);
   StorageError error;
   SessionInfo info;
   Buffer *text = bind_buffer(L);
   Status status = read_state(storage, session, text, &info, &error);
-  if (status != STATUS_OK) return refuse(L, status, &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
   info.name = text_of("");
   int results = bind_load_state(L, "session", text_plain(text->bytes, text->size), STATE_READ_JOINED, 4);
   if (results != 1) return results;
-  push_info(L, &info);
+  bind_push_session_info(L, &info);
   return 2;
 }
 
@@ -253,14 +194,14 @@ static Status add_message(void *user, const StateRow *row) {
 
 /* db:messages(session) -> all stored messages that are there, by seq, as a JSON list; their number | nil, error */
 static int l_messages(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
-  uint64_t session = session_argument(L, 2);
+  Storage *storage = bind_check_storage(L, 1);
+  uint64_t session = bind_session_argument(L, 2);
   StorageError error;
   Texts texts = {.text = bind_buffer(L)};
   Status status = storage_read_some(storage, session, STATE_ROW_MESSAGE, 1, UINT32_MAX,
                                     (StateRowSink){.put = add_message, .user = &texts}, &error);
   if (status == STATUS_OK) status = buffer_add_string(texts.text, texts.count == 0 ? "[]" : "]");
-  if (status != STATUS_OK) return refuse(L, status, &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
   lua_pushlstring(L, texts.text->bytes, texts.text->size);
   lua_pushinteger(L, (lua_Integer)texts.count);
   return 2;
@@ -303,10 +244,14 @@ static uint64_t number_field(lua_State *L, int index, const char *name) {
   return (uint64_t)bind_integer(L, -1, name, 0, INT64_MAX);
 }
 
+/* `tail`: of which `before` is what was read; NULL: `before` is whole. */
 static Status write_changes(Committing *committing, const Conversation *before, const Conversation *after,
-                            Text options) {
+                            Text options, const SessionTail *tail) {
   StateRowSink sink = {.put = put_row, .user = committing};
-  Status status = state_write_rows(before, after, sink);
+  Status status = tail->is_set ? state_write_tail_rows(&tail->tail, tail->growth, before, after, sink)
+                               : state_write_rows(before, after, sink);
+  bool is_damaged = tail->is_set && status == STATUS_SHAPE && committing->error.text[0] == '\0';
+  if (is_damaged) storage_fail(&committing->error, status, "the row of the current batch's growth is damaged");
   if (status == STATUS_OK && options.size > 0) status = put_options(committing, options);
   if (committing->done) return STATUS_OK;
   if (status != STATUS_OK && committing->begun) storage_abandon(committing->storage);
@@ -322,16 +267,16 @@ static void describe_commit(StorageCommit *commit, const Conversation *edited) {
   commit->batches = history_count(conversation_history(edited));
 }
 
-/* db:commit{session, expected, before?, after, operation?, options, new_options?, now}
-   -> version, repeated | nil, error
+/* db:commit{session, expected, before?, after, operation?, options, new_options?, now, tail?}
+   -> version, repeated, tokens | nil, error | false: an edit of a tail needs the rest of the session
 
    `after` is a branch of `before`, whose rows are those of version `expected`; without `before` its rows replace all.
    `options`: the options as JSON; `new_options`: they changed. `repeated`: the operation had been committed before,
    as that version, and nothing was written. Where nothing changed, nothing is written, and the version stays. */
 static int l_commit(lua_State *L) {
   static const char *const names[] = {"session", "expected", "before", "after", "operation", "options", "new_options",
-                                      "now", NULL};
-  Storage *storage = check_storage(L, 1);
+                                      "now", "tail", NULL};
+  Storage *storage = bind_check_storage(L, 1);
   bind_expect(L, 2, NULL, LUA_TTABLE);
   bind_check_names(L, 2, NULL, names);
   Committing committing = {.storage = storage};
@@ -349,28 +294,39 @@ static int l_commit(lua_State *L) {
   }
   describe_commit(commit, after->conversation);
   commit->replaces = before == NULL || conversation_is_compacted(after->conversation);
+  SessionTail tail = {.is_set = false};
+  bool is_alone = !bind_field(L, 2, "tail") || bind_tail_of_commit(L, lua_gettop(L), before, after, commit, &tail);
+  if (!is_alone) {
+    lua_pushboolean(L, false);
+    return 1;
+  }
+  Buffer *growth = bind_buffer(L);
+  Status read = tail.is_set ? bind_read_tail_growth(storage, commit->session, &tail, growth, &committing.error)
+                            : STATUS_OK;
+  if (read != STATUS_OK) return bind_storage_refuse(L, read, &committing.error);
   bind_get_field(L, 2, "options");
   if (commit->replaces || bind_flag_field(L, 2, "new_options", false)) {
     Status known = bind_write_options(after, bind_text(L, -1), options);
     if (known != STATUS_OK) return bind_raise_status(L, known, "commit");
   }
   Status status = write_changes(&committing, commit->replaces ? NULL : before->conversation, after->conversation,
-                                text_plain(options->bytes, options->size));
-  if (status != STATUS_OK) return refuse(L, status, &committing.error);
+                                text_plain(options->bytes, options->size), &tail);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &committing.error);
   uint64_t version = committing.done ? committing.error.actual : commit->expected + committing.begun;
   lua_pushinteger(L, (lua_Integer)version);
   lua_pushboolean(L, committing.done);
-  return 2;
+  lua_pushinteger(L, (lua_Integer)commit->tokens);
+  return 3;
 }
 
 /* db:wait(session, version, ms) -> the version, once it is another one or the time is over | nil, error */
 static int l_wait(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
-  uint64_t session = session_argument(L, 2), version = (uint64_t)bind_integer(L, 3, NULL, 0, INT64_MAX);
+  Storage *storage = bind_check_storage(L, 1);
+  uint64_t session = bind_session_argument(L, 2), version = (uint64_t)bind_integer(L, 3, NULL, 0, INT64_MAX);
   uint64_t actual = version;
   StorageError error;
   Status status = storage_wait(storage, session, version, bind_integer(L, 4, NULL, 0, INT32_MAX), &actual, &error);
-  if (status != STATUS_OK) return refuse(L, status, &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
   lua_pushinteger(L, (lua_Integer)actual);
   return 1;
 }
@@ -386,32 +342,32 @@ static void tell(void *user, const char *fault) { keep_fault(user, fault); }    
 
 /* db:lease(session, owner, ms) -> 0, or the ms for which another owner has it | nil, error */
 static int l_lease(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
-  uint64_t session = session_argument(L, 2);
+  Storage *storage = bind_check_storage(L, 1);
+  uint64_t session = bind_session_argument(L, 2);
   int64_t left = 0;
   StorageError error;
   int64_t ms = bind_integer(L, 4, NULL, 1, INT32_MAX);
   Status status = storage_lease(storage, session, bind_text(L, 3), ms, &left, &error);
-  if (status != STATUS_OK) return refuse(L, status, &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
   lua_pushinteger(L, left);
   return 1;
 }
 
 /* db:release(session, owner) -> true | nil, error */
 static int l_release(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
+  Storage *storage = bind_check_storage(L, 1);
   StorageError error;
-  Status status = storage_release(storage, session_argument(L, 2), bind_text(L, 3), &error);
+  Status status = storage_release(storage, bind_session_argument(L, 2), bind_text(L, 3), &error);
   return answer_done(L, status, &error);
 }
 
 /* db:check() -> faults, a list of texts | nil, error */
 static int l_check(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
+  Storage *storage = bind_check_storage(L, 1);
   StorageError error;
   Buffer *faults = bind_buffer(L);
   Status status = storage_check(storage, tell, faults, &error);
-  if (status != STATUS_OK) return refuse(L, status, &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
   lua_newtable(L);
   lua_Integer count = 0;
   for (size_t at = 0; at < faults->size;) {
@@ -426,13 +382,13 @@ static int l_check(lua_State *L) {
 /* db:settle(vacuum) -> true | nil, error; writes the log into the main file */
 static int l_settle(lua_State *L) {
   StorageError error;
-  Status status = storage_settle(check_storage(L, 1), lua_toboolean(L, 2), &error);
+  Status status = storage_settle(bind_check_storage(L, 1), lua_toboolean(L, 2), &error);
   return answer_done(L, status, &error);
 }
 
 /* db:backup(path) -> true | nil, error */
 static int l_backup(lua_State *L) {
-  Storage *storage = check_storage(L, 1);
+  Storage *storage = bind_check_storage(L, 1);
   StorageError error;
   Status status = storage_backup(storage, bind_string(L, 2, NULL), &error);
   return answer_done(L, status, &error);
@@ -441,7 +397,7 @@ static int l_backup(lua_State *L) {
 /* db:describe() -> library and version, warning; "" for no warning */
 static int l_describe(lua_State *L) {
   char what[64], warning[200];
-  storage_describe(check_storage(L, 1), what, warning);
+  storage_describe(bind_check_storage(L, 1), what, warning);
   lua_pushstring(L, what);
   lua_pushstring(L, warning);
   return 2;
@@ -451,8 +407,8 @@ static int l_describe(lua_State *L) {
 
 /* db:close() */
 static int l_close(lua_State *L) {
-  check_storage(L, 1);
-  end_storage(lua_touserdata(L, 1));
+  bind_check_storage(L, 1);
+  bind_end_storage(lua_touserdata(L, 1));
   return 0;
 }
 
@@ -475,7 +431,7 @@ static int l_open(lua_State *L) {
   StorageHandle *handle = bind_new(L, &BIND_STORAGE, sizeof *handle, 0);
   StorageError error;
   Status status = storage_open(place, &config, &handle->storage, &error);
-  if (status != STATUS_OK) return refuse(L, status, &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
   return 1;
 }
 
@@ -521,6 +477,7 @@ int luaopen_ebb_storage(lua_State *L) {
     {"rename", l_rename, "session name", CHARGE_NEVER},
     {"remove", l_remove, "session", CHARGE_NEVER},
     {"load", l_load, "session options resolve", CHARGE_NEVER},
+    {"tail", bind_load_tail, "session count options resolve", CHARGE_NEVER},
     {"messages", l_messages, "session", CHARGE_NEVER},
     {"commit", l_commit, "change", CHARGE_NEVER},
     {"wait", l_wait, "session version ms", CHARGE_NEVER},

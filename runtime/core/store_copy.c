@@ -80,7 +80,10 @@ Status store_skip(Store *store, uint32_t count) {
   if (count > UINT32_MAX - 1 - store->count) return STATUS_LIMIT;
   for (uint32_t i = store->count; i < store->count + count; i++) {
     void *stale = pages_at(&store->messages, i);
-    if (stale == NULL) continue;
+    if (stale == NULL) {
+      i |= PAGE_ELEMENTS - 1;      /* the page does not exist */
+      continue;
+    }
     if (pages_own(&store->messages, i, &stale) != STATUS_OK) return STATUS_MEMORY;
     memset(stale, 0, sizeof(Message));
   }

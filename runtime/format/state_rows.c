@@ -4,14 +4,18 @@
 #include "format/state_rows.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "format/state_tail.h"
 #include "format/state_writer.h"
 
 typedef struct RowWriter {
   StateWriter writer;
   const Conversation *before;      /* NULL: all rows are written */
   const Conversation *after;
+  Text growth;                     /* of the session's current batch, where `before` is its tail */
   StateRowSink sink;
   Buffer bytes;
   Status status;
@@ -79,7 +83,9 @@ static void put_messages(RowWriter *r) {
 
 /* ---- batches ---- */
 
-static uint64_t batch_row(uint32_t batch, unsigned part) { return (uint64_t)batch * STATE_BATCH_ROWS + part; }
+static uint64_t batch_row(const RowWriter *r, uint32_t batch, unsigned part) {
+  return (uint64_t)state_batch_number(&r->writer, batch) * STATE_BATCH_ROWS + part;
+}
 
 /* Puts the batch as it was born: an object without brackets, and without the bracket that ends "put". */
 static void put_birth(RowWriter *r, uint32_t batch) {
@@ -90,7 +96,7 @@ static void put_birth(RowWriter *r, uint32_t batch) {
   if (r->status == STATUS_OK) r->status = status;
   if (r->status != STATUS_OK) return;
   assert(pruned || r->bytes.bytes[r->bytes.size - 2] == ']');
-  put(r, STATE_ROW_BATCH, batch_row(batch, 0), text_plain(r->bytes.bytes + 1, r->bytes.size - (pruned ? 2 : 3)));
+  put(r, STATE_ROW_BATCH, batch_row(r, batch, 0), text_plain(r->bytes.bytes + 1, r->bytes.size - (pruned ? 2 : 3)));
 }
 
 /* Puts `,9,10,3],"count":12`: state_join leaves the first comma out behind an empty list. */
@@ -112,8 +118,98 @@ static void put_growth(RowWriter *r, uint32_t batch) {
   if (r->status != STATUS_OK) return;
   bytes->bytes[0] = ',';
   size_t skipped = bytes->bytes[1] == ']' ? 1 : 0;      /* no runs */
-  put(r, STATE_ROW_BATCH, batch_row(batch, STATE_BATCH_GROWTH),
+  put(r, STATE_ROW_BATCH, batch_row(r, batch, STATE_BATCH_GROWTH),
       text_plain(bytes->bytes + skipped, bytes->size - skipped));
+}
+
+/* A row of growth: its runs, of which the last one goes on where it can, and the number of messages. */
+typedef struct Growth {
+  Text runs;                 /* without the last one */
+  uint64_t last[3];          /* position, seq, count; count 0: there is none */
+  uint64_t count;
+} Growth;
+
+/* Takes a number off the end of a text, and the comma before it; false: there is none. */
+static bool take_number(Text *text, uint64_t *number) {
+  uint64_t factor = 1;
+  size_t size = text->size;
+  for (*number = 0; size > 0 && text->bytes[size - 1] >= '0' && text->bytes[size - 1] <= '9'; size--, factor *= 10) {
+    if (factor > UINT32_MAX) return false;
+    *number += factor * (uint64_t)(text->bytes[size - 1] - '0');
+  }
+  if (size == text->size) return false;
+  if (size > 0 && text->bytes[size - 1] == ',') size--;
+  text->size = size;
+  return true;
+}
+
+static bool read_growth(Text row, Growth *growth) {
+  char end[40];
+  *growth = (Growth){.runs = row};
+  if (!take_number(&growth->runs, &growth->count)) return false;
+  int length = snprintf(end, sizeof end, "],\"%s\":", BATCH_NAMES[BATCH_COUNT]);
+  if (growth->runs.size < (size_t)length) return false;
+  growth->runs.size -= (size_t)length;
+  if (memcmp(growth->runs.bytes + growth->runs.size, end, (size_t)length) != 0) return false;
+  if (growth->runs.size == 0) return true;
+  return take_number(&growth->runs, &growth->last[2]) && take_number(&growth->runs, &growth->last[1]) &&
+         take_number(&growth->runs, &growth->last[0]);
+}
+
+static Status add_run(Buffer *bytes, const uint64_t run[3]) {
+  char text[80];
+  int length = snprintf(text, sizeof text, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, run[0], run[1], run[2]);
+  return run[2] == 0 ? STATUS_OK : buffer_add(bytes, text, (size_t)length);
+}
+
+/* Adds the runs of a list to those of the growth. */
+static Status add_runs(Growth *growth, Text list, Buffer *bytes) {
+  Json json;
+  JsonValue value;
+  int64_t number;
+  uint64_t run[3], *last = growth->last;
+  unsigned at = 0;
+  Status status = STATUS_OK;
+  json_open(&json, list.bytes, list.size);
+  for (json_enter(&json); status == STATUS_OK && json_next_element(&json) && json_value(&json, &value);) {
+    bool good = json_integer(&value, &number);
+    assert(good);
+    (void)good;
+    run[at++] = (uint64_t)number;
+    if (at < 3) continue;
+    at = 0;
+    bool continues = last[2] > 0 && last[0] + last[2] == run[0] && last[1] + last[2] == run[1];
+    if (continues) last[2] += run[2];
+    else status = add_run(bytes, last);
+    for (int i = 0; i < 3 && !continues; i++) last[i] = run[i];
+  }
+  return status == STATUS_OK ? add_run(bytes, last) : status;
+}
+
+/* The growth of the session's current batch, of which the tail shows the end. */
+static void put_tail_growth(RowWriter *r, uint32_t old, uint32_t new) {
+  Growth growth;
+  Buffer row;
+  char end[64];
+  if (r->status == STATUS_OK && (!read_growth(r->growth, &growth) || growth.count != (uint64_t)old +
+                                 state_batch_hidden(&r->writer, 0))) {
+    r->status = STATUS_SHAPE;
+  }
+  if (r->status != STATUS_OK) return;
+  JsonOut *out = start(r);
+  json_out_open(out, '[');
+  state_write_added(&r->writer, 0, old, new);
+  json_out_close(out, ']');
+  buffer_init(&row, r->bytes.memory);
+  r->status = json_out_end(out);
+  if (r->status == STATUS_OK) r->status = buffer_add(&row, growth.runs.bytes, growth.runs.size);
+  if (r->status == STATUS_OK) r->status = add_runs(&growth, text_plain(r->bytes.bytes, r->bytes.size), &row);
+  int length = snprintf(end, sizeof end, "],\"%s\":%" PRIu64, BATCH_NAMES[BATCH_COUNT], growth.count + (new - old));
+  if (r->status == STATUS_OK) r->status = buffer_add(&row, end, (size_t)length);
+  if (r->status == STATUS_OK) {
+    put(r, STATE_ROW_BATCH, batch_row(r, 0, STATE_BATCH_GROWTH), text_plain(row.bytes, row.size));
+  }
+  buffer_free(&row);
 }
 
 static void put_memory(RowWriter *r, uint32_t batch) {
@@ -121,7 +217,7 @@ static void put_memory(RowWriter *r, uint32_t batch) {
   json_out_open(&r->writer.out, '{');
   state_write_memory(&r->writer, batch);
   json_out_close(&r->writer.out, '}');
-  finish(r, STATE_ROW_BATCH, batch_row(batch, STATE_BATCH_MEMORY), 1);
+  finish(r, STATE_ROW_BATCH, batch_row(r, batch, STATE_BATCH_MEMORY), 1);
 }
 
 /* What policies remember at a batch of both; the row may say the same as the parent's. */
@@ -134,7 +230,9 @@ static bool memory_differs(const RowWriter *r, uint32_t batch) {
 static void put_changed_batch(RowWriter *r, uint32_t batch) {
   const History *before = conversation_history(r->before), *after = r->writer.history;
   if (history_batch(after, batch).pruned) return;
-  if (history_batch(before, batch).count != history_batch(after, batch).count) put_growth(r, batch);
+  uint32_t old = history_batch(before, batch).count, new = history_batch(after, batch).count;
+  if (old != new && r->writer.tail != NULL && batch == 0) put_tail_growth(r, old, new);
+  else if (old != new) put_growth(r, batch);
   if (memory_differs(r, batch)) put_memory(r, batch);
 }
 
@@ -158,7 +256,7 @@ static void put_batches(RowWriter *r) {
     if (history_list(after, i) != NULL && state_has_memory(&r->writer, i)) put_memory(r, i);
   }
   if (before == NULL || history_current(before) != history_current(after)) {
-    put_number(r, STATE_PART_CURRENT, history_current(after));
+    put_number(r, STATE_PART_CURRENT, state_batch_number(&r->writer, history_current(after)));
   }
 }
 
@@ -209,18 +307,30 @@ static void put_calibration(RowWriter *r) {
 
 /* ---- all ---- */
 
+static Status write_rows(RowWriter *r, const StateTail *tail) {
+  state_writer_init(&r->writer, r->after);
+  r->writer.tail = tail;
+  buffer_init(&r->bytes, *conversation_memory(r->after));
+  put_messages(r);
+  put_batches(r);
+  put_checkpoints(r);
+  put_marks(r);
+  put_windows(r);
+  put_calibration(r);
+  buffer_free(&r->bytes);
+  return r->status;
+}
+
 Status state_write_rows(const Conversation *before, const Conversation *after, StateRowSink sink) {
   if (conversation_is_compacted(after)) before = NULL;
   assert(before == NULL || store_count(conversation_store(before)) <= store_count(conversation_store(after)));
   RowWriter r = {.before = before, .after = after, .sink = sink};
-  state_writer_init(&r.writer, after);
-  buffer_init(&r.bytes, *conversation_memory(after));
-  put_messages(&r);
-  put_batches(&r);
-  put_checkpoints(&r);
-  put_marks(&r);
-  put_windows(&r);
-  put_calibration(&r);
-  buffer_free(&r.bytes);
-  return r.status;
+  return write_rows(&r, NULL);
+}
+
+Status state_write_tail_rows(const StateTail *tail, Text growth, const Conversation *before, const Conversation *after,
+                             StateRowSink sink) {
+  assert(before != NULL && !conversation_is_compacted(after));
+  RowWriter r = {.before = before, .after = after, .growth = growth, .sink = sink};
+  return write_rows(&r, tail);
 }

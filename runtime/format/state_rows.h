@@ -60,6 +60,13 @@ typedef struct StateRowSink {
   void *user;
 } StateRowSink;
 
+/* Gives the rows of a kind with the numbers first .. last, in order; stops at the first status other than STATUS_OK,
+   the sink's among them. */
+typedef struct StateRowSource {
+  Status (*read)(void *user, StateRowKind kind, uint64_t first, uint64_t last, StateRowSink sink);
+  void *user;
+} StateRowSource;
+
 /* Writes the rows by which `after` differs from `before`, of which it is a branch or a later fork; NULL: all rows.
    All rows, too, where
    `after` was compacted: they replace all rows of `before`. Without the options. O(changes), and

@@ -63,10 +63,11 @@ static void write_lacking(StateWriter *w, const Sequence *parent, uint32_t lengt
 typedef struct StatePair {
   const Sequence *parent, *list;
   uint32_t length, end;      /* messages of them that count */
+  uint32_t hidden;           /* messages of the parent's state that stand before its list, and are not kept */
 } StatePair;
 
-static void write_position_run(StateWriter *w, uint32_t start, uint32_t end) {
-  if (end > start) number(w, start), number(w, end - start);
+static void write_kept(StateWriter *w, const StatePair *pair, uint32_t start, uint32_t end) {
+  if (end > start) number(w, (int64_t)start + pair->hidden), number(w, end - start);
 }
 
 static void open_list(StateWriter *w, BatchField which) {
@@ -82,11 +83,11 @@ static void write_by_search(StateWriter *w, const StatePair *pair) {
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
       if (is_in(pair->list, pair->end, walk.ids[i])) continue;
-      write_position_run(w, start, walk.index + i);
+      write_kept(w, pair, start, walk.index + i);
       start = walk.index + i + 1;
     }
   }
-  write_position_run(w, start, pair->length);
+  write_kept(w, pair, start, pair->length);
   close_bracket(w, ']');
   open_list(w, BATCH_PUT);
   write_lacking(w, pair->parent, pair->length, pair->list, 0, pair->end);
@@ -95,16 +96,16 @@ static void write_by_search(StateWriter *w, const StatePair *pair) {
 
 /* Writes them by what differs. No operation moves one message past another, so what both have is in the same
    order. */
-static void write_difference(StateWriter *w, const SequenceDiff *diff, uint32_t length) {
+static void write_difference(StateWriter *w, const SequenceDiff *diff, const StatePair *pair) {
   uint32_t start = 0;
   PutRun run = {0};
   open_list(w, BATCH_KEEP);
   for (uint32_t i = 0; i < diff->removed_count; i++) {
     assert(diff->removed[i].index >= start);
-    write_position_run(w, start, diff->removed[i].index);
+    write_kept(w, pair, start, diff->removed[i].index);
     start = diff->removed[i].index + 1;
   }
-  write_position_run(w, start, length);
+  write_kept(w, pair, start, pair->length);
   close_bracket(w, ']');
   open_list(w, BATCH_PUT);
   for (uint32_t i = 0; i < diff->added_count; i++) add_to_run(w, &run, diff->added[i].index, diff->added[i].id);
@@ -193,8 +194,9 @@ static void batch_number(StateWriter *w, BatchField which, int64_t value) {
 }
 
 static void write_fields(StateWriter *w, const BatchInfo *info, bool counted) {
-  batch_number(w, BATCH_PARENT, info->parent == BATCH_NONE ? -1 : (int64_t)info->parent);
-  batch_number(w, BATCH_PARENT_LENGTH, info->parent_length);
+  bool is_first = info->parent == BATCH_NONE;
+  batch_number(w, BATCH_PARENT, is_first ? -1 : (int64_t)state_batch_number(w, info->parent));
+  batch_number(w, BATCH_PARENT_LENGTH, (int64_t)info->parent_length + state_batch_hidden(w, info->parent));
   json_out_member_string(&w->out, BATCH_NAMES[BATCH_OPERATION], batch_kind_name(info->kind));
   json_out_member_text(&w->out, BATCH_NAMES[BATCH_DESCRIPTION], info->description);
   batch_number(w, BATCH_TIMESTAMP, info->timestamp);
@@ -204,7 +206,8 @@ static void write_fields(StateWriter *w, const BatchInfo *info, bool counted) {
 
 /* Writes "keep" and then "put", of the first `end` messages. A save must not fail for want of memory. */
 static void write_list(StateWriter *w, const BatchInfo *info, const Sequence *list, uint32_t end) {
-  StatePair pair = {.list = list, .end = end, .length = info->parent_length};
+  StatePair pair = {.list = list, .end = end, .length = info->parent_length,
+                    .hidden = state_batch_hidden(w, info->parent)};
   SequenceDiff diff = {.memory = *conversation_memory(w->conversation)};
   if (info->parent != BATCH_NONE) pair.parent = history_list(w->history, info->parent);
   if (pair.parent == NULL) {
@@ -213,7 +216,7 @@ static void write_list(StateWriter *w, const BatchInfo *info, const Sequence *li
     close_bracket(w, ']');
     return;
   }
-  if (compare(&pair, &diff) == STATUS_OK) write_difference(w, &diff, pair.length);
+  if (compare(&pair, &diff) == STATUS_OK) write_difference(w, &diff, &pair);
   else write_by_search(w, &pair);
   sequence_diff_free(&diff);
 }
@@ -242,4 +245,14 @@ void state_write_growth(StateWriter *w, uint32_t index) {
   if (straight > 0) run.first = sequence_at(list, info.born);
   write_run(w, &run);
   write_lacking(w, NULL, 0, list, info.born + straight, info.count);
+}
+
+void state_write_added(StateWriter *w, uint32_t index, uint32_t from, uint32_t end) {
+  PutRun run = {0};
+  uint32_t hidden = state_batch_hidden(w, index);
+  SequenceWalk walk = sequence_walk(history_list(w->history, index), from, end);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) add_to_run(w, &run, hidden + walk.index + i, walk.ids[i]);
+  }
+  write_run(w, &run);
 }

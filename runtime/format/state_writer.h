@@ -6,12 +6,14 @@
 #define EBB_FORMAT_STATE_WRITER_H
 
 #include "format/state_parts.h"
+#include "format/state_tail.h"
 
 typedef struct StateWriter {
   const Conversation *conversation;
   const Store *store;
   const History *history;
   JsonOut out;
+  const StateTail *tail;     /* the conversation is a session's tail, and its numbers are written; NULL: all of it */
 } StateWriter;
 
 /* The conversation outlives the writer, and does not change. The caller starts and ends `out`. */
@@ -29,6 +31,17 @@ void state_write_calibration(StateWriter *w);
 
 /* ---- batches ---- */
 
+/* The session's number of a batch. */
+static inline uint32_t state_batch_number(const StateWriter *w, uint32_t batch) {
+  if (w->tail == NULL) return batch;
+  return batch == 0 ? w->tail->batch : w->tail->batches + batch - 1;
+}
+
+/* Messages of the session's batch that are hidden before its list. */
+static inline uint32_t state_batch_hidden(const StateWriter *w, uint32_t batch) {
+  return w->tail != NULL && batch == 0 ? w->tail->hidden : 0;
+}
+
 typedef enum BatchScope {
   BATCH_WHOLE,               /* as it is now */
   BATCH_AT_BIRTH             /* without its memory, its count and what came after its birth; "put" comes last */
@@ -36,6 +49,8 @@ typedef enum BatchScope {
 
 /* Writes a batch as a delta over the state of its parent, an object. A pruned batch has no list to write. */
 void state_write_batch(StateWriter *w, uint32_t index, BatchScope scope);
+/* Writes the messages [from, end) that a batch has got, as runs of positions and seqs in an open list. */
+void state_write_added(StateWriter *w, uint32_t index, uint32_t from, uint32_t end);
 /* Writes the messages that came after a batch's birth, as runs in an open list. */
 void state_write_growth(StateWriter *w, uint32_t index);
 /* True if what policies remember at the batch differs from what they do at its parent, byte for byte. */

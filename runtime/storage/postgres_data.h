@@ -172,8 +172,7 @@ Status postgres_branch(Storage *storage, uint64_t session, Text name, int64_t no
 /* ---- postgres_rows.c ---- */
 
 Status postgres_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
-Status postgres_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
-                          StateRowSink sink, StorageError *error);
+Status postgres_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error);
 Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
 Status postgres_put(Storage *storage, const StateRow *row, StorageError *error);
 Status postgres_commit(Storage *storage, StorageError *error);

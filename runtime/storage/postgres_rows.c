@@ -109,14 +109,24 @@ Status postgres_read(Storage *storage, uint64_t session, StateRowSink sink, Sess
   return postgres_end(p, status, error);
 }
 
-Status postgres_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
-                          StateRowSink sink, StorageError *error) {
-  PostgresStorage *p = postgres_of(storage);
-  Reading reading = {.p = p, .sink = sink, .error = error};
-  SessionInfo info;
+typedef struct Looking {
+  Reading reading;
   PostgresSegments segments;
-  Status status = begin_reading(p, session, false, &info, &segments, error);
-  if (status == STATUS_OK) status = read_kind(&reading, &segments, kind, first, last);
+} Looking;
+
+static Status read_looking(void *user, StateRowKind kind, uint64_t first, uint64_t last, StateRowSink sink) {
+  Looking *looking = user;
+  looking->reading.sink = sink;
+  return read_kind(&looking->reading, &looking->segments, kind, first, last);
+}
+
+Status postgres_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error) {
+  PostgresStorage *p = postgres_of(storage);
+  Looking looking = {.reading = {.p = p, .error = error}};
+  SessionInfo info;
+  Status status = begin_reading(p, session, false, &info, &looking.segments, error);
+  StateRowSource rows = {.read = read_looking, .user = &looking};
+  if (status == STATUS_OK) status = look.run(look.user, &info, rows);
   return postgres_end(p, status, error);
 }
 

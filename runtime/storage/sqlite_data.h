@@ -119,8 +119,7 @@ Status sqlite_unshare(SqliteStorage *s, uint64_t session, StorageError *error);
 /* ---- sqlite_rows.c ---- */
 
 Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
-Status sqlite_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
-                        StateRowSink sink, StorageError *error);
+Status sqlite_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error);
 Status sqlite_begin_commit(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
 Status sqlite_put(Storage *storage, const StateRow *row, StorageError *error);
 Status sqlite_commit(Storage *storage, StorageError *error);

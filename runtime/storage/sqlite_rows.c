@@ -86,7 +86,6 @@ static Status read_kind(SqliteStorage *s, Segments *segments, StateRowKind kind,
   return status;
 }
 
-
 /* Adds the rows first .. last of an origin, which were not read. */
 static Status add_unread(SqliteStorage *s, Segment *part, StateRowKind kind, uint64_t first, uint64_t last,
                          StorageError *error) {
@@ -131,17 +130,28 @@ Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, Sessio
   return sqlite_end(s, status, error);
 }
 
-Status sqlite_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
-                        StateRowSink sink, StorageError *error) {
-  SqliteStorage *s = sqlite_of(storage);
-  SessionInfo info;
+typedef struct Looking {
+  SqliteStorage *s;
   Segments segments;
-  Status status = sqlite_begin(s, false, error);
+  StorageError *error;
+} Looking;
+
+static Status read_looking(void *user, StateRowKind kind, uint64_t first, uint64_t last, StateRowSink sink) {
+  Looking *looking = user;
+  if (last > ROW_LAST_NUMBER) last = ROW_LAST_NUMBER;
+  return read_kind(looking->s, &looking->segments, kind, first, last, sink, looking->error);
+}
+
+Status sqlite_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error) {
+  Looking looking = {.s = sqlite_of(storage), .error = error};
+  SessionInfo info;
+  Status status = sqlite_begin(looking.s, false, error);
   if (status != STATUS_OK) return status;
-  status = sqlite_session(s, session, &info, error);
-  if (status == STATUS_OK) status = find_segments(s, &info, &segments, error);
-  if (status == STATUS_OK) status = read_kind(s, &segments, kind, first, last, sink, error);
-  return sqlite_end(s, status, error);
+  status = sqlite_session(looking.s, session, &info, error);
+  if (status == STATUS_OK) status = find_segments(looking.s, &info, &looking.segments, error);
+  StateRowSource rows = {.read = read_looking, .user = &looking};
+  if (status == STATUS_OK) status = look.run(look.user, &info, rows);
+  return sqlite_end(looking.s, status, error);
 }
 
 /* ---- commits ---- */

@@ -138,11 +138,27 @@ Status storage_read(Storage *storage, uint64_t session, StateRowSink sink, Sessi
   return status == STATUS_OK ? storage->driver->read(storage, session, sink, info, error) : status;
 }
 
+Status storage_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error) {
+  Status status = enter(storage, error);
+  return status == STATUS_OK ? storage->driver->look(storage, session, look, error) : status;
+}
+
+typedef struct RangeLook {
+  StateRowKind kind;
+  uint64_t first, last;
+  StateRowSink sink;
+} RangeLook;
+
+static Status read_range(void *user, const SessionInfo *info, StateRowSource rows) {
+  const RangeLook *range = user;
+  (void)info;
+  return rows.read(rows.user, range->kind, range->first, range->last, range->sink);
+}
+
 Status storage_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
                          StateRowSink sink, StorageError *error) {
-  Status status = enter(storage, error);
-  if (status != STATUS_OK) return status;
-  return storage->driver->read_some(storage, session, kind, first, last, sink, error);
+  RangeLook range = {.kind = kind, .first = first, .last = last, .sink = sink};
+  return storage_look(storage, session, (StorageLook){.run = read_range, .user = &range}, error);
 }
 
 Status storage_begin(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error) {

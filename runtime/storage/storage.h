@@ -98,7 +98,16 @@ Status storage_branch(Storage *storage, uint64_t session, Text name, int64_t now
 /* Gives all rows of a session in order, from one snapshot, and what was true of it then. SHAPE: a row differs from
    its checksum, or the rows of the session or of an origin from their tally; *error names it. */
 Status storage_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
-/* The same, of one kind and the numbers first .. last. */
+/* What looks at some rows of a session. */
+typedef struct StorageLook {
+  Status (*run)(void *user, const SessionInfo *info, StateRowSource rows);
+  void *user;
+} StorageLook;
+
+/* Calls `look` with a source of rows, all from one snapshot. Each row that it reads is compared with its checksum, and
+   none with the session's tally: a missing row is not noticed. The status of `look`, or SHAPE, ABSENT, IO. */
+Status storage_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error);
+/* Gives the rows of one kind with the numbers first .. last, as storage_look. */
 Status storage_read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
                          StateRowSink sink, StorageError *error);
 
@@ -157,8 +166,7 @@ typedef struct StorageDriver {
   Status (*branch)(Storage *storage, uint64_t session, Text name, int64_t now, SessionInfo *info,
                    StorageError *error);
   Status (*read)(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error);
-  Status (*read_some)(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
-                      StateRowSink sink, StorageError *error);
+  Status (*look)(Storage *storage, uint64_t session, StorageLook look, StorageError *error);
   Status (*begin)(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
   Status (*put)(Storage *storage, const StateRow *row, StorageError *error);
   Status (*commit)(Storage *storage, StorageError *error);

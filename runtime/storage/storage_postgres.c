@@ -142,7 +142,7 @@ static Status backup(Storage *storage, const char *path, StorageError *error) {
 const StorageDriver STORAGE_POSTGRES = {
   .open = open_postgres, .close = close_postgres, .describe = describe, .list = postgres_list, .find = postgres_find,
   .create = postgres_create, .rename = postgres_rename, .remove = postgres_remove, .branch = postgres_branch,
-  .read = postgres_read, .read_some = postgres_read_some, .begin = postgres_begin_commit, .put = postgres_put,
+  .read = postgres_read, .look = postgres_look, .begin = postgres_begin_commit, .put = postgres_put,
   .commit = postgres_commit, .abandon = postgres_abandon, .wait = postgres_wait,
   .lease = postgres_lease, .release = postgres_release,
   .check = postgres_check, .settle = postgres_settle,

@@ -469,12 +469,22 @@ static Status read_all(Storage *storage, uint64_t session, StateRowSink sink, Se
   return status;
 }
 
-static Status read_some(Storage *storage, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last,
-                        StateRowSink sink, StorageError *error) {
+typedef struct Looking {
+  Salvage *s;
+  const SessionInfo *info;
+} Looking;
+
+static Status read_looking(void *user, StateRowKind kind, uint64_t first, uint64_t last, StateRowSink sink) {
+  const Looking *looking = user;
+  return give_kind(looking->s, looking->info, kind, first, last < ROW_LAST_NUMBER ? last : ROW_LAST_NUMBER, 0, sink);
+}
+
+static Status look_at(Storage *storage, uint64_t session, StorageLook look, StorageError *error) {
   Salvage *s = salvage_of(storage);
   const SalvagedSession *it = session_of(s, session);
   if (it == NULL) return storage_fail(error, STATUS_ABSENT, "%s: no such session", s->path);
-  return give_kind(s, &it->info, kind, first, last < ROW_LAST_NUMBER ? last : ROW_LAST_NUMBER, 0, sink);
+  Looking looking = {.s = s, .info = &it->info};
+  return look.run(look.user, &it->info, (StateRowSource){.read = read_looking, .user = &looking});
 }
 
 static void describe(const Storage *storage, char what[64], char warning[200]) {
@@ -485,5 +495,5 @@ static void describe(const Storage *storage, char what[64], char warning[200]) {
 
 const StorageDriver STORAGE_SALVAGE = {      /* without `begin`: it is only read */
   .open = open_salvage, .close = close_salvage, .describe = describe, .list = list, .find = find, .read = read_all,
-  .read_some = read_some,
+  .look = look_at,
 };

@@ -194,7 +194,7 @@ static void describe(const Storage *storage, char what[64], char warning[200]) {
 const StorageDriver STORAGE_SQLITE = {
   .open = open_sqlite, .close = close_sqlite, .describe = describe, .list = sqlite_list, .find = sqlite_find,
   .create = sqlite_create, .rename = sqlite_rename, .remove = sqlite_remove, .branch = sqlite_branch,
-  .read = sqlite_read, .read_some = sqlite_read_some, .begin = sqlite_begin_commit, .put = sqlite_put,
+  .read = sqlite_read, .look = sqlite_look, .begin = sqlite_begin_commit, .put = sqlite_put,
   .commit = sqlite_commit, .abandon = sqlite_abandon, .wait = sqlite_wait,
   .check = sqlite_check, .settle = sqlite_settle,
   .backup = sqlite_backup,

@@ -20,6 +20,12 @@ describe("in PostgreSQL", function()
     remove = function() end,
   }
 
+  assert(loadfile("tests/lua/session_tail_spec.lua", "t", _ENV)) {
+    new = function() return (server:new()) end,
+    remove = function() end,
+    lives = 2,
+  }
+
   describe("a store", function()
     it("is not made where it is only read", function()
       local place = server:new()

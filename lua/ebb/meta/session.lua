@@ -3,6 +3,12 @@
 --- changed in one transaction before they return. Edits that the database refuses return nil and an error, and have
 --- changed nothing: {code = "conflict", actual = version} if another process was faster, "io" for the disk or a lock,
 --- "read_only", "limit".
+---
+--- Of a session with 4,096 stored messages and more, opening reads the last ones only. These, `#session`,
+--- `session[i]` and `session:recent(n)` near its end, `session:stats()`, `session:append` and
+--- `session:truncate { keep_last = n }` need no more; so do `insert`, `replace`, `clear` and `truncate` where all visible
+--- messages were read. Anything else reads all of it first, and raises the database's error where that fails:
+--- "conflict", if another process wrote meanwhile; `session:refresh()` reads what it wrote.
 
 ---@class ebb.SessionOptions
 ---@field create? boolean      begin the session, and make the database, where there is none; default true

@@ -19,6 +19,7 @@ local refuse = require "ebb.support.refuse"
 local saved_options = require "ebb.conversation.saved_options"
 local schema = require "ebb.support.schema"
 local store = require "ebb.session.store"
+local tail = require "ebb.session.tail"
 
 local Session = {}      -- lua/ebb/meta/session.lua describes its methods
 
@@ -41,9 +42,7 @@ end
 ---- Reading ----
 
 --- Reads the session's rows; one without commits is a new conversation.
-local function read(self)
-  local info, problem = self.store.db:find(self.name)
-  if not info then return nil, problem end
+local function read(self, info)
   if info.version == 0 then return session.new(self.options or nil), info end
   local state
   local chat, why = session.read(function(_, options, resolve)
@@ -55,35 +54,75 @@ local function read(self)
   return chat, state
 end
 
---- Takes what is on disk.
-local function take(self)
-  local chat, info = read(self)
-  if not chat then return nil, info end
+--- Takes all that is on disk.
+local function take_whole(self, info)
+  local chat, state = read(self, info)
+  if not chat then return nil, state end
   self.state = require("ebb.support.storage").state(chat)
-  self.chat, self.version, self.id, self.is_stale = chat, info.version, info.id, false
-  self.saved_options = info.version > 0 and saved_options.text(chat)
+  self.chat, self.tail, self.version, self.id, self.is_stale = chat, false, state.version, state.id, false
+  self.saved_options = state.version > 0 and saved_options.text(chat)
   return true
+end
+
+--- Takes what is on disk; of a long session the tail.
+local function take(self)
+  local info, problem = self.store.db:find(self.name)
+  if not info then return nil, problem end
+  if info.version == 0 or info.stored < tail.from or self.store.options.salvage then return take_whole(self, info) end
+  local result, why = tail.read(self, session.read, info.id, tail.count)
+  if result == nil then return nil, why end
+  if not result then return take_whole(self, info) end
+  self.chat, self.tail, self.version, self.id, self.is_stale = nil, result, result.info.version, info.id, false
+  self.saved_options = saved_options.text(result.chat)
+  return true
+end
+
+--- Reads all of a session of which the tail was read, in the same version.
+local function complete(self)
+  if rawget(self, "chat") then return true end
+  if self.closed then refuse("closed", "the session is closed, and not all of it was read") end
+  local info, problem = self.store.db:find(self.name)
+  if not info then return nil, problem end
+  if info.version ~= self.version then
+    local conflict = core.error("conflict", ("the session is at version %d, not at %d, and not all of it was read")
+      :format(info.version, self.version), "session:refresh() reads what others wrote")
+    conflict.actual = info.version
+    return nil, conflict
+  end
+  local version, was = self.version, self.tail
+  local ok, why = take_whole(self, info)
+  if not ok then return nil, why end
+  if self.version == version then return true end
+  self.chat, self.tail, self.version = nil, was, version      -- others wrote between the two readings
+  return complete(self)
 end
 
 ---- Writing ----
 
---- Commits the branch; with the same operation a second time nothing is done twice. Returns the version, and whether
---- the operation was committed before; or nil and an error.
-local function commit(self, branch, operation, replaces)
+--- Where a branch of the tail stands in the session.
+local function place_of(of)
+  local place = of.place
+  return { batch = place.batch, batches = place.batches, hidden = place.hidden, tokens = of.tokens }
+end
+
+--- Commits the branch, which is one of the tail if that is given; with the same operation a second time nothing is done
+--- twice. Returns the version, whether the operation was committed before, and the tokens; or nil and an error; or
+--- false where the tail is not enough.
+local function commit(self, branch, operation, of, replaces)
   local options = saved_options.text(branch)
-  local before = self.version > 0 and not replaces and self.chat or nil
+  local before = self.version > 0 and not replaces and (of or self).chat or nil
   local is_new = not before or options ~= self.saved_options or core.state(branch).is_enclosed
   local change = {
     session = self.id, expected = self.version, before = before, after = branch,
-    operation = operation, options = options, new_options = is_new, now = core.now(),
+    operation = operation, options = options, new_options = is_new, now = core.now(), tail = of and place_of(of),
   }
-  local version, repeated = self.store.db:commit(change)
-  if not version and repeated.code == "io" then      -- it may be there all the same
-    if self.store:reopen() then version, repeated = self.store.db:commit(change) end
+  local version, repeated, tokens = self.store.db:commit(change)
+  if version == nil and repeated.code == "io" then      -- it may be there all the same
+    if self.store:reopen() then version, repeated, tokens = self.store.db:commit(change) end
   end
-  if not version then return nil, repeated end
+  if not version then return version, repeated end
   self.saved_options = options
-  return version, repeated
+  return version, repeated, tokens
 end
 
 --- Reads the session again after a failure between disk and memory.
@@ -107,8 +146,24 @@ local function merge(self, branch, version, repeated)
   return nil, why
 end
 
+--- Runs an edit on the tail, where that was read and is enough. Nothing: it is not.
+local function attempt_on_tail(self, method, operation, ...)
+  if not method or not self.tail then return nil end
+  local calls = { commit = commit, inherit = session.inherit }
+  local results, problem, is_unknown = tail.edit(self, calls, method, operation, ...)
+  if is_unknown then
+    local ok, why = recover(self)
+    if not ok then return nil, why end
+  end
+  return results, problem
+end
+
 --- Runs the edits on a branch, commits it and merges it.
-local function attempt(self, run, operation, ...)
+local function attempt(self, run, method, operation, ...)
+  local done, refused = attempt_on_tail(self, method, operation, ...)
+  if done or refused then return done, refused end
+  local ok, problem = complete(self)
+  if not ok then return nil, problem end
   local branch = self:begin()
   local results = pack(run(branch, ...))
   local version, repeated = commit(self, branch, operation)
@@ -137,7 +192,8 @@ local function regain(self)
   return take(self)
 end
 
-local function edit(self, run, values, ...)
+--- `method`: what `run` calls, where it is one method.
+local function edit(self, run, method, values, ...)
   if self.closed then refuse("closed", "the session is closed") end
   if self.is_stale then
     local ok, problem = take(self)
@@ -148,7 +204,8 @@ local function edit(self, run, values, ...)
       local ok, why = regain(self)
       if not ok then return nil, why end
     end
-    local results, problem = attempt(self, run, values.operation or require("ebb.support.storage").operation(), ...)
+    local operation = values.operation or require("ebb.support.storage").operation()
+    local results, problem = attempt(self, run, method, operation, ...)
     if results then return table.unpack(results, 1, results.n) end
     if problem.code ~= "conflict" or try == values.retries then return nil, problem end
   end
@@ -163,7 +220,7 @@ function Session:edit(run, options)
   if type(run) ~= "function" then
     refuse("argument", "edit: a function is expected", "session:edit(function(chat) chat:append(message) end)")
   end
-  return edit(self, run, schema.options(EDIT, options, "edit", "session:edit(run, { retries = 5 })"))
+  return edit(self, run, nil, schema.options(EDIT, options, "edit", "session:edit(run, { retries = 5 })"))
 end
 
 --- Begins an edit that `commit` ends: the branch is a conversation of its own until then.
@@ -224,7 +281,7 @@ end
 ---@return true? done
 ---@return ebb.Error? problem
 function Session:adopt(chat)
-  local version, problem = commit(self, chat, require("ebb.support.storage").operation(), true)
+  local version, problem = commit(self, chat, require("ebb.support.storage").operation(), nil, true)
   if not version then return nil, problem end
   return take(self)
 end
@@ -322,30 +379,56 @@ local function windows_of(self)
   return setmetatable({}, { __index = function(_, name)
     return function(_, ...)
       local function run(branch, ...) return branch.windows[name](branch.windows, ...) end
-      return edit(self, run, { retries = 0 }, ...)
+      return edit(self, run, nil, { retries = 0 }, ...)
     end
   end })
 end
 
 local Meta = { __name = "Session" }
 
+--- All of the session; raises what keeps it from being read.
+local function whole(self)
+  local ok, problem = complete(self)
+  if not ok then error(problem, 0) end
+  return rawget(self, "chat")
+end
+
+--- A field or method of the conversation.
+local function member(self, key)
+  if math.type(key) == "integer" and self.tail then
+    local message = tail.at(self, session.read, key)
+    if message ~= false then return message end
+  end
+  local value = (self.tail and self.tail.chat or whole(self))[key]
+  if type(value) ~= "function" then return whole(self)[key] end
+  return function(caller, ...)
+    if caller ~= self then return value(caller, ...) end
+    if self.tail then
+      local done, result = tail.answer(self, session.read, key, ...)
+      if done then return result end
+    end
+    return value(whole(self), ...)
+  end
+end
+
 function Meta.__index(self, key)
   if Session[key] then return Session[key] end
+  if key == "chat" then return whole(self) end
   if EDITS[key] then
     return function(caller, ...)
       if caller ~= self then refuse("argument", key .. ": expected the session", ("session:%s()"):format(key)) end
-      return edit(self, function(branch, ...) return branch[key](branch, ...) end, { retries = 0 }, ...)
+      return edit(self, function(branch, ...) return branch[key](branch, ...) end, key, { retries = 0 }, ...)
     end
   end
   if key == "windows" then return windows_of(self) end
-  local chat = rawget(self, "chat")
-  local value = chat and chat[key]
-  if type(value) ~= "function" then return value end
-  return function(caller, ...) return value(caller == self and chat or caller, ...) end
+  return member(self, key)
 end
 
-function Meta.__len(self) return #self.chat end
-function Meta.__tostring(self) return ("Session %s, version %d: %s"):format(self.name, self.version, self.chat) end
+function Meta.__len(self) return self.tail and tail.length(self) or #self.chat end
+function Meta.__tostring(self)
+  local what = self.tail and ("%d messages"):format(#self) or tostring(self.chat)
+  return ("Session %s, version %d: %s"):format(self.name, self.version, what)
+end
 Meta.__close = function(self) self:close() end
 
 --- A session of an open store.
@@ -357,7 +440,7 @@ Meta.__close = function(self) self:close() end
 function session.of(opened, name, options)
   local self = setmetatable({
     store = opened, name = name, options = options or false, closed = false, is_stale = false, saved_options = false,
-    owner = false, lease_ms = false,
+    owner = false, lease_ms = false, tail = false, id = false, version = false, state = false,
   }, Meta)
   local ok, problem = take(self)
   if not ok then return nil, problem end

@@ -1,0 +1,260 @@
+--- Sessions that are opened by their tails: the same as sessions that are read whole.
+--- In SQLite; session_postgres_spec.lua leads some lives over PostgreSQL, too.
+--
+-- LIVES=n sets how many random lives are led, SEED=n repeats a run.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+local tail = ebb and require "ebb.session.tail"
+
+local LIVES = math.tointeger(tonumber(os.getenv "LIVES")) or 10
+local SEED = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+local STEPS = 60
+
+local files = { new = os.tmpname }
+
+function files.remove(path)
+  for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(path .. rest) end
+end
+
+local places = ...
+if type(places) ~= "table" or not places.new then places = files end
+LIVES = places.lives or LIVES
+
+local from, count = tail.from, tail.count
+
+local function by_tails() tail.from, tail.count = 1, 3 end
+local function by_all() tail.from, tail.count = math.maxinteger, 3 end
+local function as_ever() tail.from, tail.count = from, count end
+
+local function user(content) return { role = "user", content = content } end
+
+local function call(id)
+  return { role = "assistant", tool_calls = { { id = id, type = "function", ["function"] = { name = "f",
+    arguments = "{}" } } } }
+end
+
+local function result(id) return { role = "tool", tool_call_id = id, content = "r " .. id } end
+
+local OPTIONS = { conversation = { clock = function() return 1700000000000 end } }
+
+local function open(place) return assert(ebb.session(place, "a", OPTIONS)) end
+
+--- All of the session on disk, as bytes.
+local function on_disk(place)
+  by_all()
+  local session <close> = open(place)
+  local info = assert(session.store:find "a")
+  return (session.chat:fork():write "ebb"), info.messages, info.tokens, info.batches, info.stored, session.version
+end
+
+---- Random edits; each is a function of a session ----
+
+local random = math.random
+
+local function some_messages()
+  local list = {}
+  for i = 1, random(3) do
+    local id, kind = "c" .. random(6), random(6)
+    list[i] = kind == 1 and call(id) or kind == 2 and result(id) or kind == 3 and { role = "system", content = "s" }
+      or user(("m %d"):format(random(999)))
+  end
+  return list
+end
+
+local EDITS = {}
+
+local function add(weight, make)
+  for _ = 1, weight do EDITS[#EDITS + 1] = make end
+end
+
+add(12, function()
+  local messages = some_messages()
+  return function(session) return session:append(messages) end
+end)
+add(3, function()
+  local n = random(0, 6)
+  return function(session) return session:truncate { keep_last = n } end
+end)
+add(1, function()
+  local n = random(0, 6)
+  return function(session) return session:truncate { remove_first = n, whole_units = n > 3 } end
+end)
+add(2, function()
+  local place, message = random(), user("replaced " .. random(99))
+  return function(session) return #session > 0 and session:replace(1 + math.floor(place * #session), message) end
+end)
+add(2, function()
+  local place, messages = random(), some_messages()
+  return function(session) return session:insert(1 + math.floor(place * (#session + 1)), messages) end
+end)
+add(1, function() return function(session) return session:clear { keep_system = true } end end)
+add(1, function()
+  local place = random()
+  return function(session)
+    if #session > 0 then session:mark(session[1 + math.floor(place * #session)], "pin") end
+    return true
+  end
+end)
+add(1, function()
+  local place = random()
+  return function(session)
+    return session:rollback(math.floor(place * session:stats().total_batches))
+  end
+end)
+add(1, function()
+  local budget = random(10, 60)
+  return function(session) return (session:trim { budget = budget, guards = false }) and true end
+end)
+add(1, function()
+  local content = "window " .. random(99)
+  return function(session)
+    return session:edit(function(chat) chat.windows:open { id = "w" .. #chat, content = content } return true end)
+  end
+end)
+
+local function same_reads(one, other)
+  assert.equal(#one, #other)
+  local a, b = one:stats(), other:stats()
+  assert.same(a, b)
+  for i = #one, math.max(1, #one - random(0, 8)), -1 do
+    local m, n = one[i], other[i]
+    for _, field in ipairs { "json", "index", "seq", "tokens", "age", "marks", "call" } do
+      assert.same(n[field], m[field], field)
+    end
+  end
+  local n = random(0, 5)
+  local left, right = one:recent("user", n), other:recent("user", n)
+  assert.equal(#left, #right)
+  for i = 1, #left do assert.equal(left[i].seq, right[i].seq) end
+end
+
+local function live(seed)
+  math.randomseed(seed)
+  local short, long = places.new(), places.new()
+  places.remove(short) places.remove(long)
+  by_tails()
+  local one = open(short)
+  by_all()
+  local other = open(long)
+  for step = 1, STEPS do
+    local edit = EDITS[random(#EDITS)]()
+    by_all()
+    local right = pcall(edit, other) and edit
+    by_tails()
+    if random(3) == 1 then
+      one:close()
+      one = open(short)
+    end
+    local ok, what, why = pcall(edit, one)
+    assert(ok == (right ~= false), ("seed %d, step %d: %s"):format(seed, step, tostring(what)))
+    assert(what ~= nil, ("seed %d, step %d: %s"):format(seed, step, tostring(why)))
+    same_reads(one, other)
+    assert.same({ on_disk(long) }, { on_disk(short) }, ("seed %d, step %d"):format(seed, step))
+  end
+  one:close() other:close()
+  places.remove(short) places.remove(long)
+end
+
+describe("sessions by their tails", function()
+  teardown(as_ever)
+  after_each(as_ever)
+
+  it("are what sessions are that are read whole, at every step of random lives", function()
+    for i = 1, LIVES do live(SEED + i) end
+  end)
+
+  describe("that are long", function()
+    local place
+
+    before_each(function()
+      place = places.new()
+      places.remove(place)
+      by_all()
+      local session <close> = open(place)
+      for i = 1, 40 do session:append(user("m " .. i)) end
+      session:truncate { remove_first = 2 }
+      session:append { user "m 41", user "m 42" }
+      by_tails()
+    end)
+    after_each(function() places.remove(place) end)
+
+    it("are read on demand", function()
+      local session <close> = open(place)
+      assert.truthy(session.tail)
+      assert.equal(40, #session)
+      assert.equal("m 42", session[40].text)
+      assert.equal(38, session[38].index)
+      assert.equal("m 3", session[1].text)
+      assert.truthy(session.tail)
+      assert.equal(40, #session:where { role = "user" })
+      assert.falsy(session.tail)
+    end)
+
+    it("are not read in another version than the one before", function()
+      local session <close> = open(place)
+      local other <close> = open(place)
+      other:append(user "later")
+      local ok, problem = pcall(function() return session[1] end)
+      assert.is_false(ok)
+      assert.equal("conflict", problem.code)
+      assert.equal(other.version, problem.actual)
+      local done, why = session:trim { budget = 10 }
+      assert.is_nil(done)
+      assert.equal("conflict", why.code)
+      assert.is_nil((session:append(user "no")))
+      assert.is_true(session:refresh())
+      assert.equal("m 3", session[1].text)
+      assert.equal("later", session[41].text)
+    end)
+
+    it("give messages that all of the session takes for its own", function()
+      local session <close> = open(place)
+      local last = session[40]
+      session:mark(last, "pin")
+      assert.falsy(session.tail)
+      assert.equal(last, session[40])
+      assert.same({ "pin" }, session[40].marks)
+    end)
+
+    it("give no more than they have read when they are closed", function()
+      local session = open(place)
+      session:close()
+      assert.equal("m 42", session[40].text)
+      local ok, problem = pcall(function() return session[1] end)
+      assert.same({ false, "closed" }, { ok, problem.code })
+    end)
+
+    it("refuse an edit of a state that another process has left", function()
+      local one <close> = open(place)
+      local two <close> = open(place)
+      assert(one:append(user "one"))
+      local done, problem = two:append(user "two")
+      assert.is_nil(done)
+      assert.equal("conflict", problem.code)
+      assert.equal(one.version, problem.actual)
+      assert.is_true(two:refresh())
+      assert(two:append(user "two"))
+      assert.equal(42, #two)
+      assert.same({}, two.store:check())
+    end)
+
+    it("tell the caller's on_limit of all tokens", function()
+      local told = {}
+      local session <close> = assert(ebb.session(place, "a",
+        { conversation = { limit = 50, on_limit = function(_, tokens) told[#told + 1] = tokens end } }))
+      session:append(user "more")
+      assert.is_true(told[1] > 50)
+      assert.equal(session:tokens(), told[1])
+    end)
+  end)
+end)
+
+if places.lives then return end
+
+describe("a session that is opened by its tail", function()
+  setup(by_tails)
+  teardown(as_ever)
+
+  assert(loadfile("tests/lua/session_spec.lua", "t", _ENV))(places)
+end)
