@@ -95,6 +95,7 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_encoding(L);
   bind_open_printable(L);
   bind_open_number(L);
+  bind_open_canonical(L);
   bind_open_keywords(L);
   bind_open_root(L);
   bind_open_folder(L);

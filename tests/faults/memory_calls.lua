@@ -592,6 +592,10 @@ call("recent", function(world) return world.chat:recent({ "user", "assistant" },
 call("range", function(world) return world.chat:range("user", 1, 2) end)
 call("batch", function(world) return { world.chat:batch(1), world.chat:batch(0):active() } end)
 call("common_ends", function(world) return core.common_ends(world.chat, world.chat:batch(0)) end)
+call("canonical_messages", function(world)
+  local texts = core.canonical_messages(world.chat, 1, #world.chat)
+  return { texts, core.differing_members(texts[1], texts[2]) }
+end)
 call("shows", function(world) return world.chat:shows { "rain", "zebra" } end)
 call("recall", function(world) return world.chat:recall "r1-8" end)
 call("diff", function(world) return world.chat:diff("begin", 1) end)

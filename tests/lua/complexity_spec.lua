@@ -327,6 +327,12 @@ local FUNCTIONS = {
     chat:append(list)
     assert(#core.counter.guesses(chat) == n // 8)
   end,
+  ["core.canonical_messages"] = function(n)
+    local chat = ebb.conversation()
+    chat:append { role = "user", content = "q", metadata = ebb.json.raw(object(n)) }
+    core.canonical_messages(chat, 1, 1)
+  end,
+  ["core.differing_members"] = function(n) core.differing_members(object(n), object(n // 2)) end,
   ["core.counter.text"] = function(n) core.counter.text(ebb.conversation(), text_of(n)) end,
   ["core.regex.compile"] = function(n) core.regex.compile(("a?"):rep(n // 4), "g") end,
   ["core.draft.bind_thinking"] = function(n)

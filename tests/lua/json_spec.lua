@@ -2,6 +2,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb, refusal = helper.ebb, helper.refusal
+local core = require "ebb.support.core"
 local json = ebb.json
 
 describe("decode", function()
@@ -118,6 +119,43 @@ describe("encode", function()
     for _, value in ipairs { print, 0 / 0, math.huge, -math.huge, loop, "\xff", { [1.5] = 1 }, { [true] = 1 } } do
       assert.is_false((pcall(json.encode, value)), tostring(value))
     end
+  end)
+end)
+
+describe("one spelling", function()
+  local function canonical(text)
+    local chat = assert(ebb.parse(("[%s]"):format(text)))
+    return (core.canonical_messages(chat, 1, 1))[1]
+  end
+
+  local CASES = {
+    [[{"role": "user", "content":"a\u0062\/c\u00e9"}]],
+    [[{"metadata":{"b":[1, 2.50,-0,1e2, {"y":null,"x":true}],"a\"":{},"a":[]},"role":"user","content":"q"}]],
+    [[{"role":"user","content":"q","big":12345678901234567890,"\u007a":1,"za":2,"\n":{"b":1,"\u0061":2}}]],
+    [[{"role":"user","content":"q","\ud83d\ude00":"\ud83d\ude00","é":"é","metadata":{"k":1,"k":2}}]],
+  }
+
+  it("of JSON is what decoding and encoding make of it", function()
+    for _, text in ipairs(CASES) do
+      assert.equal(json.encode(json.decode(text)), canonical(text))
+    end
+  end)
+
+  it("says which members differ", function()
+    local names = {}
+    for i, text in ipairs(CASES) do names[i] = canonical(text) end
+    assert.same({}, core.differing_members(names[1], names[1]))
+    assert.same({ "content", "metadata" }, core.differing_members(names[1], names[2]))
+    assert.same({ "\n", "big", "content", "z", "za" }, core.differing_members(names[1], names[3]))
+    assert.has_error(function() core.differing_members("[]", "{}") end)
+  end)
+
+  it("ids and roles stand beside it", function()
+    local chat = assert(ebb.parse [=[[{"role":"user","content":"q"},{"role":"assistant","content":"a","id":"m1"}]]=])
+    local texts, ids, roles = core.canonical_messages(chat, 2, 2)
+    assert.same({ { '{"content":"a","id":"m1","role":"assistant"}' }, { "m1" }, { "assistant" } },
+      { texts, ids, roles })
+    assert.has_error(function() core.canonical_messages(chat, 1, 3) end)
   end)
 end)
 

@@ -50,9 +50,16 @@ end
 ---@field lines string[]
 ---@field page ebb.cli.Page
 
-local function add(view, kind, head, body)
-  local line = text.cut((head .. body):match "^.*[^ ]", view.page.width)
-  view.lines[#view.lines + 1] = view.page.paint(COLOURS[kind], line)
+local function add(view, kind, line)
+  if line:byte(-1) == 32 then line = line:match "^.*[^ ]" end
+  view.lines[#view.lines + 1] = view.page.paint(COLOURS[kind], (text.cut(line, view.page.width)))
+end
+
+local HEADS = { removed = "    - ", added = "    + " }
+
+--- Writes the beginning of a line, and from `start` on the rest.
+local function add_line(view, kind, line, start)
+  add(view, kind, HEADS[kind] .. (start > 1 and "…" .. line:sub(start) or line))
 end
 
 --- Writes the old and new lines between two equal ones. Each is shown from the place where
@@ -62,12 +69,8 @@ local function add_lines(view, old_lines, new_lines)
   for n = 1, math.min(#old_lines, #new_lines) do
     starts[n] = start_of(old_lines[n], new_lines[n])
   end
-  for _, side in ipairs { { "removed", "    - ", old_lines }, { "added", "    + ", new_lines } } do
-    for n, line in ipairs(side[3]) do
-      local start = starts[n] or 1
-      add(view, side[1], side[2], start > 1 and "…" .. line:sub(start) or line)
-    end
-  end
+  for n, line in ipairs(old_lines) do add_line(view, "removed", line, starts[n] or 1) end
+  for n, line in ipairs(new_lines) do add_line(view, "added", line, starts[n] or 1) end
 end
 
 local function split(bytes)
@@ -81,7 +84,9 @@ end
 local function add_text(view, before, after)
   if before == after then return end
   if not (before:find("\n", 1, true) or after:find("\n", 1, true)) then
-    return add_lines(view, { before }, { after })
+    local start = start_of(before, after)
+    add_line(view, "removed", before, start)
+    return add_line(view, "added", after, start)
   end
   local old, new = split(before), split(after)
   local old_lines, new_lines, lines_left = {}, {}, LINES_MAX
@@ -96,7 +101,7 @@ local function add_text(view, before, after)
     end
   end
   add_lines(view, old_lines, new_lines)
-  if lines_left < 0 then add(view, "changed", "    ", ("and %d more lines"):format(-lines_left)) end
+  if lines_left < 0 then add(view, "changed", ("    and %d more lines"):format(-lines_left)) end
 end
 
 local function kind_of(message)
@@ -110,17 +115,17 @@ end
 
 local WRITE = {
   removed = function(view, entry)
-    add(view, "removed", ("- %d %s: "):format(entry.a, kind_of(entry.before)), transcript.line(entry.before))
+    add(view, "removed", ("- %d %s: %s"):format(entry.a, kind_of(entry.before), transcript.line(entry.before)))
   end,
 
   added = function(view, entry)
-    add(view, "added", ("+ %d %s: "):format(entry.b, kind_of(entry.after)), transcript.line(entry.after))
+    add(view, "added", ("+ %d %s: %s"):format(entry.b, kind_of(entry.after), transcript.line(entry.after)))
   end,
 
   changed = function(view, entry)
     local what = table.concat(entry.fields, ", ")
     if entry.moved then what = what == "" and "moved" or "moved, " .. what end
-    add(view, "changed", ("~ %d -> %d %s: "):format(entry.a, entry.b, kind_of(entry.after)), what)
+    add(view, "changed", ("~ %d -> %d %s: %s"):format(entry.a, entry.b, kind_of(entry.after), what))
     add_text(view, text_of(entry.before), text_of(entry.after))
   end,
 }

@@ -21,35 +21,33 @@ local difference = {}
 ---@field fields? string[]      of a changed one: the fields that differ, sorted
 ---@field moved? boolean        of a changed one: its id stands in another order
 
---- One spelling for JSON that says the same.
-local function canonical(json)
-  local value = core.json.decode(json)
-  return value == nil and json or core.json.encode(value)
-end
-
 ---@class ebb.support.Side
----@field messages ebb.Message[]
+---@field list ebb.List
+---@field before integer              messages of the list before the first one
 ---@field texts string[]              canonical JSON
+---@field ids table<integer, string>  by place, of messages that have one
+---@field roles string[]              "window" for items of windows
 ---@field by_id table<string, integer>
 
 --- The messages of a list from place `first` to `last`.
 local function side_of(list, first, last)
-  local side = { messages = {}, texts = {}, by_id = {} }
-  for place = first, last do
-    local i, message = place - first + 1, list[place]
-    local id = message.id
-    side.messages[i], side.texts[i] = message, canonical(message.json)
-    if id and not side.by_id[id] then side.by_id[id] = i end
+  local texts, ids, roles = core.canonical_messages(list, first, last)
+  local by_id = {}
+  for i = #texts, 1, -1 do                -- the first one of an id is the one that counts
+    if ids[i] then by_id[ids[i]] = i end
   end
-  return side
+  return { list = list, before = first - 1, texts = texts, ids = ids, roles = roles, by_id = by_id }
 end
+
+local function message_at(side, i) return side.list[i + side.before] end
 
 --- What makes two messages the same; no JSON text begins with "id".
 local function keys_of(side, other)
-  local keys = {}
-  for i, message in ipairs(side.messages) do
-    local id = message.id
-    keys[i] = id and other.by_id[id] and "id " .. id or side.texts[i]
+  local texts, ids, keys = side.texts, side.ids, {}
+  if next(ids) == nil then return texts end
+  for i = 1, #texts do
+    local id = ids[i]
+    keys[i] = id and other.by_id[id] and "id " .. id or texts[i]
   end
   return keys
 end
@@ -67,30 +65,10 @@ local function moves_of(a, b, match)
   return from, to
 end
 
---- Numbers are compared as JSON writes them: 1 and 1.0 are two.
-local function same(value, other)
-  local kind = type(value)
-  if kind ~= type(other) then return false end
-  if kind == "string" or kind == "boolean" then return value == other end
-  return core.json.encode(value) == core.json.encode(other)
-end
-
-local function fields_of(before, after)
-  local old, new = core.json.decode(before), core.json.decode(after)
-  local fields = {}
-  for name, value in pairs(old) do
-    if not same(value, new[name]) then fields[#fields + 1] = name end
-  end
-  for name in pairs(new) do
-    if old[name] == nil then fields[#fields + 1] = name end
-  end
-  table.sort(fields)
-  return fields
-end
-
-local function has_id(messages, places)
+local function has_id(side, places)
+  if next(side.ids) == nil then return false end
   for _, i in ipairs(places) do
-    if messages[i].id then return true end
+    if side.ids[i] then return true end
   end
   return false
 end
@@ -99,8 +77,7 @@ end
 local function roles_of(side, places, by_id, mark)
   local roles = {}
   for n, i in ipairs(places) do
-    local message = side.messages[i]
-    roles[n] = by_id and message.id and mark .. n or message.role or "window"
+    roles[n] = by_id and side.ids[i] and mark .. n or side.roles[i]
   end
   return roles
 end
@@ -114,10 +91,9 @@ local function comparison(a, b, skipped)
   local self = { list = list }
 
   function self.changed(i, j, moved)
-    local fields = fields_of(a.texts[i], b.texts[j])
     list[#list + 1] = {
-      kind = "changed", a = i + skipped, b = j + skipped, before = a.messages[i], after = b.messages[j],
-      fields = fields, moved = moved,
+      kind = "changed", a = i + skipped, b = j + skipped, before = message_at(a, i), after = message_at(b, j),
+      fields = core.differing_members(a.texts[i], b.texts[j]), moved = moved,
     }
   end
 
@@ -125,7 +101,7 @@ local function comparison(a, b, skipped)
   function self.gap(removed, added)
     local match = {}
     if #removed > 0 and #added > 0 then
-      local by_id = has_id(a.messages, removed) and has_id(b.messages, added)
+      local by_id = has_id(a, removed) and has_id(b, added)
       match = lcs.match(roles_of(a, removed, by_id, "-"), roles_of(b, added, by_id, "+"))
     end
     for n, m in lcs.steps(match, #removed, #added) do
@@ -133,9 +109,9 @@ local function comparison(a, b, skipped)
       if i and j then
         self.changed(i, j)
       elseif i then
-        list[#list + 1] = removed_entry(i + skipped, a.messages[i])
+        list[#list + 1] = removed_entry(i + skipped, message_at(a, i))
       else
-        list[#list + 1] = added_entry(j + skipped, b.messages[j])
+        list[#list + 1] = added_entry(j + skipped, message_at(b, j))
       end
     end
   end

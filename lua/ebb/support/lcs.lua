@@ -18,6 +18,15 @@ local lcs = {}
 local PAIRS_MAX = 4096   -- of one key
 local REACH = 32         -- ranks to both sides, beyond that
 
+--- How often each key stands in list[first..last].
+local function counts_of(list, first, last)
+  local counts = {}
+  for i = first, last do
+    counts[list[i]] = (counts[list[i]] or 0) + 1
+  end
+  return counts
+end
+
 --- Places of each key in list[first..last], rising; of the keys of `among` only.
 local function places_of(list, first, last, among)
   local places = {}
@@ -26,7 +35,7 @@ local function places_of(list, first, last, among)
     local list_of_key = places[key]
     if list_of_key then
       list_of_key[#list_of_key + 1] = i
-    elseif not among or among[key] then
+    elseif among[key] then
       places[key] = { i }
     end
   end
@@ -59,7 +68,7 @@ local function longest_chain(a, first, last, in_a, in_b)
     local js = in_b[key]
     if js then
       rank[key] = (rank[key] or 0) + 1
-      local low, high = reach(rank[key], #in_a[key], #js)
+      local low, high = reach(rank[key], in_a[key], #js)
       for n = high, low, -1 do   -- the largest j first, so that no chain takes two pairs of this i
         local length = chain_ending_at(ends, js[n])
         ends[length], tails[length] = js[n], { i, js[n], tails[length - 1] }
@@ -83,8 +92,8 @@ function lcs.match(a, b)
     match[last_a], last_a, last_b = last_b, last_a - 1, last_b - 1
   end
   if last_a < first or last_b < first then return match end
-  local in_b = places_of(b, first, last_b)
-  local pair = longest_chain(a, first, last_a, places_of(a, first, last_a, in_b), in_b)
+  local in_a = counts_of(a, first, last_a)
+  local pair = longest_chain(a, first, last_a, in_a, places_of(b, first, last_b, in_a))
   while pair do
     match[pair[1]], pair = pair[2], pair[3]
   end
