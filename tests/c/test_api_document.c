@@ -399,6 +399,8 @@ static void requests_are_written_in_every_dialect(void **state) {
   assert_non_null(strstr(body.bytes, "\"systemInstruction\":{\"parts\":[{\"text\":\"S\"}]}"));
   must(ebb_chat_request(chat, NULL, "{\"model\":\"claude-opus-4-5\"}", 27, &body, &report));
   assert_non_null(strstr(report.bytes, "{\"dialect\":\"anthropic\""));
+  assert_non_null(strstr(report.bytes, "\"code\":\"added_member\""));
+  assert_non_null(strstr(body.bytes, "\"max_tokens\":16384"));
   must(ebb_chat_request(chat, NULL, NULL, 0, &body, &report));
   assert_non_null(strstr(body.bytes, "{\"role\":\"user\",\"content\":\"hi\"}"));
   assert_non_null(strstr(report.bytes, "lost_member"));

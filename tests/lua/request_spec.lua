@@ -55,6 +55,25 @@ describe("a tool exchange", function()
     assert.equal(4096, body.max_tokens)
   end)
 
+  it("has the limit of its answer that Anthropic demands, which is told where it is a request", function()
+    local cases = { ["claude-opus-4-5"] = 16384, ["claude-nobody"] = 4096 }
+    for model, limit in pairs(cases) do
+      local foreign, own = { model = model, messages = { { role = "user", content = "x" } } }, { model = model,
+        stop_sequences = { "x" }, messages = { { role = "user", content = "x" } } }
+      for _, body in ipairs { foreign, own } do
+        local text, losses = ebb.parse(ebb.json.encode(body)):write("anthropic", { shape = "body" })
+        assert.equal(limit, ebb.json.decode(text).max_tokens)
+        assert.equal("added_member", losses[1].code)
+        assert.is_true(losses[1].changed)
+        local again, more = ebb.parse(text):write("anthropic", { shape = "body" })
+        assert.same({ text, {} }, { again, more })
+      end
+      local own_text = ebb.json.encode(own)
+      assert.equal(own_text:sub(2), (ebb.parse(own_text):write("anthropic", { shape = "body" })
+        :gsub('^{"max_tokens": %d+, ', "")))
+    end
+  end)
+
   it("is written for gemini", function()
     local body, losses = body_of(tool_chat(), "gemini")
     assert.same({ parts = { { text = "Be brief." } } }, body.systemInstruction)
@@ -342,7 +361,7 @@ describe("temperature", function()
     local body, losses = body_of(chat, "anthropic", { shape = "body", model = "claude-opus-5-5" })
     assert.is_nil(body.temperature)
     assert.is_nil(body.top_p)
-    assert.equal("lost_member, lost_member", codes_of(losses))
+    assert.equal("lost_member, lost_member, added_member", codes_of(losses))
     assert.equal("claude-opus-5-5 takes no temperature: left out", losses[1].text)
     assert.equal(0.5, body_of(chat, "anthropic", { shape = "body", model = "claude-sonnet-4-5" }).temperature)
   end)

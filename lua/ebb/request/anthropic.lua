@@ -1,12 +1,16 @@
 --- The request body of Anthropic's Messages, without its messages.
 
+local models = require "ebb.models"
 local settings = require "ebb.request.settings"
 
 local anthropic = { messages = "messages", system = "system" }
 
 local text, scalar, object = settings.text, settings.scalar, settings.object
 
-local USUAL_ANSWER = "4096"              -- tokens: the API demands the member
+local USUAL_ANSWER = 4096      -- tokens: what every model may answer with
+-- What answers may have at most where nothing else is said: Anthropic's packages refuse to wait for more than 21,333
+-- without a stream (npm @anthropic-ai/sdk: src/client.ts, calculateNonstreamingTimeout).
+local LONG_ANSWER = 16384
 
 local CHOICES = { auto = "auto", none = "none", any = "required", required = "any" }
 
@@ -28,6 +32,16 @@ anthropic.reads = {
   model = true, system = true, tools = true, tool_choice = true, max_tokens = true, temperature = true, top_p = true,
   top_k = true, stop_sequences = true, stream = true, metadata = true,
 }
+
+--- The `max_tokens` of a request that says nothing of it, since the API demands the member: the output limit of the
+--- model, where it is listed and not too long, else what every model takes.
+---@param model? string
+---@return string
+function anthropic.usual_answer(model)
+  local known = model and models.is_known(model) and models.find(model)
+  local is_own = known and known.dialect == "anthropic"
+  return tostring(is_own and math.min(known.output, LONG_ANSWER) or USUAL_ANSWER)
+end
 
 ---@param members table<string, string>
 ---@param losses ebb.Losses
@@ -65,7 +79,7 @@ end
 function anthropic.write(values)
   return {
     { "model", text(values.model) },
-    { "max_tokens", values.max_tokens or USUAL_ANSWER },
+    { "max_tokens", values.max_tokens or anthropic.usual_answer(values.model) },
     { "tools", settings.list(values.tools, write_tool) },
     { "tool_choice", values.tools and write_choice(values) },
     { "temperature", values.temperature },

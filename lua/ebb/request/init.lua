@@ -72,6 +72,17 @@ local function drop_sampling(values, losses)
   end
 end
 
+--- The limit of the answer that a request must have and lacks; nil where the dialect demands none, and for what has no
+--- model, which is not sent as it is. What is added is told.
+---@param values { model?: string, max_tokens?: string }
+local function missing_limit(form, values, losses)
+  if not form.usual_answer or values.max_tokens or not values.model then return nil end
+  local limit = form.usual_answer(values.model)
+  losses[#losses + 1] = { code = "added_member", subject = "max_tokens", changed = true,
+    text = ("max_tokens is %s, as the request must limit its answer"):format(limit) }
+  return limit
+end
+
 --- A body of a dialect: system texts and settings around messages.
 local function write_body(form, values, messages, system)
   local members, out = form.write(values), {}
@@ -127,6 +138,7 @@ local function write_foreign(chat, dialect, source, options)
   local form = FORMS[dialect]
   if options.edit then messages = options.edit(messages, origins) end
   drop_sampling(values, losses)
+  values.max_tokens = values.max_tokens or missing_limit(form, values, losses)
   lose_settings(form, values, losses)
   table.move(lost, 1, #lost, #losses + 1, losses)
   return write_body(form, values, messages, system) .. "\n", losses
@@ -135,12 +147,16 @@ end
 --- Writes a body that is in the dialect; nil if it is right as it stands.
 local function change_own(chat, dialect, options)
   local form = FORMS[dialect]
-  local text = body.around(chat)
-  local before = form.system and settings.members(text)[form.system]
+  local text, lacks = body.around(chat), {}
+  local members = settings.members(text)
+  local before = form.system and members[form.system]
+  local limit = missing_limit(form,
+    { model = options.model or settings.name(members.model), max_tokens = members.max_tokens }, lacks)
   local _, _, _, changed = convert(chat, dialect, options, nil, false, true)
-  if not changed and not options.model then return nil, {} end
+  if not changed and not options.model then return limit and body.set(chat:json(), { max_tokens = limit }), lacks end
   local messages, system, losses = convert(chat, dialect, options, nil, false)
-  local values = { [form.messages] = messages }
+  table.move(lacks, 1, #lacks, #losses + 1, losses)
+  local values = { [form.messages] = messages, max_tokens = limit }
   if options.model then values.model = core.json.encode(options.model) end
   if system then
     local own = before and form.read({ [form.system] = before }, {}).system
