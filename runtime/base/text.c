@@ -178,12 +178,27 @@ static size_t escape_at(const char *at, const char *end, char out[6], size_t *ta
   return sizeof UTF8_REPLACEMENT - 1;
 }
 
+/* Passes bytes that stand for themselves, sixteen at a time; others may be such, too. */
+static const char *skip_plain(const char *at, const char *end) {
+#ifdef __SSE2__
+  for (; end - at >= 16; at += 16) {
+    __m128i block = _mm_loadu_si128((const __m128i *)(const void *)at);
+    __m128i below = _mm_cmplt_epi8(block, _mm_set1_epi8(0x20));      /* and all beyond ASCII, which are negative */
+    __m128i quote = _mm_cmpeq_epi8(block, _mm_set1_epi8('"')), slash = _mm_cmpeq_epi8(block, _mm_set1_epi8('\\'));
+    int stops = _mm_movemask_epi8(_mm_or_si128(below, _mm_or_si128(quote, slash)));
+    if (stops != 0) return at + __builtin_ctz((unsigned)stops);
+  }
+#endif
+  (void)end;
+  return at;
+}
+
 static Status escape_plain(Text text, Buffer *out) {
   if (text.size == 0) return STATUS_OK;   /* its pointer may be NULL */
   const char *from = text.bytes, *end = from + text.size;   /* bytes before `from` are written */
   Status status = buffer_reserve(out, text.size);
   size_t taken;
-  for (const char *at = from; at < end && status == STATUS_OK; at += taken) {
+  for (const char *at = skip_plain(from, end); at < end && status == STATUS_OK; at = skip_plain(at + taken, end)) {
     char escape[6];
     size_t size = escape_at(at, end, escape, &taken);
     if (size == 0) continue;

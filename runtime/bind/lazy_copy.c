@@ -7,6 +7,7 @@
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
+#include "json/json_sorted.h"
 
 static const char CONVERSATION;      /* its address is the key of the conversation in a metatable */
 
@@ -208,12 +209,12 @@ static bool read_members(const Message *message, JsonValue values[BIND_MESSAGE_K
   return json.status == STATUS_OK;
 }
 
-/* Appends a value as it is written anew: a text without escapes is so already. */
+/* Appends a value as it is written anew. */
 static void put_value(lua_State *L, const JsonValue *value, Buffer *out) {
-  if (value->kind == JSON_STRING && !value->escaped) {
-    put(L, out, value->bytes, value->size);
-    return;
-  }
+  bool written;
+  Status status = json_sorted(value, out, &written);
+  if (status != STATUS_OK) bind_raise_status(L, status, "working.text");
+  if (written) return;
   bind_push_json(L, value->bytes, value->size);
   bind_encode_within(L, -1, 1, 0, out);
   lua_pop(L, 1);

@@ -101,6 +101,34 @@ describe("lazy copies", function()
     end
   end
 
+  it("are written with all values as others: random metadata", function()
+    local SIMPLE = { "null", "true", "false", "0", "-0", "12", "-7", "1.50", "1e3", "123456789012345678901234567890",
+      "999999999999999", "1000000000000000", [[""]], [["a"]],
+      [["\u00e9\/\n\u0007\""]], [["é\ud83d\ude00"]], "[]", "{}",
+      "[ ]", "{ }" }
+    local roll = dofile("tests/random/agents.lua").dice(7)
+    local function value(levels)
+      local kind = levels > 0 and roll(4) or 1
+      if kind <= 2 then return SIMPLE[roll(#SIMPLE)] end
+      local items = {}
+      for i = 1, roll(levels == 3 and 20 or 4) - 1 do
+        items[i] = (kind == 3 and "" or ('"%s%d": '):format(("ab\\u0063"):sub(1, roll(8)):gsub("\\u?0*$", ""), i))
+          .. value(levels - 1)
+      end
+      return (kind == 3 and "[%s]" or "{%s }"):format(table.concat(items, " ,\n"))
+    end
+    local list = {}
+    for i = 1, 300 do
+      list[i] = ('{"metadata":{"v":%s},"content":"cat","role":"user"}'):format(value(3))
+    end
+    local chat = assert(ebb.parse("[" .. table.concat(list, ",") .. "]"))
+    local lazy, eager = core.working.copies(chat, true), core.working.copies(chat)
+    rewrite(lazy)
+    rewrite(eager)
+
+    assert.equal(text_of(chat, eager), text_of(chat, lazy))
+  end)
+
   it("cannot be read once their message is gone", function()
     local chat = chat_of()
     local copies = core.working.copies(chat, true)
