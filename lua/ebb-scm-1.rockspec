@@ -206,6 +206,7 @@ build = {
       ["ebb.request.gemini"] = "lua/ebb/request/gemini.lua",
       ["ebb.request.init"] = "lua/ebb/request/init.lua",
       ["ebb.request.openai"] = "lua/ebb/request/openai.lua",
+      ["ebb.request.own_members"] = "lua/ebb/request/own_members.lua",
       ["ebb.request.read_as"] = "lua/ebb/request/read_as.lua",
       ["ebb.request.responses"] = "lua/ebb/request/responses.lua",
       ["ebb.request.settings"] = "lua/ebb/request/settings.lua",

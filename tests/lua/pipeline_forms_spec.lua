@@ -131,6 +131,55 @@ describe("a pipeline of contents of Gemini", function()
   end)
 end)
 
+describe("a pipeline of a body in its target's own form", function()
+  local GEMINI = [[{"model":"gemini-2.5-pro","system_instruction":{"parts":[{"text":"Be brief."}]},
+    "tools":[{"googleSearch":{}},{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}],
+    "generationConfig":{"responseModalities":["TEXT"],"topK": 4},"safetySettings":[{"category":"C","threshold":"T"}],
+    "labels":{"a":"b"},"contents":[{"role":"user","parts":[{"text":"hi"}]}]}]]
+  local RESPONSES = [[{"model":"gpt-5","store":false,"include":["reasoning.encrypted_content"],"instructions":"Brief.",
+    "reasoning":{"effort":"low","summary":"auto"},"text":{"verbosity":"low"},"tools":[{"type":"web_search"}],
+    "input":[{"role":"user","content":"hi"}]}]]
+
+  --- The members of a request that its source does not have, or has otherwise.
+  local function changes(source, options)
+    local chat = assert(ebb.parse(source, { encoding = "cjk" }))
+    options.encoding = "cjk"
+    local result = assert(ebb.pipeline(options):run(chat))
+    local before, after, list = json.decode(source), json.decode(result.body), {}
+    for name in pairs(before) do
+      local is_same = after[name] ~= nil and json.encode(before[name]) == json.encode(after[name])
+      if not is_same then list[name] = after[name] == nil and "gone" or after[name] end
+    end
+    for name, value in pairs(after) do
+      if before[name] == nil then list[name] = value end
+    end
+    return list, result
+  end
+
+  it("keeps the settings that only that form has, and reports none of them lost", function()
+    for _, source in ipairs { GEMINI, RESPONSES } do
+      local list, result = changes(source, {})
+      assert.same(source == GEMINI and {} or { input = list.input, instructions = "gone" }, list)
+      assert.same({}, result.losses)
+    end
+  end)
+
+  it("sets what the agent says beside them", function()
+    local agent = { parameters = { temperature = 0.5, max_completion_tokens = 50 } }
+    local list = changes(GEMINI, { agent = agent })
+    assert.same({ responseModalities = { "TEXT" }, topK = 4, temperature = 0.5, maxOutputTokens = 50 },
+      list.generationConfig)
+    assert.equal(50, changes(RESPONSES, { agent = agent }).max_output_tokens)
+  end)
+
+  it("still reports what a form of others leaves out", function()
+    local chat = assert(ebb.parse(GEMINI, { encoding = "cjk" }))
+    local result, subjects = assert(ebb.pipeline { to = "anthropic", encoding = "cjk" }:run(chat)), {}
+    for _, loss in ipairs(result.losses) do subjects[loss.subject] = loss.code end
+    assert.same({ "lost_member", "lost_member" }, { subjects.safetySettings, subjects.labels })
+  end)
+end)
+
 describe("a pipeline of items of Responses", function()
   it("writes what no processor changed as it was, with ids and encrypted reasoning", function()
     local body = run(responses())

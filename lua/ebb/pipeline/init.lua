@@ -254,6 +254,7 @@ local function finish(run, messages)
   local lost = read_back(run, messages, chat, options)
   local text, losses = requests.change(chat, run.form, goal.dialect, options)
   table.move(lost, 1, #lost, #losses + 1, losses)
+  if text and run.base then text, losses = requests.keep_own(run.link, run.source, run.base, text, losses) end
   if text then chat = run.request:parse(text) end
   local by = { dialect = goal.dialect, profile = goal.profile }
   if #chat:check(by) == 0 then return chat, nil, losses end
@@ -320,6 +321,7 @@ local function prepare(self, chat, options)
     return copy
   end)
   run.form = run.link and "openai" or source
+  run.base = run.link and run.target.dialect == source and requests.base(run.link, source) or nil
   run.request = request.open(run.link and run.link.copy or chat, request_model.members(self), parse_options, chat)
   run.unbound = not run.link and unbound.open(chat, run.target) or nil
   run.thinking_of = function(history) return unbound.of_history(run.unbound, history) end

@@ -8,6 +8,7 @@
 local body = require "ebb.request.body"
 local bound_thinking = require "ebb.models.bound_thinking"
 local core = require "ebb.support.core"
+local own_members = require "ebb.request.own_members"
 local profiles = require "ebb.models.profiles"
 local read_as = require "ebb.request.read_as"
 local schema = require "ebb.support.schema"
@@ -206,6 +207,35 @@ function request.read_as(chat, source, parse)
   return read_as.openai(chat, function(edit)
     return write_foreign(chat, "openai", source, { keep_extra = true, edit = edit })
   end, parse)
+end
+
+--- The members around the messages of such a copy, as the source's dialect says them.
+---@param link ebb.ReadAs
+---@param source ebb.Dialect
+---@return string
+function request.base(link, source)
+  local text = link.copy.shape == "body" and body.around(link.copy) or "{}"
+  return settings.object(FORMS[source].write(read_body("openai", text, {})))
+end
+
+--- A request about such a copy, in the source's dialect, with the members of its body that only that dialect has.
+---@param link ebb.ReadAs
+---@param source ebb.Dialect
+---@param base string            of `request.base`
+---@param text string            the request
+---@param losses ebb.Loss[]      of the way there and back
+---@return string text
+---@return ebb.Loss[] losses     without those of members that stay
+function request.keep_own(link, source, base, text, losses)
+  if link.source.shape ~= "body" then return text, losses end
+  local kept, changed = own_members.keep(FORMS[source], body.around(link.source), base, text)
+  local left = {}
+  for _, loss in ipairs(losses) do
+    local is_kept = not loss.index and (loss.code == "lost_member" and not changed[loss.subject:match "^[^.]*"]
+      or loss.code == "lost_tool" and not changed.tools)
+    if not is_kept then left[#left + 1] = loss end
+  end
+  return kept, left
 end
 
 --- The messages of a request about such a copy, in the source's form as far as they are as they were.
