@@ -28,7 +28,7 @@ static Status replace(RegexEngine *engine, const RuleSource *rule, Text text, Bu
   Status status = regex_new(engine, rule->pattern.bytes, rule->pattern.size, rule->flags, &regex, &error);
   if (status == STATUS_OK) status = regex_template_new(regex, rule->replacement, rule->trims, rule->trim_count, &by);
   regex_start(engine);
-  if (status == STATUS_OK) status = regex_replace(regex, by, text, out, count);
+  if (status == STATUS_OK) status = regex_replace(regex, by, text, NULL, out, count);
   regex_template_free(by);
   regex_free(regex);
   return status;

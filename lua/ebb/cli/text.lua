@@ -64,7 +64,7 @@ end
 ---@param bytes string
 ---@param lines? boolean
 ---@return string
-function text.printable(bytes, lines) return core.printable(bytes, lines and "\n") end
+function text.printable(bytes, lines) return core.printable(bytes, lines and "\n" or nil) end
 
 --- The beginning of a text, printable, in at most `room` cells.
 ---@param bytes string
