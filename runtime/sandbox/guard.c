@@ -318,6 +318,7 @@ static void pace_collector(Sandbox *sandbox) {
 /* ---- calls and steps ---- */
 
 void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLimits *used) {
+  sandbox->turns++;
   sandbox->limits = *limits;
   sandbox->used = used != NULL ? *used : (SandboxLimits){0, 0};
   sandbox->used_before = sandbox->used.microseconds;

@@ -8,6 +8,7 @@
 ** pairs takes the keys when it starts (of an array, how many there are); a field that
 ** was set to nil meanwhile is left out, a new one is not seen.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "sandbox/sandbox_state.h"
@@ -87,43 +88,93 @@ static int compare(const Key *a, const Key *b) {
   return a->rank == 2 ? compare_numbers(a, b) : 0;
 }
 
-/* ---- sorting: a merge ---- */
-
-static void merge(const Key *from, Key *to, size_t first, size_t middle, size_t end) {
-  size_t a = first, b = middle;
-  for (size_t out = first; out < end; out++) {
-    bool second = a == middle || (b < end && compare(&from[b], &from[a]) < 0);
-    to[out] = from[second ? b++ : a++];
-  }
-}
+/* ---- sorting: a merge that may be interrupted ---- */
 
 /* Runs of `run` keys become runs of twice as many. */
-static void merge_all(const Key *from, Key *to, size_t count, size_t run) {
-  for (size_t first = 0; first < count; first += 2 * run) {
-    size_t middle = first + run < count ? first + run : count;
-    size_t end = first + 2 * run < count ? first + 2 * run : count;
-    merge(from, to, first, middle, end);
-  }
+typedef struct Merge {
+  size_t count, bytes;       /* keys; of strings, together */
+  size_t run;                /* 0: the keys are not read yet */
+  size_t first, a, b, out;   /* the two runs that are merged: where they begin, next keys, next place */
+  Key *from, *to;
+} Merge;
+
+static void begin_pass(Merge *m, size_t run) {
+  m->run = run;
+  m->first = m->a = m->out = 0;
+  m->b = run;
 }
 
-/* What merge_all costs. What the keys are long, `bytes` together, is paid in one sum: paid one by one, in Lua's
-   order, it would move the next look at the limits from run to run. */
-static uint64_t cost_of_merge(size_t count, size_t bytes) {
-  return count * 2 + bytes / 32;
+/* Merges `most` keys; true when the pass is over, and `from` has what it made. */
+static bool merge_some(Merge *m, size_t most) {
+  while (m->first < m->count) {
+    size_t middle = m->first + m->run < m->count ? m->first + m->run : m->count;
+    size_t end = middle + m->run < m->count ? middle + m->run : m->count;
+    for (; m->out < end; m->out++) {
+      if (most-- == 0) return false;
+      bool second = m->a == middle || (m->b < end && compare(&m->from[m->b], &m->from[m->a]) < 0);
+      m->to[m->out] = m->from[second ? m->b++ : m->a++];
+    }
+    m->first = m->a = end;
+    m->b = end + m->run;
+  }
+  Key *other = m->from;
+  m->from = m->to;
+  m->to = other;
+  begin_pass(m, 2 * m->run);
+  return true;
+}
+
+/* Pays for a pass. What the keys are long is paid in one sum: paid one by one, in Lua's order, it would move the next
+   look at the limits from run to run. */
+static void pay_pass(lua_State *L, const Merge *m) {
+  guard_charge(L, m->count * 2 + m->bytes / 32);
 }
 
 /* `keys` has room for 2 * count; where the sorted ones stand. */
-static Key *sort_keys(lua_State *L, Key *keys, size_t count, size_t bytes) {
-  Key *from = keys, *to = keys + count;
+static const Key *sort_few(lua_State *L, Key *keys, size_t count, size_t bytes) {
+  Merge merge = {.count = count, .bytes = bytes, .from = keys, .to = keys + count};
   guard_charge(L, bytes / 32);
-  for (size_t run = 1; run < count; run *= 2) {
-    guard_charge(L, cost_of_merge(count, bytes));
-    merge_all(from, to, count, run);
-    Key *other = from;
-    from = to;
-    to = other;
+  for (begin_pass(&merge, 1); merge.run < count;) {
+    pay_pass(L, &merge);
+    merge_some(&merge, count);
   }
-  return from;
+  return merge.from;
+}
+
+/* ---- walks by lua_next over the table at 1 ----
+**
+** A walk may pause where a slice ends, with its last key on top of the stack. If then anything but its own task runs,
+** it begins anew, and does not pause again: for the table may have changed. A key is paid when it is met first, so
+** that how often a walk begins anew, and in which order Lua has the keys, costs nothing. */
+
+typedef struct Walk {
+  lua_Integer count, paid;   /* keys that were met, and paid */
+  bool whole;                /* it does not pause */
+} Walk;
+
+static int pause_walk(lua_State *L, const Walk *walk, lua_KFunction go_on) {
+  assert(!walk->whole);
+  lua_pushinteger(L, walk->count);
+  lua_pushinteger(L, walk->paid);
+  lua_pushinteger(L, (lua_Integer)sandbox_of(L)->turns);
+  return guard_yield(L, 0, go_on);
+}
+
+static Walk resume_walk(lua_State *L) {
+  bool alone = (uint64_t)lua_tointeger(L, -1) + 1 == sandbox_of(L)->turns;
+  Walk walk = {.count = lua_tointeger(L, -3), .paid = lua_tointeger(L, -2), .whole = !alone};
+  lua_pop(L, alone ? 3 : 4);
+  if (alone) return walk;
+  lua_pushnil(L);
+  walk.count = 0;
+  return walk;
+}
+
+/* Counts a key that was met, and pays for it. True: the walk should pause. */
+static bool meet(lua_State *L, Walk *walk, uint64_t units) {
+  if (++walk->count <= walk->paid) return false;
+  walk->paid = walk->count;
+  return guard_pause(L, units) && !walk->whole;
 }
 
 /* ---- pairs: the keys of the table at 1 ---- */
@@ -131,50 +182,27 @@ static Key *sort_keys(lua_State *L, Key *keys, size_t count, size_t bytes) {
 #define FEW       12   /* keys that are sorted in place: they lie on the stack, where a C function has room for them */
 #define KEY_UNITS 6
 #define PORTION   64   /* keys of an array that are paid at once */
-
-/* The key on top, the `index`-th of the walk. It is paid when it is met first, so that
-   how often a walk begins anew, which depends on Lua's order, costs nothing. */
-static Key meet(lua_State *L, lua_Integer index, lua_Integer *paid) {
-  if (index > *paid) guard_charge(L, KEY_UNITS);
-  if (index > *paid) *paid = index;
-  return key_at(L, -1, index);
-}
-
-/* Are they 1, 2, 3 ... in Lua's order too? If not, the last portion is left to `meet`. */
-static bool is_array(lua_State *L, lua_Integer *paid) {
-  lua_Integer index = 0;
-  if (lua_rawlen(L, 1) == 0) return false;
-  for (lua_pushnil(L); lua_next(L, 1);) {
-    lua_pop(L, 1);
-    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) != index + 1) {
-      lua_pop(L, 1);
-      return false;
-    }
-    if (++index - *paid < PORTION) continue;
-    guard_charge(L, PORTION * KEY_UNITS);
-    *paid = index;
-  }
-  guard_charge(L, (uint64_t)(index - *paid) * KEY_UNITS);
-  *paid = index;
-  return true;
-}
+#define STRETCH   512  /* short keys that are read, merged or written between two looks at the clock */
+#define SLOT      16   /* bytes of an element in a list */
 
 /* Pushes the list of a few keys in order; false, and nothing, if there are more. */
-static bool push_few(lua_State *L, lua_Integer *paid) {
+static bool push_few(lua_State *L, Walk *walk) {
   Key keys[2 * FEW];
   const Sandbox *sandbox = sandbox_of(L);
   size_t count = 0, bytes = 0;
+  walk->count = 0;
   for (lua_pushnil(L); next_field(L, sandbox);) {
     lua_pop(L, 1);
     if (count == FEW) {
       lua_settop(L, 1);
       return false;
     }
-    keys[count] = meet(L, (lua_Integer)count + 1, paid);
+    meet(L, walk, KEY_UNITS);
+    keys[count] = key_at(L, -1, (lua_Integer)count + 1);
     bytes += keys[count++].size;
     lua_pushvalue(L, -1);    /* lua_next takes one */
   }
-  const Key *sorted = holds(sandbox, GUARD_ORDER) ? sort_keys(L, keys, count, bytes) : keys;
+  const Key *sorted = holds(sandbox, GUARD_ORDER) ? sort_few(L, keys, count, bytes) : keys;
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     lua_pushvalue(L, 1 + (int)sorted[i].index);
@@ -225,89 +253,179 @@ static int push_walk(lua_State *L) {
   return 3;
 }
 
-/* Many keys that are sorted, in a userdata: a slice may end before they are read, between two rounds, and before they
-   are written. */
+/* Many keys that are sorted, in a userdata at 3; at 2 is the list of them, in Lua's order, and at 4 at last the list
+   in their own. */
 typedef struct Sorting {
-  size_t count, bytes, run;  /* run 0: they are not read yet */
-  Key *from, *to;
+  Merge merge;
+  size_t read, written;
   Key keys[];                /* 2 * count */
 } Sorting;
 
-static int go_on_pairs(lua_State *L, int status, lua_KContext context);
-
-/* Reads the keys of the list at 2, which holds the bytes of strings. */
-static void read_keys(lua_State *L, Sorting *s) {
-  for (size_t i = 0; i < s->count; i++) {
-    lua_rawgeti(L, 2, (lua_Integer)i + 1);
-    s->keys[i] = key_at(L, -1, (lua_Integer)i + 1);
-    s->bytes += s->keys[i].size;
-    lua_pop(L, 1);
-  }
-  s->run = 1;
-  guard_charge(L, s->bytes / 32);
+/* Is the slice over now? */
+static bool is_over(lua_State *L) {
+  guard_look_now(L);
+  return guard_pause(L, 0);
 }
 
-/* (table, list, sorting) -> as pairs; the list gets the order of the keys. */
+/* Lets the collector take `bytes` for each of `count` keys as freed, before they are allocated at once: else the
+   collector would run through a whole cycle then. Each stretch gives half of its part back, which is a cycle, too. */
+static void borrow(lua_State *L, size_t count, size_t bytes) {
+  lua_gc(L, LUA_GCSTEP, -(int)(count * bytes >> 10));
+}
+
+static void give_back(lua_State *L, size_t count, size_t bytes) {
+  size_t kilobytes = count * bytes / 2 >> 10;
+  if (kilobytes > 0) lua_gc(L, LUA_GCSTEP, (int)kilobytes);
+}
+
+/* The end of the next stretch of keys, behind `done` of them. */
+static size_t stretch_end(const Sorting *s, size_t done) {
+  return s->merge.count - done > STRETCH ? done + STRETCH : s->merge.count;
+}
+
+/* Reads the keys of the list, which holds the bytes of strings. Here and below: false when the slice is over. */
+static bool read_keys(lua_State *L, Sorting *s) {
+  while (s->read < s->merge.count) {
+    size_t end = stretch_end(s, s->read);
+    give_back(L, end - s->read, 2 * sizeof(Key) + SLOT);
+    for (; s->read < end; s->read++) {
+      lua_rawgeti(L, 2, (lua_Integer)s->read + 1);
+      s->keys[s->read] = key_at(L, -1, (lua_Integer)s->read + 1);
+      s->merge.bytes += s->keys[s->read].size;
+      lua_pop(L, 1);
+    }
+    if (is_over(L)) return false;
+  }
+  begin_pass(&s->merge, 1);
+  guard_charge(L, s->merge.bytes / 32);
+  return true;
+}
+
+static bool merge_pass(lua_State *L, Sorting *s) {
+  Merge *m = &s->merge;
+  if (m->out == 0) pay_pass(L, m);
+  size_t most = 1 + STRETCH / (1 + m->bytes / m->count / 256);     /* fewer keys if they are long */
+  while (!merge_some(m, most)) {
+    if (is_over(L)) return false;
+  }
+  return true;
+}
+
+static bool write_keys(lua_State *L, Sorting *s) {
+  if (s->written == 0) {
+    borrow(L, s->merge.count, SLOT);
+    lua_createtable(L, (int)s->merge.count, 0);
+  }
+  while (s->written < s->merge.count) {
+    size_t end = stretch_end(s, s->written);
+    give_back(L, end - s->written, SLOT);
+    while (s->written < end) {
+      lua_rawgeti(L, 2, s->merge.from[s->written].index);
+      lua_rawseti(L, 4, (lua_Integer)++s->written);
+    }
+    if (is_over(L)) return false;
+  }
+  return true;
+}
+
+static int go_on_sorting(lua_State *L, int status, lua_KContext context);
+
+/* (table, list, sorting) -> as pairs */
 static int sort_many(lua_State *L, Sorting *s) {
-  if (s->run == 0) read_keys(L, s);
-  while (s->run < s->count) {
-    bool paused = guard_pause(L, cost_of_merge(s->count, s->bytes));
-    merge_all(s->from, s->to, s->count, s->run);
-    Key *other = s->from;
-    s->from = s->to;
-    s->to = other;
-    s->run *= 2;
-    if (paused) return guard_yield(L, 0, go_on_pairs);
-  }
-  lua_createtable(L, (int)s->count, 0);
-  for (size_t i = 0; i < s->count; i++) {
-    lua_rawgeti(L, 2, s->from[i].index);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
+  bool over = s->merge.run == 0 && !read_keys(L, s);
+  while (!over && s->merge.run < s->merge.count) over = !merge_pass(L, s);
+  if (over || !write_keys(L, s)) return guard_yield(L, 0, go_on_sorting);
   lua_replace(L, 2);
   return push_walk(L);
 }
 
-static int go_on_pairs(lua_State *L, int status, lua_KContext context) {
+static int go_on_sorting(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   return sort_many(L, lua_touserdata(L, 3));
 }
 
-/* Pushes the list of all keys as Lua has them; how many. */
-static size_t push_list(lua_State *L, lua_Integer *paid) {
+/* Takes what a walk before this one has written behind the end of the list. */
+static void cut_list(lua_State *L, lua_Integer count) {
+  while (lua_rawgeti(L, 2, ++count) != LUA_TNIL) {
+    lua_pushnil(L);
+    lua_rawseti(L, 2, count);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static int go_on_list(lua_State *L, int status, lua_KContext context);
+/* (table, list, key): lists the other keys as Lua has them, and sorts them, even when they come in order: so that fuel
+   repeats. */
+static int list_many(lua_State *L, Walk *walk) {
   const Sandbox *sandbox = sandbox_of(L);
-  lua_Integer count = 0;
+  while (next_field(L, sandbox)) {
+    lua_pop(L, 1);
+    bool pauses = meet(L, walk, KEY_UNITS);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, 2, walk->count);
+    if (pauses) return pause_walk(L, walk, go_on_list);
+  }
+  if (walk->whole) cut_list(L, walk->count);
+  if (!holds(sandbox, GUARD_ORDER)) return push_walk(L);
+  size_t count = (size_t)walk->count;
+  borrow(L, count, 2 * sizeof(Key) + SLOT);  /* the list has grown meanwhile */
+  Sorting *s = guard_scratch(L, sizeof *s + 2 * count * sizeof *s->keys);
+  *s = (Sorting){.merge = {.count = count, .from = s->keys, .to = s->keys + count}};
+  return guard_pause(L, 0) ? guard_yield(L, 0, go_on_sorting) : sort_many(L, s);
+}
+
+static int go_on_list(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  Walk walk = resume_walk(L);
+  return list_many(L, &walk);
+}
+
+/* pairs of a table that is no array. */
+static int walk_keys(lua_State *L, Walk *walk) {
+  if (push_few(L, walk)) return push_walk(L);
   guard_look_now(L);
   lua_createtable(L, (int)lua_rawlen(L, 1), 0);
-  for (lua_pushnil(L); next_field(L, sandbox);) {
+  lua_pushnil(L);
+  walk->count = 0;
+  return list_many(L, walk);
+}
+
+static int go_on_array(lua_State *L, int status, lua_KContext context);
+
+/* (table, key): are its keys 1, 2, 3 ... in Lua's order too? If not, the last portion is left to the walk over all. */
+static int walk_array(lua_State *L, Walk *walk) {
+  while (lua_next(L, 1)) {
     lua_pop(L, 1);
-    meet(L, ++count, paid);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, -3, count);
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) != walk->count + 1) {
+      lua_settop(L, 1);
+      return walk_keys(L, walk);
+    }
+    if (++walk->count - walk->paid < PORTION) continue;
+    walk->paid = walk->count;
+    if (guard_pause(L, PORTION * KEY_UNITS) && !walk->whole) return pause_walk(L, walk, go_on_array);
   }
-  return (size_t)count;
-}
-
-/* pairs of a table of any size. The keys are sorted even when they happen to come in order, for that would cost less
-   in one run than in the next. */
-static int walk_many(lua_State *L, lua_Integer *paid) {
-  size_t count = push_list(L, paid);
-  if (!holds(sandbox_of(L), GUARD_ORDER)) return push_walk(L);
-  Sorting *s = guard_scratch(L, sizeof *s + 2 * count * sizeof *s->keys);
-  *s = (Sorting){.count = count, .from = s->keys, .to = s->keys + count};
-  return guard_pause(L, 0) ? guard_yield(L, 0, go_on_pairs) : sort_many(L, s);
-}
-
-/* pairs of a table without __pairs, at 1. */
-static int walk(lua_State *L) {
-  lua_Integer paid = 0;
-  guard_look_now(L);         /* a table that was big and is empty takes its time */
-  if (!is_array(L, &paid)) return push_few(L, &paid) ? push_walk(L) : walk_many(L, &paid);
-  lua_pushinteger(L, paid);
+  if (walk->count > walk->paid) guard_charge(L, (uint64_t)(walk->count - walk->paid) * KEY_UNITS);
+  lua_pushinteger(L, walk->count);
   lua_pushcclosure(L, next_element, 1);
   lua_pushvalue(L, 1);
   lua_pushnil(L);
   return 3;
+}
+
+static int go_on_array(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  Walk walk = resume_walk(L);
+  return walk_array(L, &walk);
+}
+
+/* pairs of a table without __pairs, at 1. */
+static int walk(lua_State *L) {
+  Walk all = {.count = 0};
+  guard_look_now(L);         /* a table that was big and is empty takes its time */
+  if (lua_rawlen(L, 1) == 0) return walk_keys(L, &all);
+  lua_pushnil(L);
+  return walk_array(L, &all);
 }
 
 static int pairs_answered(lua_State *L, int status, lua_KContext context) {
@@ -327,36 +445,53 @@ static int l_pairs(lua_State *L) {
   return walk(L);
 }
 
-/* next(t, key): the least key above it. Costs a walk over the table: pairs does
-   not. */
-static int l_next(lua_State *L) {
+/* ---- next(t, key): the least key above it. Costs a walk over the table: pairs does not ---- */
+
+static int go_on_next(lua_State *L, int status, lua_KContext context);
+
+/* (table, key, best, last): seeks one that is better than `best`, the least key above `key` so far, behind `last`. */
+static int seek_next(lua_State *L, Walk *walk) {
   const Sandbox *sandbox = sandbox_of(L);
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 2);
-  guard_look_now(L);
-  bool from_start = lua_isnil(L, 2), is_key = false;
+  bool from_start = lua_isnil(L, 2);
   Key after = {.rank = 0}, best = {.rank = 5};
   if (!from_start) after = key_at(L, 2, 0);
-  lua_settop(L, 3);          /* table key best */
-  lua_pushnil(L);
+  if (!lua_isnil(L, 3)) best = key_at(L, 3, 0);
   while (next_field(L, sandbox)) {
     lua_pop(L, 1);
     Key key = key_at(L, -1, 0);
-    guard_charge(L, 4 + key.size / 32);
+    bool pauses = meet(L, walk, 4 + key.size / 32);
     if ((from_start || compare(&key, &after) > 0) && compare(&key, &best) < 0) {
       best = key;
-      is_key = true;
       lua_copy(L, -1, 3);
     }
+    if (pauses) return pause_walk(L, walk, go_on_next);
   }
-  if (!is_key) {
-    lua_pushnil(L);
-    return 1;
-  }
-  lua_pushvalue(L, 3);
+  if (lua_isnil(L, 3)) return 1;
   lua_pushvalue(L, 3);
   lua_rawget(L, 1);
   return 2;
+}
+
+static int go_on_next(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  Walk walk = resume_walk(L);
+  if (walk.whole) {
+    lua_pushnil(L);
+    lua_replace(L, 3);
+  }
+  return seek_next(L, &walk);
+}
+
+static int l_next(lua_State *L) {
+  Walk all = {.count = 0};
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 4);
+  lua_pushnil(L);
+  lua_replace(L, 3);
+  lua_pushnil(L);
+  lua_replace(L, 4);
+  guard_look_now(L);
+  return seek_next(L, &all);
 }
 
 void library_order(lua_State *L) {

@@ -291,6 +291,7 @@ SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user) {
   lua_State *L = sandbox->L;
   if (sandbox->current != NULL) return refuse_busy(sandbox);
   if (!lua_checkstack(L, 4)) return refuse_memory(sandbox);
+  sandbox->turns++;
   lua_pushcfunction(L, function);
   lua_pushlightuserdata(L, user);
   Locale outside = sandbox_enter_locale(sandbox);

@@ -157,6 +157,7 @@ struct Sandbox {
   const char *mode_word;     /* the collector's string for modes (metatable.c) */
   bool has_modes;            /* a script has set one */
   size_t printed;            /* bytes, by this call or the tasks since one was started; > PRINT_MAX: no more */
+  uint64_t turns;            /* calls, steps and functions of the host's that were run: each may change any table */
   uint64_t objects;          /* the last number of an object (number.h) */
   lua_CFunction functions[FUNCTION_ROOM];    /* of the library, without upvalues, in the order of their numbers */
   uint32_t function_count;

@@ -192,7 +192,8 @@ static const Row ROWS[] = {
    "local a = ('\\0xxxxxx'):rep(2^19) local b = a .. 'x' while true do local _ = a < b end"},
   {"texts with more zeros are refused, whatever makes them", ENDS,
    "local made, s, t = 0, ('\\0'):rep(2^19), {(' '):rep(9)}"
-   " local function refused(f, ...) local ok, why = pcall(function(...) local r = f(...) made = made + 1 return r end, ...)"
+   " local function refused(f, ...)"
+   " local ok, why = pcall(function(...) local r = f(...) made = made + 1 return r end, ...)"
    " assert(not ok and why:find '^script:1: a text has more than 524288 NUL bytes', why) end"
    " assert(#s == 2^19) refused(function() return s .. '\\0' end) refused(string.rep, '\\0', 2^22 - 99 | 0)"
    " refused(string.rep, 'x\\0', 2^19 + 1 | 0) refused(string.pack, 'c600000', '') refused(table.concat, {s, s})"

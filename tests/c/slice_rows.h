@@ -37,6 +37,10 @@ static const Shape SHAPES[] = {
    "local t = {} for i = 1, 2000 do t['k' .. i] = i end while true do for _ in pairs(t) do end end"},
   {"the first pairs over 8,000 keys",
    "while true do local t = {} for i = 1, 8000 do t['k' .. i] = i end for _ in pairs(t) do break end end"},
+  {"pairs over 200,000 elements, of which one is read",
+   "local t = {} for i = 1, 200000 do t[i] = i end while true do for _ in pairs(t) do break end end"},
+  {"pairs over keys of 500 KB",
+   "local t, s = {}, ('x'):rep(500000) for i = 1, 50 do t[s .. i] = i end while true do for _ in pairs(t) do end end"},
   {"equal long strings", "local a, b = ('x'):rep(1000000), ('x'):rep(1000000) while true do local _ = a == b end"},
 
   /* callbacks of C functions */
@@ -107,6 +111,17 @@ static const Shape SHAPES[] = {
   {"unpack of 30,000",
    "local t = table.pack(('x'):rep(30000):byte(1, -1)) while true do local _ = table.unpack(t) end"},
   {"format of numbers", "while true do local _ = ('%.99f'):format(1e308) end"},
+};
+
+/* ---- walks over tables that need a long deadline to grow ---- */
+
+static const Shape WALKS[] = {
+  {"pairs over 60,000 keys, of which one is read",
+   "local t = {} for i = 1, 60000 do t['k' .. i] = i end for _ = 1, 9 do for _ in pairs(t) do break end end"},
+  {"pairs over 60,000 tables as keys",
+   "local t = {} for i = 1, 60000 do t[{}] = i end for _ = 1, 9 do for _ in pairs(t) do break end end"},
+  {"next over 60,000 keys",
+   "local t = {} for i = 1, 60000 do t['k' .. i] = i end for _ = 1, 19 do local _ = next(t) end"},
 };
 
 /* ---- scripts that hold much when they are stopped: none ends by itself ----

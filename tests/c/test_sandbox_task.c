@@ -481,7 +481,9 @@ static void slices_end_within_long_functions(void **state) {
     {"local t = {} for i = 1, 20000 do t[i] = i * 7919 % 10007 end table.sort(t)"
      " for i = 2, 20000 do assert(t[i - 1] <= t[i]) end", 20000 / 2 + 3000},
     {"local t, n = {}, 0 for i = 1, 8000 do t['k' .. i] = i end local last = ''"
-     " for k in pairs(t) do n = n + 1 assert(last < k) last = k end assert(n == 8000)", 8000 * 6 + 20000}};
+     " for k in pairs(t) do n = n + 1 assert(last < k) last = k end assert(n == 8000)", 8000 * 2 + 4000},
+    {"local t, n = {}, 0 for i = 1, 20000 do t[i] = i end for k in pairs(t) do n = n + 1 assert(k == n) end",
+     9000}, {"local t = {} for i = 1, 8000 do t['k' .. i] = i end assert(next(t, 'k10') == 'k100')", 3000}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint64_t longest = longest_step(cases[i].script, 5000);
     if (longest > 5000 + cases[i].piece) fail_msg("%s: a step of %llu", cases[i].script, (unsigned long long)longest);
