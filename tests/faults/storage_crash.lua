@@ -4,7 +4,7 @@
 -- acknowledged, or the one whose commit was under way. Controls, which must lose something: a disk that ignores
 -- syncs, and relaxed sessions (which stay consistent).
 --
---     POINTS=n    how many crashes are tried (default: 1,500); SEED repeats a run
+--     POINTS=n    how many crashes are tried (default: 1,500); SEED repeats a run; TAIL=1: by tails
 
 local kit = require "storage_kit"
 
@@ -57,6 +57,8 @@ local function run_script(relaxed)
   step("adopt", function(s) return s:adopt(ebb.conversation { messages = { kit.user "adopted", kit.user "two" } }) end)
   step("remove", function() return of_store("remove", function(store) return store:remove "try" end) end)
   step("append at the end", function(s) return s:append(kit.user "end") end)
+  step("truncate", function(s) return s:truncate { keep_last = 1 } end)
+  step("append behind it", function(s) return s:append { kit.user "behind", kit.user "last" } end)
   session:close()
   acknowledge "close"
 end
