@@ -82,6 +82,7 @@ bool copy_members_push(lua_State *L, const AddedNames *added, const Message *mes
 }
 
 bool copy_members_is_added(Text key) {
+  if (!key.escaped && (key.size == 0 || memchr("aost", key.bytes[0], 4) == NULL)) return false;   /* most keys */
   for (size_t i = 0; i < ADDED_COUNT; i++) {
     if (text_is(key, ADDED_NAMES[i])) return true;
   }

@@ -231,10 +231,11 @@ int bind_parse(lua_State *L, Text text) {
   return load(L, "text", &limits);
 }
 
-int bind_parse_buffer(lua_State *L, Buffer *text) {
+int bind_parse_buffer(lua_State *L, Buffer *text, Text envelope) {
   Loaded *loaded = push_loaded(L);
   lua_insert(L, LOADED);                     /* conversation options nil loaded ... */
   DocumentLimits limits = read_limits(L, OPTIONS);
+  limits.envelope = envelope;
   assert(lua_isnil(L, RESOLVE) && text->memory.user == loaded->memory.user);
   buffer_trim(text);
   loaded->bytes = text->bytes;

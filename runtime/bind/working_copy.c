@@ -287,7 +287,10 @@ static int l_parse(lua_State *L) {
   guard_charge(L, out->size);
   lua_pushnil(L);
   lua_replace(L, 3);
-  return bind_parse_buffer(L, out);
+  lua_pushvalue(L, 4);
+  lua_pushvalue(L, 5);
+  lua_concat(L, 2);
+  return bind_parse_buffer(L, out, bind_text(L, -1));
 }
 
 /* marks(conversation) -> {[name] = list of seqs, in no order} */

@@ -388,7 +388,9 @@ static Status load_any(DocumentLoader *loader, const DocumentLimits *limits) {
   Text evidence;
   json_skip_mark(json);
   loader->value = json->at;
-  FileFormat first = detect_format(*json, &evidence);
+  Json shape = *json;
+  if (limits->envelope.bytes != NULL) json_open(&shape, limits->envelope.bytes, limits->envelope.size);
+  FileFormat first = detect_format(shape, &evidence);
   if (first == FORMAT_LINES) return load_lines(loader);
   if (wait_for_all(loader) != STATUS_OK) return json->status;
   if (within_file_cap(loader, limits)) {

@@ -74,6 +74,8 @@ typedef struct DocumentLimits {
   const RoleAlias *aliases;
   uint32_t alias_count;
   DocumentComing coming;     /* wait NULL: all bytes are read */
+  Text envelope;             /* the file with no messages in its list: it tells the format without a walk over them.
+                                bytes NULL: not known */
 } DocumentLimits;
 
 typedef struct DocumentError {
