@@ -227,10 +227,9 @@ function ACTIONS.show(args, name)
     rows[#rows + 1] = { tostring(i), text.kind(message), tostring(message.tokens), transcript.line(message),
       colour = message.role or "window" }
   end
-  local stats = session:stats()
+  local stats, tokens = session:stats(), session.tail and session.tail.tokens or session:tokens()
   local line = ("session %s, version %d: %s of %d stored, %d tokens, batch %d of %d\n"):format(name, session.version,
-    text.count(#session, "message"), stats.total_messages, session:tokens(), stats.current_batch_index,
-    stats.total_batches)
+    text.count(#session, "message"), stats.total_messages, tokens, stats.current_batch_index, stats.total_batches)
   terminal.result(terminal.fill(page, line) .. (#rows > 0 and grid.render(MESSAGE_COLUMNS, rows, page) or ""),
     args.output)
 end
