@@ -102,9 +102,13 @@ add(1, function()
     return session:rollback(math.floor(place * session:stats().total_batches))
   end
 end)
-add(1, function()
-  local budget = random(10, 60)
-  return function(session) return (session:trim { budget = budget, guards = false }) and true end
+add(3, function()
+  local budget, guards, policy = random(10, 60), random(2) == 1, random(2) == 1 and "keep_recent" or nil
+  return function(session)
+    local report, problem = session:trim { budget = budget, guards = guards, policy = policy }
+    if not report then return problem.code end
+    return { report.before, report.after, report.dropped, report.batch, #report.ledger:runs() }
+  end
 end)
 add(1, function()
   local content = "window " .. random(99)
@@ -127,6 +131,12 @@ local function same_reads(one, other)
   local left, right = one:recent("user", n), other:recent("user", n)
   assert.equal(#left, #right)
   for i = 1, #left do assert.equal(left[i].seq, right[i].seq) end
+  if random(6) > 1 then return end
+  assert.equal(one:tokens(), other:tokens())
+  assert.equal(one:count "user", other:count "user")
+  assert.equal(#one:where { role = "system" }, #other:where { role = "system" })
+  assert.equal(#one:marked "pin", #other:marked "pin")
+  assert.equal(#one:check(), #other:check())
 end
 
 local function live(seed)
@@ -140,15 +150,16 @@ local function live(seed)
   for step = 1, STEPS do
     local edit = EDITS[random(#EDITS)]()
     by_all()
-    local right = pcall(edit, other) and edit
+    local right, wanted = pcall(edit, other)
     by_tails()
     if random(3) == 1 then
       one:close()
       one = open(short)
     end
     local ok, what, why = pcall(edit, one)
-    assert(ok == (right ~= false), ("seed %d, step %d: %s"):format(seed, step, tostring(what)))
+    assert(ok == right, ("seed %d, step %d: %s"):format(seed, step, tostring(what)))
     assert(what ~= nil, ("seed %d, step %d: %s"):format(seed, step, tostring(why)))
+    if ok then assert.same(wanted, what, ("seed %d, step %d"):format(seed, step)) end
     same_reads(one, other)
     assert.same({ on_disk(long) }, { on_disk(short) }, ("seed %d, step %d"):format(seed, step))
   end
@@ -188,6 +199,8 @@ describe("sessions by their tails", function()
       assert.equal("m 3", session[1].text)
       assert.truthy(session.tail)
       assert.equal(40, #session:where { role = "user" })
+      assert.truthy(session.tail)
+      assert.equal(2, #session:batches())
       assert.falsy(session.tail)
     end)
 

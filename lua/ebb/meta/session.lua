@@ -6,8 +6,9 @@
 ---
 --- Of a session with 4,096 stored messages and more, opening reads the last ones only. These, `#session`,
 --- `session[i]` and `session:recent(n)` near its end, `session:stats()`, `session:append` and
---- `session:truncate { keep_last = n }` need no more; so do `insert`, `replace`, `clear` and `truncate` where all visible
---- messages were read. Anything else reads all of it first, and raises the database's error where that fails:
+--- `session:truncate { keep_last = n }` need no more. Where that was all that is visible, so do `insert`, `replace`,
+--- `clear`, `truncate`, a trim by keep_recent, and `tokens`, `trust`, `count`, `range`, `where`, `marked`, `shows`,
+--- `check`, `dialect`. Anything else reads all of it first, and raises the database's error where that fails:
 --- "conflict", if another process wrote meanwhile; `session:refresh()` reads what it wrote.
 
 ---@class ebb.SessionOptions

@@ -6,7 +6,7 @@
 -- All other uses of the session read all of it first (session.chat). Appending, and edits of a list of which all is in
 -- the tail, write the same rows as they would there.
 
-local storage_module = "ebb.support.storage"
+local core = require "ebb.support.core"
 
 local tail = {
   from = 4096,          -- stored messages of sessions that are opened by their tail
@@ -112,6 +112,14 @@ function READS.stats(self)
   return stats
 end
 
+--- Those that look at the visible messages alone.
+for name in ("tokens trust count range where marked shows check dialect"):gmatch "%S+" do
+  READS[name] = function(self, _, ...)
+    if tail.hidden(self) > 0 then return nil end
+    return self.tail.chat[name](self.tail.chat, ...)
+  end
+end
+
 --- Answers a method by the tail. False: it needs all of the session.
 ---@return boolean done
 ---@return any ...
@@ -128,9 +136,26 @@ end
 --- Edits that look at the visible messages alone.
 local OF_THE_LIST = { append = true, truncate = true, insert = true, replace = true, clear = true }
 
+--- Options of trims that look at the list alone.
+local OF_TRIMS = { budget = true, reserve = true, guards = true, policy = true }
+
+--- Whether a trim needs the list alone: other policies may remember what they did in earlier batches, and thinking is
+--- bound to what they showed.
+local function fits_trim(self, options)
+  local chat = self.tail.chat
+  if tail.hidden(self) > 0 or type(options) ~= "table" then return false end
+  for name in pairs(options) do
+    if not OF_TRIMS[name] then return false end
+  end
+  if options.policy ~= nil and options.policy ~= "keep_recent" then return false end
+  return core.window.count(chat) == 0 and not require("ebb.models.bound_thinking").of_chat(chat)
+end
+
 --- Whether an edit needs no message before the tail. The caller's on_limit is told of all tokens.
 local function fits(self, method, first, ...)
-  if not OF_THE_LIST[method] or self.options and self.options.on_limit then return false end
+  if self.options and self.options.on_limit then return false end
+  if method == "trim" then return select("#", ...) == 0 and fits_trim(self, first) end
+  if not OF_THE_LIST[method] then return false end
   if method == "append" or tail.hidden(self) == 0 then return true end
   if method ~= "truncate" or type(first) ~= "table" or select("#", ...) > 0 then return false end
   for name in pairs(first) do
@@ -150,7 +175,7 @@ end
 ---@return boolean? repeated
 function tail.edit(self, calls, method, operation, ...)
   if not fits(self, method, ...) then return nil end
-  local storage, current = require(storage_module), self.tail
+  local storage, current = require "ebb.support.storage", self.tail
   local branch = storage.begin(current.chat)
   calls.inherit(branch, current.chat)
   local results = table.pack(branch[method](branch, ...))
@@ -161,7 +186,9 @@ function tail.edit(self, calls, method, operation, ...)
   calls.inherit(current.chat, branch)
   self.version, current.tokens = version, tokens
   if not pcall(storage.merge, current.chat, branch) then return results, nil, true end
-  if math.type(results[1]) == "integer" then results[1] = batch_number(current.place, results[1]) end
+  local first = results[1]
+  if math.type(first) == "integer" then results[1] = batch_number(current.place, first) end
+  if method == "trim" and first then first.batch = batch_number(current.place, first.batch) end
   return results
 end
 
