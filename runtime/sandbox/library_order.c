@@ -124,21 +124,23 @@ static bool merge_some(Merge *m, size_t most) {
   return true;
 }
 
-/* Pays for a pass. What the keys are long is paid in one sum: paid one by one, in Lua's order, it would move the next
+/* What a pass costs. What the keys are long is paid in one sum: paid one by one, in Lua's order, it would move the next
    look at the limits from run to run. */
-static void pay_pass(lua_State *L, const Merge *m) {
-  guard_charge(L, m->count * 2 + m->bytes / 32);
+static uint64_t cost_of_pass(size_t count, size_t bytes) {
+  return count * 2 + bytes / 32;
 }
 
-/* `keys` has room for 2 * count; where the sorted ones stand. */
-static const Key *sort_few(lua_State *L, Key *keys, size_t count, size_t bytes) {
-  Merge merge = {.count = count, .bytes = bytes, .from = keys, .to = keys + count};
-  guard_charge(L, bytes / 32);
-  for (begin_pass(&merge, 1); merge.run < count;) {
-    pay_pass(L, &merge);
-    merge_some(&merge, count);
+/* Sorts a few keys in place, and charges as a merge of them. */
+static void sort_few(lua_State *L, Key *keys, size_t count, size_t bytes) {
+  uint64_t units = bytes / 32;
+  for (size_t run = 1; run < count; run *= 2) units += cost_of_pass(count, bytes);
+  guard_charge(L, units);
+  for (size_t i = 1; i < count; i++) {
+    Key key = keys[i];
+    size_t place = i;
+    for (; place > 0 && compare(&key, &keys[place - 1]) < 0; place--) keys[place] = keys[place - 1];
+    keys[place] = key;
   }
-  return merge.from;
 }
 
 /* ---- walks by lua_next over the table at 1 ----
@@ -171,7 +173,7 @@ static Walk resume_walk(lua_State *L) {
 }
 
 /* Counts a key that was met, and pays for it. True: the walk should pause. */
-static bool meet(lua_State *L, Walk *walk, uint64_t units) {
+static inline bool meet(lua_State *L, Walk *walk, uint64_t units) {
   if (++walk->count <= walk->paid) return false;
   walk->paid = walk->count;
   return guard_pause(L, units) && !walk->whole;
@@ -187,7 +189,7 @@ static bool meet(lua_State *L, Walk *walk, uint64_t units) {
 
 /* Pushes the list of a few keys in order; false, and nothing, if there are more. */
 static bool push_few(lua_State *L, Walk *walk) {
-  Key keys[2 * FEW];
+  Key keys[FEW];
   const Sandbox *sandbox = sandbox_of(L);
   size_t count = 0, bytes = 0;
   walk->count = 0;
@@ -202,10 +204,10 @@ static bool push_few(lua_State *L, Walk *walk) {
     bytes += keys[count++].size;
     lua_pushvalue(L, -1);    /* lua_next takes one */
   }
-  const Key *sorted = holds(sandbox, GUARD_ORDER) ? sort_few(L, keys, count, bytes) : keys;
+  if (holds(sandbox, GUARD_ORDER)) sort_few(L, keys, count, bytes);
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
-    lua_pushvalue(L, 1 + (int)sorted[i].index);
+    lua_pushvalue(L, 1 + (int)keys[i].index);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_insert(L, 2);
@@ -303,7 +305,7 @@ static bool read_keys(lua_State *L, Sorting *s) {
 
 static bool merge_pass(lua_State *L, Sorting *s) {
   Merge *m = &s->merge;
-  if (m->out == 0) pay_pass(L, m);
+  if (m->out == 0) guard_charge(L, cost_of_pass(m->count, m->bytes));
   size_t most = 1 + STRETCH / (1 + m->bytes / m->count / 256);     /* fewer keys if they are long */
   while (!merge_some(m, most)) {
     if (is_over(L)) return false;
@@ -485,11 +487,8 @@ static int go_on_next(lua_State *L, int status, lua_KContext context) {
 static int l_next(lua_State *L) {
   Walk all = {.count = 0};
   luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 4);
-  lua_pushnil(L);
-  lua_replace(L, 3);
-  lua_pushnil(L);
-  lua_replace(L, 4);
+  lua_settop(L, 2);
+  lua_settop(L, 4);          /* no best, no last */
   guard_look_now(L);
   return seek_next(L, &all);
 }
