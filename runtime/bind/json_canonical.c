@@ -217,7 +217,8 @@ static int l_differing_members(lua_State *L) {
   json_open(&one, a.bytes, a.size);
   json_open(&other, b.bytes, b.size);
   lua_newtable(L);
-  if (!enter_object(&one) || !enter_object(&other)) return bind_raise(L, "argument", NULL, "two objects are expected");
+  if (!enter_object(&one) || !enter_object(&other))
+    return bind_raise_argument(L, "argument", NULL, "two objects are expected");
   bool has_old = next_member(&one, &old), has_new = next_member(&other, &new);
   for (lua_Integer n = 0; has_old || has_new;) {
     int order = !has_old ? 1 : !has_new ? -1 : compare_members(&old, &new);     /* places are all 0 */

@@ -1,6 +1,7 @@
 /*
 ** JSON becomes Lua values; see json.c for what stands for what.
 */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -54,24 +55,43 @@ static void push_number(lua_State *L, const JsonValue *value) {
 
 static bool push_value(Decoder *decoder);
 
-static bool push_list(Decoder *decoder) {
-  lua_State *L = decoder->L;
-  lua_newtable(L);
+/* Elements, and names with their values, wait on the stack, up to so many, for a table of the right size: one that
+   grows is built five times until it has nine of them. */
+enum { WAITING_MAX = 32 };
+
+/* Moves the values above `base` into a new list there. */
+static void gather_list(lua_State *L, int base) {
+  int count = lua_gettop(L) - base;
+  lua_createtable(L, count, 0);
   bind_set_json_mark(L, JSON_MARK_LIST);
-  if (!json_enter(&decoder->json)) return false;
-  for (lua_Integer i = 1; json_next_element(&decoder->json); i++) {
-    if (!push_value(decoder)) return false;
-    lua_rawseti(L, -2, i);
-  }
-  return decoder->json.status == STATUS_OK;
+  lua_insert(L, base + 1);
+  for (int i = count; i > 0; i--) lua_rawseti(L, base + 1, i);
+  assert(lua_gettop(L) == base + 1);
 }
 
-static bool wants_raw(Decoder *decoder, Text key) {
+static bool push_list(Decoder *decoder) {
+  lua_State *L = decoder->L;
+  int base = lua_gettop(L);
+  lua_Integer count = 0;
+  if (!json_enter(&decoder->json)) return false;
+  while (json_next_element(&decoder->json)) {
+    if (!push_value(decoder)) return false;
+    if (++count == WAITING_MAX) gather_list(L, base);
+    else if (count > WAITING_MAX) lua_rawseti(L, base + 1, count);
+  }
+  if (decoder->json.status != STATUS_OK) return false;
+  if (count < WAITING_MAX) gather_list(L, base);
+  return true;
+}
+
+/* True if the value of the name on top stays raw. */
+static bool wants_raw(const Decoder *decoder) {
+  lua_State *L = decoder->L;
   if (decoder->raw_keys == 0) return false;
-  bind_push_text(decoder->L, key);
-  lua_rawget(decoder->L, decoder->raw_keys);
-  bool wanted = lua_toboolean(decoder->L, -1);
-  lua_pop(decoder->L, 1);
+  lua_pushvalue(L, -1);
+  lua_rawget(L, decoder->raw_keys);
+  bool wanted = lua_toboolean(L, -1);
+  lua_pop(L, 1);
   return wanted;
 }
 
@@ -90,24 +110,45 @@ static bool refuse_name(Json *json) {
   return false;
 }
 
+/* Moves the names and values above `base` into a new table there; of one name the last value counts. */
+static void gather_object(lua_State *L, int base) {
+  int count = (lua_gettop(L) - base) / 2;
+  lua_createtable(L, 0, count);
+  lua_insert(L, base + 1);
+  for (int i = 0; i < count; i++) {
+    lua_pushvalue(L, base + 2 + 2 * i);
+    lua_pushvalue(L, base + 3 + 2 * i);
+    lua_rawset(L, base + 1);
+  }
+  lua_settop(L, base + 1);
+}
+
+/* Pushes the value of the name on top. */
+static bool push_member(Decoder *decoder) {
+  JsonValue value;
+  if (!wants_raw(decoder)) return push_value(decoder);
+  if (!json_value(&decoder->json, &value)) return false;
+  bind_push_raw_json(decoder->L, value.bytes, value.size);
+  return true;
+}
+
 static bool push_object(Decoder *decoder) {
   lua_State *L = decoder->L;
   Text key;
-  lua_newtable(L);
+  int base = lua_gettop(L), waiting_max = decoder->unique ? 0 : WAITING_MAX, count = 0;
+  if (decoder->unique) lua_newtable(L);
   if (!json_enter(&decoder->json)) return false;
-  while (json_next_member(&decoder->json, &key)) {
+  for (; json_next_member(&decoder->json, &key); count++) {
+    if (count == waiting_max && !decoder->unique) gather_object(L, base);
+    luaL_checkstack(L, 6, "JSON is nested too deeply");
     bind_push_text(L, key);
     if (decoder->unique && has_name(L)) return refuse_name(&decoder->json);
-    if (wants_raw(decoder, key)) {
-      JsonValue value;
-      if (!json_value(&decoder->json, &value)) return false;
-      bind_push_raw_json(L, value.bytes, value.size);
-    } else if (!push_value(decoder)) {
-      return false;
-    }
-    lua_rawset(L, -3);
+    if (!push_member(decoder)) return false;
+    if (count >= waiting_max) lua_rawset(L, base + 1);
   }
-  return decoder->json.status == STATUS_OK;
+  if (decoder->json.status != STATUS_OK) return false;
+  if (count <= waiting_max && !decoder->unique) gather_object(L, base);
+  return true;
 }
 
 static bool push_value(Decoder *decoder) {

@@ -15,6 +15,20 @@ describe("decode", function()
     it(case[1], function() assert.same(case[2], json.decode(case[1])) end)
   end
 
+  it("takes as many members and elements as there are, the last value of a name", function()
+    for _, n in ipairs { 0, 1, 31, 32, 33, 34, 65, 1000 } do
+      local members, elements, expected, list = {}, {}, {}, {}
+      for i = 1, n do
+        members[i], elements[i] = ('"k%d":[%d]'):format(i, i), ("[%d]"):format(i)
+        expected["k" .. i], list[i] = { i }, { i }
+      end
+      expected.k1 = { 0 }
+      members[n + 1] = '"k1":[0]'
+      assert.same(expected, json.decode("{" .. table.concat(members, ",") .. "}"))
+      assert.same(list, json.decode("[" .. table.concat(elements, ",") .. "]"))
+    end
+  end)
+
   it("null is ebb.null", function()
     assert.equal(ebb.null, json.decode "null")
     assert.equal(ebb.null, json.decode('{"a":null}').a)

@@ -101,11 +101,16 @@ local function add_call(state, step, part, number)
   table.insert(step.results, result)
 end
 
+--- The parts of a message, which are raw in it.
+local function elements_of(message)
+  local text = message.parts
+  return text and text[1]:sub(1, 1) == "[" and fields.elements(text[1]) or {}
+end
+
 --- The parts of a message that the model gets.
-local function parts_of(raw, report, first_hidden)
+local function parts_of(message, report, first_hidden)
   local list = {}
-  local text = core.json.decode(raw, { raw = { parts = true } }).parts
-  for _, element in ipairs(text and text[1]:sub(1, 1) == "[" and fields.elements(text[1]) or {}) do
+  for _, element in ipairs(elements_of(message)) do
     local kind = fields.text(element.value, "type") or "without a type"
     if first_hidden and fields.text(element.value, "id") == first_hidden then
       report:add("hidden part", "a revert")
@@ -148,7 +153,7 @@ local function add_message(state, element, number, first_hidden)
   elseif has_failed(info) then
     return state.report:add("failed reply", "the model does not get it", number)
   end
-  local parts = parts_of(element.raw, state.report, first_hidden)
+  local parts = parts_of(element.value, state.report, first_hidden)
   if role == "assistant" then return add_reply(state, parts, number) end
   local message = { role = "user", line = number }
   for _, part in ipairs(parts) do message[#message + 1] = part.built end
@@ -156,8 +161,8 @@ local function add_message(state, element, number, first_hidden)
 end
 
 local function has_compaction(message)
-  for _, part in ipairs(fields.list(message, "parts") or {}) do
-    if fields.text(part, "type") == "compaction" then return true end
+  for _, part in ipairs(fields.is_object(message) and elements_of(message) or {}) do
+    if fields.text(part.value, "type") == "compaction" then return true end
   end
   return false
 end
@@ -195,13 +200,15 @@ local function before_revert(elements, session, report)
   return elements, nil
 end
 
+local RAW_PARTS = { raw = { parts = true } }
+
 function opencode.read(source)
   local report = source.report
   if not fields.list(source.value, "messages") then
     refuse("shape", "1:1: expected an export with info and messages")
   end
   local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
-  local elements, hidden = before_revert(fields.elements(raw), fields.object(source.value, "info"), report)
+  local elements, hidden = before_revert(fields.elements(raw, RAW_PARTS), fields.object(source.value, "info"), report)
   local model = model_of(elements)
   local state = { report = report, out = neutral.new(neutral.dialect(model), report) }
   local first = first_of(elements)

@@ -21,12 +21,14 @@ end
 ---- Entries ----
 
 ---@class ebb.import.PiEntry: ebb.import.Node
----@field record table
+---@field record table         whose contents are raw JSON
 ---@field raw string
+
+local RAW_CONTENT = { raw = { content = true } }
 
 local function read_entries(source)
   local list, by_id = {}, {}
-  for number, record, raw in source:records() do
+  for number, record, raw in source:records(RAW_CONTENT) do
     if fields.text(record, "type") == "session" and not list[1] then
       source.report:add("other line", "session", number)
     else
@@ -123,14 +125,11 @@ local function add_parts(list, content, report, line)
   return list
 end
 
-local RAW_CONTENT = { raw = { content = true } }
-
 --- The raw content of an entry's message, or of the edit that replaces it.
 local function content_of(entry, edit)
   local value = edit and core.json.decode(edit.raw, { raw = { replacement = true } }).replacement
   if value then return value[1] end
-  local record = core.json.decode(entry.raw, RAW_CONTENT)
-  value = (fields.object(record, "message") or record).content
+  value = (fields.object(entry.record, "message") or entry.record).content
   return value and value[1] or '""'
 end
 
@@ -220,8 +219,8 @@ end
 
 --- Applies the system message that a member of an entry holds.
 local function apply_system(state, entry, member)
-  local message = fields.object(entry.record, member)
-  if not message then return end
+  if not fields.object(entry.record, member) then return end
+  local message = core.json.decode(entry.raw)[member]        -- schemas of tools may have contents, too
   local raw = core.json.decode(entry.raw, { raw = { [member] = true } })[member][1]
   local sections = core.json.decode(raw, { raw = { sections = true } }).sections
   if sections then apply_sections(state, sections[1]) end

@@ -87,6 +87,14 @@ end
 
 ---- Anthropic's messages ----
 
+local RAW_CONTENT = { raw = { content = true } }
+
+--- The content of a message, JSON, and its first byte.
+local function content_of(element)
+  local content = element.value.content
+  return content and content[1], content and content[1]:sub(1, 1)
+end
+
 --- The blocks of a content that stay: without results whose calls are hidden, and reasoning without a signature.
 local function kept_blocks(content, calls, report, number)
   local list = {}
@@ -108,18 +116,18 @@ local function read_legacy(elements, report)
   local messages, calls = {}, {}
   for _, element in ipairs(visible(elements, report)) do
     local role = fields.text(element.value, "role")
-    local content = core.json.decode(element.raw, { raw = { content = true } }).content
+    local content, first = content_of(element)
     if not role then
       report:add("other entry", fields.text(element.value, "type") or "without a role", element.line)
-    elseif fields.list(element.value, "content") then
-      local blocks = kept_blocks(content[1], calls, report, element.line)
+    elseif first == "[" then
+      local blocks = kept_blocks(content, calls, report, element.line)
       if blocks[1] then
         messages[#messages + 1] = ('{"role":%s,"content":[%s]}'):format(fields.json(role), table.concat(blocks, ","))
       else
         report:add("empty message", "nothing of it is left", element.line)
       end
-    elseif fields.text(element.value, "content") then
-      messages[#messages + 1] = ('{"role":%s,"content":%s}'):format(fields.json(role), content[1])
+    elseif first == '"' then
+      messages[#messages + 1] = ('{"role":%s,"content":%s}'):format(fields.json(role), content)
     else
       report:add("empty message", "without content", element.line)
     end
@@ -188,12 +196,12 @@ end
 local ROLES = { user = "user", assistant = "assistant", tool = "user", system = "system" }
 
 local function add_parts(message, element, report)
-  local raw = core.json.decode(element.raw, { raw = { content = true } }).content
-  if fields.text(element.value, "content") then
-    message[1] = { kind = "text", text = element.value.content }
+  local content, first = content_of(element)
+  if first == '"' then
+    message[1] = { kind = "text", text = core.json.decode(content) }
     return
   end
-  for _, part in ipairs(fields.list(element.value, "content") and fields.elements(raw[1]) or {}) do
+  for _, part in ipairs(first == "[" and fields.elements(content) or {}) do
     local kind = fields.text(part.value, "type") or "without a type"
     if PARTS[kind] then message[#message + 1] = PARTS[kind](part.value, part.raw)
     else report:add("other block", kind, element.line) end
@@ -227,10 +235,10 @@ end
 function roo.read(source)
   if is_version_2(source.value) then
     local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
-    return read_version_2(fields.elements(raw), source.report)
+    return read_version_2(fields.elements(raw, RAW_CONTENT), source.report)
   end
   if not fields.is_list(source.value) then refuse("shape", "1:1: expected a list of messages") end
-  return read_legacy(fields.elements(source.text), source.report)
+  return read_legacy(fields.elements(source.text, RAW_CONTENT), source.report)
 end
 
 return roo
