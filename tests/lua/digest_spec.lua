@@ -51,13 +51,13 @@ end
 describe("The note of a digest", function()
   local rows = {
     { "values of JSON by their keys", { call("c1", "get_order", "{}"), result("c1", ORDER) },
-      { ["order.id"] = "W-2041", ["order.total"] = "92164", ["items.sku"] = "SKU7", ["items.price"] = "12.50" } },
+      { ["order.id"] = "W-2041", ["order.total"] = "92164", sku = "SKU7", ["items.price"] = "12.50" } },
     { "a key with digits in it is a value", { call("c1", "get_user", "{}"),
       result("c1", '{"cards": {"card_81": {"brand": "visa"}, "card_99": {"brand": "amex"}}}') },
-      { cards = "card_81 card_99", ["cards.brand"] = "visa amex" } },
+      { cards = "card_81 card_99", brand = "visa amex" } },
     { "a field's name with a digit is none", { call("c1", "get_user", "{}"),
       result("c1", '{"home": {"line2": "Suite 942", "sha256": "ab12cd"}, "dates": {"2024-05-21": {"seats": 100}}}') },
-      { ["home.line2"] = '"Suite 942"', ["home.sha256"] = "ab12cd", dates = "2024-05-21", ["dates.seats"] = "100" } },
+      { line2 = '"Suite 942"', sha256 = "ab12cd", dates = "2024-05-21", seats = "100" } },
     { "numbers as they were written", { call("c1", "rate", "{}"),
       result("c1", '{"rate": 1.250, "big": 12345678901234567890}') },
       { rate = "1.250", big = "12345678901234567890" } },
@@ -142,7 +142,7 @@ describe("The note of a digest", function()
     assert.truthy(chat[1].content:find "较早的消息")
   end)
 
-  it("stands behind the system messages, and never behind the last user message", function()
+  it("stands where the oldest messages went, behind a task an assistant's", function()
     local messages = { { role = "system", content = "You help." }, { role = "user", content = "Mend build.lua." } }
     for i = 1, 20 do
       messages[#messages + 1] = call("c" .. i, "read", ('{"path": "src/file_%d.lua"}'):format(i))
@@ -152,9 +152,18 @@ describe("The note of a digest", function()
     assert(chat:trim { budget = 500, policy = "digest" })
 
     local _, at = note_of(chat)
-    assert.equal(2, at)
-    assert.equal("Mend build.lua.", chat[3].content)
+    assert.equal(3, at)
+    assert.equal("assistant", chat[at].role)
+    assert.equal("Mend build.lua.", chat[2].content)
     assert.same({}, chat:check "openai")
+
+    chat:append { { role = "assistant", content = "Done." }, { role = "user", content = ("And now this. "):rep(60) } }
+    local report = assert(chat:trim { budget = 500, policy = "digest" })
+    local lines, place = note_of(chat)
+    assert.equal(1, place - 1)
+    assert.equal("user", chat[place].role)
+    assert.equal(1, report.inserted)
+    assert.truthy(lines.path:find("src/file_19.lua", 1, true), lines.path)
   end)
 
   it("is an assistant's where there is no user message, which would be guarded as the last one", function()

@@ -1,20 +1,36 @@
 --- Trim policy: the oldest units go on the grid of stable_prefix, and one note in their place keeps what they named.
+--
+-- It remembers what a note was chosen from, with the weights: the next note is chosen from that, too, as if it read
+-- all that went again. A note that others wrote, or changed, is read as it stands.
 
 local cut = require "ebb.policies.digest.cut"
 local entries = require "ebb.policies.digest.entries"
 local idle = require "ebb.support.idle"
 local note = require "ebb.policies.digest.note"
 
---- What a note may show: of messages that went and of the old note, without what the list still shows. Older
---- messages are not read once there is twice what fits.
-local function candidates(draft, gone, old_lines, room)
+local READ = 8           -- times what a note can show: older messages are not read any more
+local REMEMBERED = 3     -- times what a note can show
+
+--- What a note may show: of messages that went, and of the old note.
+local function candidates(draft, gone, old, room)
   local set = entries.new()
   for message in gone() do
-    if set.size > 2 * room then break end
+    if set.size > READ * room then break end
     entries.of_message(set, message)
   end
-  if old_lines then entries.of_note(set, old_lines) end
-  return entries.ranked(entries.hidden(set, draft))
+  if old and draft.memory.lines == old.lines then entries.of_memory(set, draft.memory.entries) end
+  if old then entries.of_note(set, old.lines) end
+  return set
+end
+
+--- Puts the note, and remembers what it was chosen from.
+local function put_note(draft, set, old, parts)
+  local list = entries.ranked(entries.hidden(set, draft))
+  parts.entries, parts.old_lines = list, old and old.lines
+  local lines = note.put(draft, parts)
+  if not lines then return end
+  local all = entries.ranked(table.move(set.list, 1, #set.list, 1, {}))
+  draft.memory = { lines = lines, entries = entries.memory(all, REMEMBERED * parts.room) }
 end
 
 ---@class ebb.DigestOptions
@@ -66,18 +82,21 @@ results, the last user message). No model is asked.]],
   ---@param options ebb.DigestOptions
   trim = function(draft, budget, options)
     local high, low = math.floor(budget * options.high), math.floor(budget * options.low)
-    if idle.is_cold(draft, options.idle) then high = low end
+    local is_cold = idle.is_cold(draft, options.idle)
+    if is_cold then high = low end
     if draft:tokens() <= high then return end
     local room = math.min(math.floor(budget * options.share), options.most)
     local old = note.take(draft)
-    local gone = cut.run(draft, { high = high, step = math.max(1, high - low), room = room, keep = options.keep,
-      recall = options.recall })
+    local step = is_cold and 1 or cut.step(draft, high, 1 - options.low / options.high)
+    local gone = cut.drop(draft, { high = high, step = step, room = room, keep = options.keep })
+    local set = candidates(draft, gone, old, room)
+    if draft:tokens() > high - math.min(room, set.size) then
+      cut.shrink(draft, high, math.min(room, set.size), options.recall)
+      set = candidates(draft, gone, old, room)
+    end
     room = math.min(room, high - draft:tokens())
     if room <= 0 then return end
-    note.put(draft, {
-      entries = candidates(draft, gone, old and old.lines, room), room = room, role = options.role,
-      language = options.language, old_lines = old and old.lines,
-      handle = options.recall and cut.handle(gone, old and old.handle) or nil,
-    })
+    put_note(draft, set, old, { room = room, role = options.role, language = options.language,
+      handle = options.recall and cut.handle(gone, old and old.handle) or nil })
   end,
 }

@@ -1,5 +1,6 @@
 --- The cut of a digest: which units go, on the grid of stable_prefix, and what becomes of a result that is too long.
 
+local core = require "ebb.support.core"
 local entries = require "ebb.policies.digest.entries"
 local note = require "ebb.policies.digest.note"
 local parts = require "ebb.conversation.parts"
@@ -7,12 +8,13 @@ local recall = require "ebb.conversation.recall"
 
 local cut = {}
 
+local REASON = "before the cut"
+
 ---@class ebb.DigestCut
 ---@field high integer        tokens above which it cuts
 ---@field step integer        tokens between two cuts
 ---@field room integer        tokens that stay free for the note
 ---@field keep integer        newest units that stay where there is room
----@field recall boolean      results that are shortened get a handle
 
 --- The position in `all` from which on all messages are still there, one behind the other.
 local function border_of(draft, all)
@@ -83,28 +85,47 @@ local function last_results(draft)
   return results, tokens
 end
 
---- Results that are still to be answered lose their length before they go.
-local function shrink(draft, limit, with_handle)
+local NOTE_SHARE = 0.35    -- of the tokens that results at the end and the note have together
+
+--- Results that are still to be answered lose their length before they go; then the note has at least its share.
+---@param draft ebb.Draft
+---@param high integer         tokens that the request may have
+---@param room integer         tokens of a note that has all
+---@param with_handle boolean
+function cut.shrink(draft, high, room, with_handle)
   local results, tokens = last_results(draft)
-  local rest = tokens - (draft:tokens() - limit)
-  for _, message in ipairs(results) do
-    shrink_message(draft, message, math.floor(rest * message.tokens / tokens), with_handle)
+  local left = high - (draft:tokens() - tokens)
+  local allowed = left - math.min(room, math.max(0, left) * NOTE_SHARE)
+  for _, message in ipairs(allowed < tokens and results or {}) do
+    shrink_message(draft, message, math.floor(allowed * message.tokens / tokens), with_handle)
   end
+  draft:drop_oldest { to = high, reason = REASON }
+end
+
+--- Tokens between two cuts: a share of those that the system messages at the head, the tools and the framing leave.
+---@param draft ebb.Draft
+---@param high integer
+---@param depth number        the share
+---@return integer
+function cut.step(draft, high, depth)
+  local fixed = core.draft.info(draft).overhead
+  for i = 1, #draft do
+    if draft[i].role ~= "system" then break end
+    fixed = fixed + draft[i].tokens
+  end
+  return math.max(1, math.floor((high - fixed) * depth))
 end
 
 --- Drops the oldest units; what it gives makes walks over the messages that went, from the newest on.
 ---@param draft ebb.Draft
 ---@param how ebb.DigestCut
 ---@return fun(): fun(): ebb.Message?
-function cut.run(draft, how)
+function cut.drop(draft, how)
   local now, limit = draft:tokens(), math.max(0, how.high - how.room)
   local steps = math.max(1, (now - limit + how.step - 1) // how.step)
   local all = draft:recent(#draft)
-  local reason = "before the cut"
-  draft:drop_oldest { to = math.max(0, now - steps * how.step), keep = how.keep, reason = reason }
-  draft:drop_oldest { to = limit, keep = 1, reason = reason }
-  if draft:tokens() > limit then shrink(draft, limit, how.recall) end
-  draft:drop_oldest { to = how.high, reason = reason }
+  draft:drop_oldest { to = math.max(0, now - steps * how.step), keep = how.keep, reason = REASON }
+  draft:drop_oldest { to = limit, keep = 1, reason = REASON }
   return gone_of(draft, all)
 end
 

@@ -11,7 +11,7 @@ local entries = {}
 
 local WEIGHTS = { user = 4, assistant = 3, tool = 1, system = 3 }
 local CALL_WEIGHT = 2
-local NOTE_WEIGHT = 0.8        -- of what an earlier note says
+local NOTE_WEIGHT = 0.8        -- of what a note says of which no weights are remembered
 local REPEATED = 0.3           -- of the weight of one more mention
 local KIND_WEIGHTS = { leaf = 1, key = 1, run = 0.7, quote = 0.3, names = 0.4, name = 0.05 }
 local RANKS = { leaf = 4, key = 3, run = 2, quote = 1, names = 1, name = 1 }   -- of labels: the higher one stays
@@ -41,6 +41,7 @@ end
 ---@field density? number     weight for its size in a note
 ---@field rank integer        of the label
 ---@field order integer       smaller: newer
+---@field remembered? boolean  an earlier note was chosen from it, too
 
 ---@class ebb.DigestEntries
 ---@field list ebb.DigestEntry[]
@@ -135,12 +136,43 @@ function entries.of_message(set, message)
   end
 end
 
---- Adds what the lines of a note say.
+--- Adds what the lines of a note say: what was chosen once weighs something, however little it did before.
 ---@param set ebb.DigestEntries
 ---@param lines string
 function entries.of_note(set, lines)
   local weight = NOTE_WEIGHT * set.fade
-  note.read(lines, function(label, value) add(set, label, value, weight, RANKS.run) end)
+  note.read(lines, function(label, value)
+    local entry = set.by_value[value]
+    if entry and entry.remembered then entry.weight = math.max(entry.weight, weight)
+    else add(set, label, value, weight, RANKS.run) end
+  end)
+end
+
+--- Adds what an earlier note was chosen from.
+---@param set ebb.DigestEntries
+---@param remembered { label: string, value: string, weight: number, rank: integer }[]   newest first
+function entries.of_memory(set, remembered)
+  for _, old in ipairs(remembered) do
+    add(set, old.label, old.value, old.weight * set.fade, old.rank)
+    set.by_value[old.value].remembered = true
+  end
+end
+
+--- What is to be remembered of a ranked list: its first entries, up to so many tokens, newest first.
+---@param list ebb.DigestEntry[]
+---@param room number
+function entries.memory(list, room)
+  local first, size = {}, 0
+  for _, entry in ipairs(list) do
+    size = size + size_of(entry.value)
+    if size > room then break end
+    first[#first + 1] = entry
+  end
+  table.sort(first, function(a, b) return a.order < b.order end)
+  for i, entry in ipairs(first) do
+    first[i] = { label = entry.label, value = entry.value, weight = entry.weight, rank = entry.rank }
+  end
+  return first
 end
 
 ---- Choice ----
@@ -163,7 +195,7 @@ end
 
 --- Identifiers and dates cannot be guessed.
 local function rarity(value)
-  return value:find "%d" and value:find "[%a_@/-]" and 2 or 1
+  return value:find "%d" and value:find "[%a_@/-]" and (2) or 1
 end
 
 --- The same entries, those first that say most for their size.

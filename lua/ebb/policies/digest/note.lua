@@ -131,30 +131,47 @@ end
 
 ---- In a draft ----
 
---- Takes the note of an earlier cut out of a draft. It is the oldest message that may go.
+--- The lines and the handle of a message that is a note.
+local function lines_of(message)
+  if message.role == "tool" or message.window then return nil end
+  return note.lines_of(message.text)
+end
+
+--- Takes the note of an earlier cut out of a draft. It is the oldest message that may go, or stands behind a user
+--- message that was the last one then.
 ---@param draft ebb.Draft
 ---@return { lines: string, handle?: string }? note
 function note.take(draft)
+  local users = 0
+  for unit in draft:units { droppable = true } do
+    local message = unit.messages[1]
+    local lines, handle = lines_of(message)
+    if lines then
+      draft:drop(message, "digest of more")
+      return { lines = lines, handle = handle }
+    end
+    users = users + 1
+    if users > 1 or message.role ~= "user" then return nil end
+  end
+end
+
+--- Where a note stands, and its role. It takes the place of what went: before the oldest message that may go, behind
+--- what is kept at the head, such as a task. A user's note behind the last user message would take the guard from that
+--- one, so there it is an assistant's. Where nothing else may go it stands behind the system messages.
+---@param draft ebb.Draft
+---@param role "user"|"assistant"
+---@return integer place
+---@return "user"|"assistant" role
+local function place_of(draft, role)
+  local users = draft:recent("user", 1)
+  local last_user = #users > 0 and users[1].index or 0
   local unit = draft:units { droppable = true }()
-  local message = unit and unit.messages[1]
-  if not message or message.role == "tool" or message.window then return nil end
-  local lines, handle = note.lines_of(message.text)
-  if not lines then return nil end
-  draft:drop(message, "digest of more")
-  return { lines = lines, handle = handle }
-end
-
---- The role of a note: a user's before the only user message would be the last one, which is guarded.
-local function role_of(draft, role)
-  return draft:count "user" > 0 and role or "assistant"
-end
-
---- Behind the system messages at the head, and before all others: never inside a unit, never behind the last user
---- message, which it must not take the guard from.
-local function place_of(draft)
-  local place = 1
-  while place <= #draft and draft[place].role == "system" do place = place + 1 end
-  return place
+  local place = unit and unit.messages[1].index
+  if not place then
+    place = 1
+    while place <= #draft and draft[place].role == "system" do place = place + 1 end
+  end
+  return place, place <= last_user and role or "assistant"
 end
 
 ---@class ebb.DigestNote
@@ -169,13 +186,16 @@ end
 ---@param draft ebb.Draft
 ---@param parts ebb.DigestNote
 function note.put(draft, parts)
-  local role, heading = role_of(draft, parts.role), HEADINGS[parts.language]
+  local place, role = place_of(draft, parts.role)
+  local heading = HEADINGS[parts.language]
   local function fits(text) return draft:cost { role = role, content = text } <= parts.room end
   local text, list = note.fitting(parts.entries, heading, fits, parts.handle)
   local lines = text and parts.old_lines and grown(parts.old_lines, list, parts.language)
   local longer = lines and with_handle(heading .. "\n" .. lines, parts.handle)
   if longer and fits(longer) then text = longer end
-  if text then draft:insert(place_of(draft), { role = role, content = text }, "digest") end
+  if not text then return nil end
+  draft:insert(place, { role = role, content = text }, "digest")
+  return note.lines_of(text)
 end
 
 return note

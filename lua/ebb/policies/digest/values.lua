@@ -180,7 +180,14 @@ local function string_at(text, from)
   return value, after - 1
 end
 
---- The last key of a path; with the one before it where it is a plain word, such as `id` or `price`.
+--- Keys that say little without the one before them.
+local GENERAL = {}
+for key in ("id name title type kind code number date time price amount total count value key status state text url "
+  .. "path size first last start end from to"):gmatch "%S+" do
+  GENERAL[key] = true
+end
+
+--- The last key of a path; with the one before it where it says little by itself, such as `id` or `price`.
 local function path_of(path, depth)
   local key, parent
   for i = depth, math.max(1, depth - LEVELS), -1 do
@@ -189,7 +196,7 @@ local function path_of(path, depth)
     elseif name then parent = name break end
   end
   if not key then return nil end
-  return short(parent and not find(key, "_", 1, true) and parent .. "." .. key or key)
+  return short(parent and GENERAL[key] and parent .. "." .. key or key)
 end
 
 --- Is a key a value itself, such as `card_81`, `2024-05-21` or `JG7FMM`, and not the name of a field, as `line2` is?
