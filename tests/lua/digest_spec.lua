@@ -272,6 +272,39 @@ describe("A digest over time", function()
     assert.truthy(next(lines))
   end)
 
+  --- Cuts by which results push out what a user said, and a question that shows it again in between.
+  local function pushed_on(chat, cuts)
+    for i = 1, cuts do
+      local ids = {}
+      for j = 1, 12 do ids[j] = ('{"parcel_id": "PX-%d"}'):format(i * 1000 + j * 7) end
+      chat:append { call("c" .. i, "list", "{}"), result("c" .. i, "[" .. table.concat(ids, ", ") .. "]"),
+        { role = "assistant", content = ("So much for now. "):rep(4) }, { role = "user", content = "Go on." } }
+      assert(chat:trim { budget = 500, policy = "digest" })
+    end
+  end
+
+  it("chooses by what was said long ago, not by what the last note had room for", function()
+    local chat = pushed_out { { role = "user", content = "My account is ann_7042, my phone 5550134." } }
+    assert(chat:trim { budget = 500, policy = "digest" })
+    chat:append { { role = "user", content = "Is 5550134 right?" }, { role = "assistant", content = "Yes." } }
+    pushed_on(chat, 30)
+    local _, _, text = note_of(chat)
+    assert.truthy(text:find("ann_7042", 1, true), text)
+    assert.truthy(text:find("5550134", 1, true), text)
+  end)
+
+  it("does not bring back what was taken out of a note by hand", function()
+    local chat = pushed_out { { role = "user", content = "My account is ann_7042, my phone 5550134." } }
+    assert(chat:trim { budget = 500, policy = "digest" })
+    local _, at, text = note_of(chat)
+    assert(chat:replace(chat[at], { role = "user", content = (text:gsub("ann_7042", "")) }))
+    assert.is_nil(chat[at].text:find("ann_7042", 1, true))
+    pushed_on(chat, 2)
+    local _, _, after = note_of(chat)
+    assert.is_nil(after:find("ann_7042", 1, true))
+    assert.truthy(after:find("5550134", 1, true), after)
+  end)
+
   it("is undone by rollback, and the same again afterwards", function()
     local chat = pushed_out { { role = "user", content = "order W-2041" } }
     local before = chat:json()
@@ -303,6 +336,13 @@ describe("A result at the end that is too long", function()
     assert.truthy(chat[3].content:find("[Shortened to what it names]", 1, true))
     assert.truthy(chat[3].content:find("flight: HA-13 HA-26", 1, true))
     assert.same({}, chat:check "openai")
+  end)
+
+  it("has the room that a note does not need", function()
+    local chat = conversation { { role = "user", content = "Flights, please." }, call("c1", "search", '{"to": "OSL"}'),
+      result("c1", long_result()) }
+    assert(chat:trim { budget = 200, policy = { "digest", share = 0.5 } })
+    assert.is_true(chat:tokens() > 0.9 * 200, chat:tokens())
   end)
 
   it("also in the form of Anthropic", function()

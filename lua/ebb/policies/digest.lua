@@ -8,8 +8,8 @@ local entries = require "ebb.policies.digest.entries"
 local idle = require "ebb.support.idle"
 local note = require "ebb.policies.digest.note"
 
-local READ = 8           -- times what a note can show: older messages are not read any more
-local REMEMBERED = 3     -- times what a note can show
+local READ = 3           -- times what a note can show: older messages are not read any more
+local KEPT = 3           -- times what a note can show: what is remembered
 
 --- What a note may show: of messages that went, and of the old note.
 local function candidates(draft, gone, old, room)
@@ -25,12 +25,10 @@ end
 
 --- Puts the note, and remembers what it was chosen from.
 local function put_note(draft, set, old, parts)
-  local list = entries.ranked(entries.hidden(set, draft))
-  parts.entries, parts.old_lines = list, old and old.lines
+  local best = entries.best(set, KEPT * parts.room)
+  parts.entries, parts.old_lines = entries.hidden(best, draft), old and old.lines
   local lines = note.put(draft, parts)
-  if not lines then return end
-  local all = entries.ranked(table.move(set.list, 1, #set.list, 1, {}))
-  draft.memory = { lines = lines, entries = entries.memory(all, REMEMBERED * parts.room) }
+  if lines then draft.memory = { lines = lines, entries = entries.memory(best) } end
 end
 
 ---@class ebb.DigestOptions

@@ -64,7 +64,7 @@ local function shrink_message(draft, message, allowed, with_handle)
   local function content_of(text)
     return parts.cleared(message:totable(), ids, text)
   end
-  local text = note.fitting(entries.ranked(set.list), note.RESULT_HEADING, function(text)
+  local text = note.fitting(entries.best(set, math.huge), note.RESULT_HEADING, function(text)
     parts.set_content(whole, content_of(text))
     return draft:cost(whole) <= allowed
   end, with_handle and recall.handle(message.tokens, message.seq) or nil)

@@ -19,6 +19,7 @@ local KEY_FACTOR = 1.5         -- for values of keys by which things are looked 
 local ARGUMENT_FACTOR = 1.6    -- for values of keys that are arguments of later calls, too
 local CROWD = 20               -- values of a text, with which each of them weighs half
 local FADE = 0.97              -- of a weight, per message of age
+local LASTING = 0.5            -- of a weight that never fades: of what a user said, which is what all is about
 
 --- Keys by which things are looked up.
 local KEY = "[iI][dD]$|number$|code$|email$|name$|date$|path$|file$|url$|key$|zip$|phone$|dob$"
@@ -37,7 +38,8 @@ end
 ---@class ebb.DigestEntry
 ---@field label string
 ---@field value string
----@field weight number
+---@field weight number       what of it fades
+---@field lasting number      what of it does not
 ---@field density? number     weight for its size in a note
 ---@field rank integer        of the label
 ---@field order integer       smaller: newer
@@ -48,27 +50,34 @@ end
 ---@field by_value table<string, ebb.DigestEntry>
 ---@field size number         of all values in a note, in tokens, roughly
 ---@field fade number         factor of the weights of the message that is read
+---@field lasting number      share of these weights that does not fade
 ---@field arguments table<string, true>   keys of the arguments of the calls that were read
 
 ---@return ebb.DigestEntries
 function entries.new()
-  return { list = {}, by_value = {}, size = 0, fade = 1, arguments = {} }
+  return { list = {}, by_value = {}, size = 0, fade = 1, lasting = 0, arguments = {} }
 end
 
 --- Tokens of a value in a note with its share of a label, roughly.
 local function size_of(value) return 4 + #value / 4 end
 
---- Adds a mention of a value; the newest come first.
-local function add(set, label, value, weight, rank)
+--- Adds what weighs so much; the newest come first.
+local function add(set, label, value, rank, weight, lasting)
   local entry = set.by_value[value]
   if entry then
-    entry.weight = entry.weight + REPEATED * weight
+    entry.weight, entry.lasting = entry.weight + REPEATED * weight, entry.lasting + REPEATED * lasting
     if rank > entry.rank then entry.label, entry.rank = label, rank end
     return
   end
-  entry = { label = label, value = value, weight = weight, rank = rank, order = #set.list + 1 }
+  entry = { label = label, value = value, weight = weight, lasting = lasting, rank = rank, order = #set.list + 1 }
   set.list[entry.order], set.by_value[value] = entry, entry
   set.size = set.size + size_of(value)
+end
+
+--- Adds a mention of a value in the message that is read.
+local function add_mention(set, label, value, rank, weight)
+  local lasting = set.lasting * weight
+  add(set, label, value, rank, (weight - lasting) * set.fade, lasting)
 end
 
 --- The last key of a path.
@@ -97,7 +106,7 @@ local function add_text(set, text, label, weight)
   end)
   local share = weight / (1 + #mentions / CROWD)
   for _, mention in ipairs(mentions) do
-    add(set, mention.label, mention.value, mention.factor * share, mention.rank)
+    add_mention(set, mention.label, mention.value, mention.rank, mention.factor * share)
   end
 end
 
@@ -117,7 +126,7 @@ local function add_call(set, call)
   values.of(call.arguments, call.name, function(name, _, kind)
     if kind == "leaf" then set.arguments[key_of(name)] = true end
   end)
-  add_text(set, call.arguments, call.name, CALL_WEIGHT * set.fade)
+  add_text(set, call.arguments, call.name, CALL_WEIGHT)
 end
 
 --- Adds what a message names; messages come from the newest on. Windows name nothing: they are not gone.
@@ -125,8 +134,8 @@ end
 ---@param message ebb.Message
 function entries.of_message(set, message)
   if message.window then return end
-  set.fade = set.fade * FADE
-  local calls, weight = message.calls, WEIGHTS[message.role] * set.fade
+  set.fade, set.lasting = set.fade * FADE, message.role == "user" and LASTING or 0
+  local calls, weight = message.calls, WEIGHTS[message.role]
   if #calls == 0 then return add_content(set, message.text, label_of(message), weight) end
   for i = #calls, 1, -1 do
     add_call(set, calls[i])
@@ -144,71 +153,73 @@ function entries.of_note(set, lines)
   note.read(lines, function(label, value)
     local entry = set.by_value[value]
     if entry and entry.remembered then entry.weight = math.max(entry.weight, weight)
-    else add(set, label, value, weight, RANKS.run) end
+    else add(set, label, value, RANKS.run, weight, 0) end
   end)
 end
 
 --- Adds what an earlier note was chosen from.
 ---@param set ebb.DigestEntries
----@param remembered { label: string, value: string, weight: number, rank: integer }[]   newest first
+---@param remembered ebb.DigestEntry[]   newest first, as entries.memory gave them
 function entries.of_memory(set, remembered)
   for _, old in ipairs(remembered) do
-    add(set, old.label, old.value, old.weight * set.fade, old.rank)
+    add(set, old.label, old.value, old.rank, old.weight * set.fade, old.lasting)
     set.by_value[old.value].remembered = true
   end
 end
 
---- What is to be remembered of a ranked list: its first entries, up to so many tokens, newest first.
+--- What is to be remembered of a list: newest first, without what each trim finds anew.
 ---@param list ebb.DigestEntry[]
----@param room number
-function entries.memory(list, room)
-  local first, size = {}, 0
-  for _, entry in ipairs(list) do
-    size = size + size_of(entry.value)
-    if size > room then break end
-    first[#first + 1] = entry
+---@return table[]
+function entries.memory(list)
+  local kept = table.move(list, 1, #list, 1, {})
+  table.sort(kept, function(a, b) return a.order < b.order end)
+  for i, entry in ipairs(kept) do
+    kept[i] = { label = entry.label, value = entry.value, weight = entry.weight, lasting = entry.lasting,
+      rank = entry.rank }
   end
-  table.sort(first, function(a, b) return a.order < b.order end)
-  for i, entry in ipairs(first) do
-    first[i] = { label = entry.label, value = entry.value, weight = entry.weight, rank = entry.rank }
-  end
-  return first
+  return kept
 end
 
 ---- Choice ----
 
---- The entries whose values the list of the draft does not show.
----@param set ebb.DigestEntries
+--- Those of some entries whose values the list of the draft does not show.
+---@param all ebb.DigestEntry[]
 ---@param draft ebb.Draft
 ---@return ebb.DigestEntry[]
-function entries.hidden(set, draft)
+function entries.hidden(all, draft)
   local texts, list = {}, {}
-  for i, entry in ipairs(set.list) do
+  for i, entry in ipairs(all) do
     texts[i] = entry.value
   end
   local shown = draft:shows(texts)
-  for i, entry in ipairs(set.list) do
+  for i, entry in ipairs(all) do
     if not shown[i] then list[#list + 1] = entry end
   end
   return list
 end
 
---- Identifiers and dates cannot be guessed.
+--- Identifiers and dates cannot be guessed, nor can long numbers.
 local function rarity(value)
-  return value:find "%d" and value:find "[%a_@/-]" and (2) or 1
+  return value:find "%d" and (value:find "[%a_@/-]" or value:find "%d%d%d%d%d%d") and 2 or 1
 end
 
---- The same entries, those first that say most for their size.
----@param list ebb.DigestEntry[]
+--- The entries that say most for their size, those first, up to so many tokens.
+---@param set ebb.DigestEntries
+---@param tokens number
 ---@return ebb.DigestEntry[]
-function entries.ranked(list)
+function entries.best(set, tokens)
+  local list, size = table.move(set.list, 1, #set.list, 1, {}), 0
   for _, entry in ipairs(list) do
-    entry.density = entry.weight * rarity(entry.value) / size_of(entry.value)
+    entry.density = (entry.weight + entry.lasting) * rarity(entry.value) / size_of(entry.value)
   end
   table.sort(list, function(a, b)
     if a.density ~= b.density then return a.density > b.density end
     return a.order < b.order
   end)
+  for i, entry in ipairs(list) do
+    size = size + size_of(entry.value)
+    if size > tokens then return table.move(list, 1, i - 1, 1, {}) end
+  end
   return list
 end
 
