@@ -293,6 +293,16 @@ describe("A digest over time", function()
     assert.truthy(text:find("5550134", 1, true), text)
   end)
 
+  it("remembers nothing of a note too long for that", function()
+    local chat = ebb.conversation { encoding = "bytes4" }
+    for i = 1, 12000 do
+      chat:append { role = "user", content = ("Take %032d to %032d."):format(i * 7919, i * 104729) }
+    end
+    local room = chat:tokens() // 3
+    assert(chat:trim { budget = room * 2, policy = { "digest", share = 1, most = room } })
+    assert.truthy(note_of(chat))
+  end)
+
   it("does not bring back what was taken out of a note by hand", function()
     local chat = pushed_out { { role = "user", content = "My account is ann_7042, my phone 5550134." } }
     assert(chat:trim { budget = 500, policy = "digest" })

@@ -10,6 +10,7 @@ local note = require "ebb.policies.digest.note"
 
 local READ = 3           -- times what a note can show: older messages are not read any more
 local KEPT = 3           -- times what a note can show: what is remembered
+local ROOM_MAX = 8000    -- tokens of a note, above which nothing is remembered: that is bounded
 
 --- What a note may show: of messages that went, and of the old note.
 local function candidates(draft, gone, old, room)
@@ -28,7 +29,7 @@ local function put_note(draft, set, old, parts)
   local best = entries.best(set, KEPT * parts.room)
   parts.entries, parts.old_lines = entries.hidden(best, draft), old and old.lines
   local lines = note.put(draft, parts)
-  if lines then draft.memory = { lines = lines, entries = entries.memory(best) } end
+  if lines and parts.room <= ROOM_MAX then draft.memory = { lines = lines, entries = entries.memory(best) } end
 end
 
 ---@class ebb.DigestOptions
@@ -48,14 +49,16 @@ return {
   summary = "cut seldom and deep, and keep a note of names and values that went",
   options = {
     high = { type = "number", default = 1, min = 0.01, max = 1, help = "share of the budget above which it cuts" },
-    low = { type = "number", default = 0.5, min = 0, max = 1, help = "share of the budget to which it cuts" },
+    low = { type = "number", default = 0.5, min = 0, max = 1,
+      help = "share of the budget, less the system message and tools, to which it cuts" },
     share = { type = "number", default = 0.12, min = 0, max = 1, help = "share of the budget that the note may have" },
     most = { type = "integer", default = 4000, min = 0, help = "tokens that the note may have, whatever its share" },
     keep = { type = "integer", default = 2, min = 0, help = "newest units that stay where there is room" },
     recall = { type = "boolean", default = false,
       help = "end the note with a handle, by which chat:recall and the tool recall give back what was left out" },
     idle = idle.OPTION,
-    role = { type = "choice", choices = { "user", "assistant" }, default = "user", help = "role of the note" },
+    role = { type = "choice", choices = { "user", "assistant" }, default = "user",
+      help = "role of the note; where it would be the last user message it is an assistant's" },
     language = { type = "choice", choices = note.languages, default = "en", help = "language of its heading" },
   },
   check = function(options)
@@ -63,13 +66,13 @@ return {
   end,
   help = [[
 Cuts as stable_prefix does. What the messages named that go stays in one note in
-their place, a line for each label: values of JSON by their keys, arguments of
-calls, and of prose names, numbers, paths, quotes with the word before them. The
-note shows no value twice and none that the list still shows; those that weigh
-most come in first. It changes only where a cut is made, and grows at its end while
-there is room; with `idle` cuts are also made where the provider's cache is cold
-anyway, down to the low mark. A result at the end of the list that is too long for
-the budget is shortened in the same way.
+their place, behind a task that stays at the head. It has a line for each label:
+values of JSON by their keys, arguments of calls, and of prose names, numbers,
+paths, quotes with the word before them. It shows no value twice and none that the
+list still shows; those that weigh most come in first. It changes only where a cut
+is made, and grows at its end while there is room; with `idle` cuts are also made
+where the provider's cache is cold anyway, down to the low mark. A result at the
+end of the list that is too long for the budget is shortened in the same way.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message). No model is asked.]],
