@@ -203,7 +203,7 @@ local function rarity(value)
   return value:find "%d" and (value:find "[%a_@/-]" or value:find "%d%d%d%d%d%d") and 2 or 1
 end
 
---- The entries that say most for their size, those first, up to so many tokens.
+--- The entries that weigh most for their size, those first, as far as `tokens` reach.
 ---@param set ebb.DigestEntries
 ---@param tokens number
 ---@return ebb.DigestEntry[]
