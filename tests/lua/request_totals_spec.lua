@@ -115,6 +115,12 @@ local BY_THE_API = {
     "enum":["Yes","No"]}}}}}}]}]] },
 }
 
+--- What the API counted as 35 tokens. The format has a place for what a tool message may have besides.
+local CALL = [[{"model":"gpt-4","messages":[{"role":"assistant","content":null,"tool_calls":[
+  {"id":"call_Id8ycVMsW8gdsf7kSXfgAcf1","type":"function","function":{"name":"get_current_weather",
+  "arguments":"{\n  \"location\": \"Boston, MA\"\n}"}}]},{"role":"tool",%s
+  "tool_call_id":"call_Id8ycVMsW8gdsf7kSXfgAcf1","content":"29 degree celcius"}]}]]
+
 local WEATHER = [["tools":[{"type":"function","function":{"name":"get_current_weather",
   "description":"Get the current weather in a given location","parameters":{"type":"object","properties":{
   "location":{"type":"string","description":"The city and state, e.g. San Francisco, CA"},
@@ -164,6 +170,15 @@ describe("totals of requests", function()
     for i, row in ipairs(BY_THE_API) do
       local chat = assert(ebb.parse(body_of("gpt-3.5-turbo", row[2])))
       assert.same({ i, row[1], "derived" }, { i, chat:tokens(), chat:trust() })
+    end
+  end)
+
+  --- github forestwanglin/openai-java issue 5.
+  it("with a call are what the API counted, with a name of its result or without", function()
+    if not needs_vocabularies() then return end
+    for _, name in ipairs { '"name":"get_current_weather",', "" } do
+      local chat = assert(ebb.parse(CALL:format(name)))
+      assert.same({ 35, "derived" }, { chat:tokens(), chat:trust() })
     end
   end)
 
