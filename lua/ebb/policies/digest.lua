@@ -10,7 +10,7 @@ local note = require "ebb.policies.digest.note"
 
 local READ = 3           -- times what a note can show: older messages are not read any more
 local KEPT = 3           -- times what a note can show: what is remembered
-local ROOM_MAX = 8000    -- tokens of a note, above which nothing is remembered: that is bounded
+local REMEMBERED = 8000  -- tokens of a note up to which it is remembered what it was chosen from: memory is bounded
 
 --- What a note may show: of messages that went, and of the old note.
 local function candidates(draft, gone, old, room)
@@ -29,7 +29,7 @@ local function put_note(draft, set, old, parts)
   local best = entries.best(set, KEPT * parts.room)
   parts.entries, parts.old_lines = entries.hidden(best, draft), old and old.lines
   local lines = note.put(draft, parts)
-  if lines and parts.room <= ROOM_MAX then draft.memory = { lines = lines, entries = entries.memory(best) } end
+  if lines and parts.room <= REMEMBERED then draft.memory = { lines = lines, entries = entries.memory(best) } end
 end
 
 ---@class ebb.DigestOptions
