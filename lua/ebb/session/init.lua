@@ -41,9 +41,12 @@ end
 
 ---- Reading ----
 
+--- Was nothing committed yet? The version does not say so: it grows as well when a lease is taken over.
+local function is_empty(info) return info.batches == 0 end
+
 --- Reads the session's rows; one without commits is a new conversation.
 local function read(self, info)
-  if info.version == 0 then return session.new(self.options or nil), info end
+  if is_empty(info) then return session.new(self.options or nil), info end
   local state
   local chat, why = session.read(function(_, options, resolve)
     local loaded, result = self.store.db:load(info.id, options, resolve)
@@ -60,7 +63,8 @@ local function take_whole(self, info)
   if not chat then return nil, state end
   self.state = require("ebb.support.storage").state(chat)
   self.chat, self.tail, self.version, self.id, self.is_stale = chat, false, state.version, state.id, false
-  self.saved_options = state.version > 0 and saved_options.text(chat)
+  self.is_empty = is_empty(state)
+  self.saved_options = not self.is_empty and saved_options.text(chat)
   return true
 end
 
@@ -68,12 +72,12 @@ end
 local function take(self)
   local info, problem = self.store.db:find(self.name)
   if not info then return nil, problem end
-  if info.version == 0 or info.stored < tail.from or self.store.options.salvage then return take_whole(self, info) end
+  if is_empty(info) or info.stored < tail.from or self.store.options.salvage then return take_whole(self, info) end
   local result, why = tail.read(self, session.read, info.id, tail.count)
   if result == nil then return nil, why end
   if not result then return take_whole(self, info) end
   self.chat, self.tail, self.version, self.id, self.is_stale = nil, result, result.info.version, info.id, false
-  self.saved_options = saved_options.text(result.chat)
+  self.is_empty, self.saved_options = false, saved_options.text(result.chat)
   return true
 end
 
@@ -110,7 +114,7 @@ end
 --- false where the tail is not enough.
 local function commit(self, branch, operation, of, replaces)
   local options = saved_options.text(branch)
-  local before = self.version > 0 and not replaces and (of or self).chat or nil
+  local before = not self.is_empty and not replaces and (of or self).chat or nil
   local is_new = not before or options ~= self.saved_options or core.state(branch).is_enclosed
   local change = {
     session = self.id, expected = self.version, before = before, after = branch,
@@ -121,7 +125,7 @@ local function commit(self, branch, operation, of, replaces)
     if self.store:reopen() then version, repeated, tokens = self.store.db:commit(change) end
   end
   if not version then return version, repeated end
-  self.saved_options = options
+  self.is_empty, self.saved_options = false, options
   return version, repeated, tokens
 end
 
