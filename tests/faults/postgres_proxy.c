@@ -72,6 +72,8 @@ int main(int count, char **words) {
   unlink(words[1]);
   if (commits == MAP_FAILED || bind(listener, (struct sockaddr *)&address, sizeof address) != 0) return 1;
   if (listen(listener, 64) != 0) return 1;
+  pid_t proxy = fork();          /* who comes after this process has ended is served */
+  if (proxy != 0) return proxy < 0 || fprintf(stderr, "%d\n", (int)proxy) < 0;
   for (;;) {
     int client = accept(listener, NULL, NULL);
     if (client >= 0 && fork() == 0) {

@@ -264,7 +264,7 @@ describe("in PostgreSQL", function()
     it("lose and double nothing when answers to commits are lost", function()
       local folder = server.folder .. "/proxy"
       assert(os.execute("mkdir -m 755 " .. folder))
-      local start = "cd '%s'; '%s/build/faults/postgres_proxy' .s.PGSQL.5432 ../.s.PGSQL.5432 7 >lost & echo $! >pid"
+      local start = "cd '%s'; '%s/build/faults/postgres_proxy' .s.PGSQL.5432 ../.s.PGSQL.5432 7 >lost 2>pid"
       local here = assert(io.popen "pwd"):read "l"
       assert(os.execute(start:format(folder, here)))
       local pid = assert(io.open(folder .. "/pid")):read "n"
