@@ -95,6 +95,7 @@ for _, dialect in ipairs { "openai", "responses", "anthropic", "gemini" } do
   end)
 end
 call("write", function(world) return world.chat:write("anthropic", { shape = "body" }) end)
+call("bound_thinking", function(world) return core.bound_thinking(world.chat) end)
 
 --- A body of every dialect, with a call and its result, a picture and reasoning.
 local BODIES = {

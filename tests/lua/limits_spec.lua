@@ -63,7 +63,6 @@ local OTHERS = {
   ["runtime/api/abi.c SIZE_MAX_ANY"] = "sizes of structs",
   ["runtime/api/window.c CONTENT_MAX"] = "ebb.windows.view BYTES_MAX",
   ["runtime/bind/json_decode.c WAITING_MAX"] = "a step",
-  ["runtime/format/state_tail.h"] = "beyond it, all of the session is read",
   ["runtime/bind/error.c NAME_MAX_SIZE"] = "what is compared",
   ["runtime/host/http.c"] = "the head of an answer, and of a request that we write",
   ["runtime/os/file_attributes.c"] = "what is larger is reported as lost",
