@@ -263,6 +263,7 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   if (result == NULL) result = take_reserve(sandbox, block, old_size, new_size);
   if (result == NULL) return refuse(sandbox, new_size, !over);
   sandbox->memory_used += new_size - old_size;
+  if (kind == LUA_TUSERDATA) sandbox->last_userdata.block = result, sandbox->last_userdata.size = new_size;
   note_block(sandbox, old_size, old_kind, -1);
   if (kind == LUA_TSTRING && new_size > SANDBOX_NULS) {
     dense_note(sandbox, (BlockHead *)(void *)((char *)result - HEAD), new_size);

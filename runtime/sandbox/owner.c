@@ -1,5 +1,6 @@
 #include "sandbox/owner.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "os/entropy.h"
@@ -16,8 +17,57 @@ void owner_open(Sandbox *sandbox) {
   lua_setwarnf(sandbox->L, on_warning, sandbox);
 }
 
+/* ---- boxes ---- */
+
+typedef struct BoxContent {
+  void *bytes;               /* NULL: it has ended */
+  size_t size;
+} BoxContent;
+
+/* Leaves the metatable of boxes on the stack: the library makes it for its first long text. */
+static void push_box_metatable(lua_State *L) {
+  luaL_Buffer b;
+  luaL_buffinitsize(L, &b, 2 * LUAL_BUFFERSIZE);
+  luaL_pushresultsize(&b, 0);
+  lua_pop(L, 1);
+  lua_getfield(L, LUA_REGISTRYINDEX, "_UBOX*");
+}
+
+void owner_learn_boxes(lua_State *L, Sandbox *sandbox) {
+  OwnerBoxes boxes = {.size = 0};
+  push_box_metatable(L);
+  boxes.metatable = lua_topointer(L, -1);
+  const char *content = memset(lua_newuserdatauv(L, sizeof(BoxContent), 0), 0, sizeof(BoxContent));
+  const char *block = sandbox->last_userdata.block;
+  lua_insert(L, -2);
+  lua_setmetatable(L, -2);
+  boxes.content_at = (size_t)(content - block);
+  for (size_t at = 0; at + sizeof boxes.metatable <= boxes.content_at; at += sizeof boxes.metatable) {
+    if (memcmp(block + at, &boxes.metatable, sizeof boxes.metatable) != 0) continue;
+    boxes.metatable_at = at;
+    boxes.size = sandbox->last_userdata.size;
+  }
+  lua_pop(L, 1);
+  assert(boxes.metatable != NULL && boxes.size == boxes.content_at + sizeof(BoxContent));
+  sandbox->boxes = boxes;
+}
+
+static void release_box(Sandbox *sandbox, char *block, size_t size) {
+  const OwnerBoxes *boxes = &sandbox->boxes;
+  BoxContent content;
+  if (boxes->size == 0 || size != boxes->size) return;
+  if (memcmp(block + boxes->metatable_at, &boxes->metatable, sizeof boxes->metatable) != 0) return;
+  memcpy(&content, block + boxes->content_at, sizeof content);
+  if (content.bytes == NULL) return;
+  memset(block + boxes->content_at, 0, sizeof content);
+  guard_allocate(sandbox, content.bytes, content.size, 0);
+}
+
+/* ---- all ---- */
+
 void owner_release(Sandbox *sandbox, char *block, size_t size) {
   OwnerTrailer ending;
+  release_box(sandbox, block, size);
   if (size < OWNER_TRAILER) return;
   char *at = block + size - OWNER_TRAILER;
   memcpy(&ending, at, sizeof ending);

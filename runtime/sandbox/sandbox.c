@@ -32,6 +32,7 @@ static int open_all(lua_State *L) {
     lua_rawseti(L, -2, i);
   }
   sandbox->cache.table = luaL_ref(L, LUA_REGISTRYINDEX);
+  owner_learn_boxes(L, sandbox);
   return 0;
 }
 

@@ -117,6 +117,11 @@ struct Sandbox {
   size_t refused_size;       /* of the block that was refused last */
   bool refused_growth;       /* it was a table that would take too long to grow */
   uint64_t secret;           /* by which blocks with an ending are known (owner.h) */
+  struct {
+    char *block;
+    size_t size;
+  } last_userdata;           /* the block that was made last for one */
+  OwnerBoxes boxes;          /* how those of buffers lie (owner.h) */
   bool gives_up;             /* Lua has given up a finalizer: blocks that go may have content that has not ended */
   bool reached_memory;       /* in this call the limit refused a block, not the host's allocator */
   SandboxConfig config;
