@@ -41,12 +41,15 @@ end
 
 ---- Reading ----
 
---- Was nothing committed yet? The version does not say so: it grows as well when a lease is taken over.
-local function is_empty(info) return info.batches == 0 end
+--- Was nothing committed yet? The version alone does not say so: it grows as well when a lease is taken over. What is
+--- left of a damaged database may lack the number of batches.
+local function is_empty(self, info)
+  return info.version == 0 or info.batches == 0 and not self.store.options.salvage
+end
 
 --- Reads the session's rows; one without commits is a new conversation.
 local function read(self, info)
-  if is_empty(info) then return session.new(self.options or nil), info end
+  if is_empty(self, info) then return session.new(self.options or nil), info end
   local state
   local chat, why = session.read(function(_, options, resolve)
     local loaded, result = self.store.db:load(info.id, options, resolve)
@@ -63,7 +66,7 @@ local function take_whole(self, info)
   if not chat then return nil, state end
   self.state = require("ebb.support.storage").state(chat)
   self.chat, self.tail, self.version, self.id, self.is_stale = chat, false, state.version, state.id, false
-  self.is_empty = is_empty(state)
+  self.is_empty = is_empty(self, state)
   self.saved_options = not self.is_empty and saved_options.text(chat)
   return true
 end
@@ -72,7 +75,8 @@ end
 local function take(self)
   local info, problem = self.store.db:find(self.name)
   if not info then return nil, problem end
-  if is_empty(info) or info.stored < tail.from or self.store.options.salvage then return take_whole(self, info) end
+  local is_short = info.stored < tail.from
+  if is_short or is_empty(self, info) or self.store.options.salvage then return take_whole(self, info) end
   local result, why = tail.read(self, session.read, info.id, tail.count)
   if result == nil then return nil, why end
   if not result then return take_whole(self, info) end
