@@ -60,7 +60,8 @@ static void release_box(Sandbox *sandbox, char *block, size_t size) {
   memcpy(&content, block + boxes->content_at, sizeof content);
   if (content.bytes == NULL) return;
   memset(block + boxes->content_at, 0, sizeof content);
-  guard_allocate(sandbox, content.bytes, content.size, 0);
+  void *user;
+  lua_getallocf(sandbox->L, &user)(user, content.bytes, content.size, 0);      /* as the library itself would */
 }
 
 /* ---- all ---- */
