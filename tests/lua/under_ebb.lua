@@ -6,8 +6,9 @@ package.path = package.path .. ";/usr/share/lua/5.4/?.lua;/usr/share/lua/5.4/?/i
 table.insert(arg, 1, "--ignore-lua")   -- .busted names lua5.4, which would take the command's place
 -- Busted forgets after each file what it has loaded. `ebb` stays, so what it refers to stays loaded, too.
 local ebb = require "ebb"
-for _, name in ipairs { "macros", "rules", "workflow" } do
+for _, name in ipairs { "macros", "rules", "workflow", "session" } do
   assert(ebb[name])
 end
+require "ebb.session.tail"
 
 require "busted.runner" { standalone = false }
