@@ -43,7 +43,7 @@ void owner_learn_boxes(lua_State *L, Sandbox *sandbox) {
   lua_setmetatable(L, -2);
   boxes.content_at = (size_t)(content - block);
   for (size_t at = 0; at + sizeof boxes.metatable <= boxes.content_at; at += sizeof boxes.metatable) {
-    if (memcmp(block + at, &boxes.metatable, sizeof boxes.metatable) != 0) continue;
+    if (boxes.metatable == NULL || memcmp(block + at, &boxes.metatable, sizeof boxes.metatable) != 0) continue;
     boxes.metatable_at = at;
     boxes.size = sandbox->last_userdata.size;
   }

@@ -2,33 +2,12 @@
 ** Regular expressions: matching, time, replacements, sets of rules; and all of it
 ** while memory runs out.
 */
-#include "check.h"
+#include "regex_world.h"
 
 #include <string.h>
 
 #include "regex/pattern.h"
 #include "regex/rule_set.h"
-
-typedef struct World {
-  Fail fail;
-  Memory memory;
-  RegexEngine *engine;
-} World;
-
-static int open_world(void **state) {
-  World *world = calloc(1, sizeof *world);
-  world->memory = fail_memory(&world->fail);
-  *state = world;
-  return regex_engine_new(&world->memory, &world->engine) != STATUS_OK;
-}
-
-static int close_world(void **state) {
-  World *world = *state;
-  regex_engine_free(world->engine);
-  size_t left = world->fail.in_use;
-  free(world);
-  return left != 0;
-}
 
 static Regex *made(World *world, const char *pattern, unsigned flags) {
   Regex *regex = NULL;

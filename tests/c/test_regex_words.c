@@ -2,33 +2,12 @@
 ** Patterns that are words, which are found without PCRE2: they match where the same patterns in a group match, and
 ** rules of them make of random texts what rules of groups make of them.
 */
-#include "check.h"
+#include "regex_world.h"
 
 #include <string.h>
 
 #include "regex/rule_set.h"
 #include "regex/word.h"
-
-typedef struct World {
-  Fail fail;
-  Memory memory;
-  RegexEngine *engine;
-} World;
-
-static int open_world(void **state) {
-  World *world = calloc(1, sizeof *world);
-  world->memory = fail_memory(&world->fail);
-  *state = world;
-  return regex_engine_new(&world->memory, &world->engine) != STATUS_OK;
-}
-
-static int close_world(void **state) {
-  World *world = *state;
-  regex_engine_free(world->engine);
-  size_t left = world->fail.in_use;
-  free(world);
-  return left != 0;
-}
 
 /* ---- words ---- */
 
