@@ -6,11 +6,36 @@
 #
 # A runner is quiet unless it fails, but for what it swept or skipped; where STEPS is
 # set, it says what it did. One that ends badly without having counted a failure (a
-# crash, a leak found at exit), or that counts nothing, is itself one failure.
+# crash, a leak found at exit), or that counts nothing, is itself one failure. So is one
+# that hangs: after LIMIT seconds by the wall (15 minutes; two hours where WHOLE is set)
+# it is killed, and its processes are listed.
 set -u
 
 output=$(mktemp)
 trap 'rm -f "$output" "$output.times"' EXIT
+
+if [ -n "${WHOLE:-}" ]; then limit=${LIMIT:-7200}; else limit=${LIMIT:-900}; fi
+
+# Runs a command as a process group of its own, which can be killed as one, and answers
+# its status. A sleep ends a command that outlives the limit; the command ends the sleep.
+limited() {
+  local child watch status
+  set -m
+  "$@" >"$output" 2>&1 </dev/null &
+  child=$!
+  {
+    sleep "$limit"
+    echo "stopped after $limit s, with these processes:"
+    ps -eo pgid,pid,ppid,stat,time,wchan:20,args | awk -v group="$child" 'NR == 1 || $1 == group'
+    kill -KILL -- "-$child"
+  } >>"$output" 2>&1 &
+  watch=$!
+  set +m
+  wait "$child" 2>/dev/null
+  status=$?
+  kill -- "-$watch" 2>/dev/null && wait "$watch" 2>/dev/null
+  return "$status"
+}
 
 # The sum of the numbers that a pattern finds in the output.
 sum() { sed -nE "s/$1/\1/p" "$output" | awk '{ n += $1 } END { print n + 0 }'; }
@@ -44,19 +69,19 @@ report() {
 
 # The lines that name what failed, as each kind of runner writes them; or else the last three.
 failures() {
-  grep -E -A 2 --no-group-separator '^(Failure|Error) (→|->) |^\[  (FAILED|ERROR)  \] [^0-9]|^(FAIL|not ok)|ERROR: [A-Za-z]+Sanitizer' "$output" | head -n 30 | sed "s|^|failed: $1: |"
+  grep -E -A 2 --no-group-separator '^(Failure|Error) (→|->) |^\[  (FAILED|ERROR)  \] [^0-9]|^(FAIL|not ok|stopped after)|ERROR: [A-Za-z]+Sanitizer' "$output" | head -n 30 | sed "s|^|failed: $1: |"
   if [ "${PIPESTATUS[0]}" -ne 0 ]; then tail -n 3 "$output" | sed "s|^|failed: $1: |"; fi
 }
 
 cmocka() {
-  "$1" >"$output" 2>&1
+  limited "$1"
   report "$1" $? "$(sum '^\[  PASSED  \] ([0-9]+) test.*')" "$(sum '^ ?\[  FAILED  \] ([0-9]+) test.*')" \
     "$(sum '^ ?\[  SKIPPED \] ([0-9]+) test.*')"
 }
 
-busted() {
+run_busted() {
   # shellcheck disable=SC2086
-  command busted ${BUSTED:-} "$1" >"$output" 2>&1
+  limited busted ${BUSTED:-} "$1"
   report_busted "$1" $?
 }
 
@@ -66,7 +91,8 @@ sanitized() {
   local specs
   specs=$(tests/specs.sh 2>/dev/null | grep -v /cli_ | awk -v sample="${SAMPLE:-1}" -v seed="$SEED" '(NR + seed) % sample == 0')
   # shellcheck disable=SC2086
-  HISTORIES=$((${HISTORIES:-300} / 10)) TURNS=$((${TURNS:-10000} / 10)) COMPLEXITY=${COMPLEXITY:-40} build/sanitize/ebb run tests/lua/under_ebb.lua -- $specs >"$output" 2>&1
+  HISTORIES=$((${HISTORIES:-300} / 10)) TURNS=$((${TURNS:-10000} / 10)) COMPLEXITY=${COMPLEXITY:-40} \
+    limited build/sanitize/ebb run tests/lua/under_ebb.lua -- $specs
   report_busted "specs under sanitizers${SAMPLE:+, one in $SAMPLE}" $?
 }
 
@@ -78,13 +104,13 @@ report_busted() {
 
 # Scripts count for themselves: their last line is "N passed, N failed".
 script() {
-  "$@" >"$output" 2>&1
+  limited "$@"
   report "$1" $? "$(sum '^([0-9]+) passed, [0-9]+ failed$')" "$(sum '^[0-9]+ passed, ([0-9]+) failed$')"
 }
 
 case $1 in
   c) cmocka "$2" ;;
-  lua) busted "$2" ;;
+  lua) run_busted "$2" ;;
   sanitized) sanitized ;;
   script) shift && script "$@" ;;
 esac
