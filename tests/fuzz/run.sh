@@ -57,7 +57,8 @@ inputs() {
     fuzz_edits | fuzz_regex) echo 55000 ;;
     fuzz_check | fuzz_convert) echo 40000 ;;
     fuzz_operations) echo 30000 ;;
-    fuzz_pretoken | fuzz_sandbox | fuzz_imports | fuzz_price_lists) echo 15000 ;;
+    fuzz_pretoken | fuzz_imports | fuzz_price_lists) echo 15000 ;;
+    fuzz_sandbox) echo 4000 ;;
     *) echo 6000 ;;
   esac
 }
