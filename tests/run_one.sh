@@ -91,7 +91,7 @@ sanitized() {
   local specs
   specs=$(tests/specs.sh 2>/dev/null | grep -v /cli_ | awk -v sample="${SAMPLE:-1}" -v seed="$SEED" '(NR + seed) % sample == 0')
   # shellcheck disable=SC2086
-  HISTORIES=$((${HISTORIES:-300} / 10)) TURNS=$((${TURNS:-10000} / 10)) COMPLEXITY=${COMPLEXITY:-40} \
+  SANITIZED=1 HISTORIES=$((${HISTORIES:-300} / 10)) TURNS=$((${TURNS:-10000} / 10)) COMPLEXITY=${COMPLEXITY:-40} \
     limited build/sanitize/ebb run tests/lua/under_ebb.lua -- $specs
   report_busted "specs under sanitizers${SAMPLE:+, one in $SAMPLE}" $?
 }
