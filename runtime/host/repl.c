@@ -16,12 +16,14 @@
 #include <errno.h>
 #include <histedit.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,7 +112,8 @@ static void redraw(Editor *editor) {
   resized = continued = 0;
 }
 
-/* The next character; 0 at the end of input, -1 when the line is to be thrown away. */
+/* The next character; 0 at the end of input, -1 when the line is to be thrown away. NUL is left
+   out: after it libedit takes Ctrl-D no longer. */
 static int read_key(EditLine *edit, wchar_t *key) {
   Editor *editor = editor_of(edit);
   mbstate_t state;
@@ -125,10 +128,20 @@ static int read_key(EditLine *edit, wchar_t *key) {
       continue;
     }
     size_t used = mbrtowc(key, &byte, 1, &state);
-    if (used == 0 || used == 1) return 1;
+    if (used == 1) return 1;
     if (used == (size_t)-1) memset(&state, 0, sizeof state);   /* no character: left out */
   }
   return -1;
+}
+
+/* True if Ctrl-D alone was typed while a script ran. The terminal reads by lines then and keeps
+   it as an end without bytes before it; in the editor's mode that would be a NUL. */
+static bool ended_ahead(void) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  int size = 0;
+  char byte;
+  if (poll(&input, 1, 0) != 1 || (input.revents & POLLIN) == 0) return false;
+  return ioctl(STDIN_FILENO, FIONREAD, &size) == 0 && size == 0 && read(STDIN_FILENO, &byte, 1) == 0;
 }
 
 /* ---- the line ---- */
@@ -224,7 +237,7 @@ static int l_read(lua_State *L) {
   loaded = &editor->library;
   fflush(stdout);            /* results stand above the prompt */
   watch(before);
-  const char *line = editor->library.el_gets(editor->edit, &count);
+  const char *line = ended_ahead() ? NULL : editor->library.el_gets(editor->edit, &count);
   unwatch(before);
   editor->L = NULL;
 

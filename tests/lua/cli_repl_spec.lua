@@ -197,8 +197,9 @@ insist() {
                                printf 'print("run" .. "ning") while true do pcall(error) end\n'
   wait_for 'running';          printf '\003'
   wait_for 'stack traceback';  printf '"go" .. "ing on"\n'
-  wait_for '"going on"';       printf '\004'
-  wait_for 'status'
+  wait_for '"going on"';       printf 'print("bu" .. "sy") repeat until io.open "%s.go"\n' "$log"
+  wait_for 'busy';             printf '\004'; sleep 0.2; : >"$log.go"
+  wait_for 'status' || echo 'Ctrl-D was lost' >>"$log"
 } | { TERM=dumb script -qec "exec $ebb repl $file" /dev/null; echo "status $?"; } >>"$log" 2>&1
 ]]
 
@@ -222,6 +223,7 @@ describe("ebb repl at a terminal", function()
     contains("interrupted", log)
     contains('"going on"', log)
     contains("status 0", log)
+    assert.falsy(log:find "was lost")
     local past = command.read(path_of "state/ebb/history")
     contains("chat[1].role", past)
     assert.falsy(past:find "chat:mark")
