@@ -362,7 +362,7 @@ complete -c ebb -n '__fish_ebb_seen_command pipeline' -l json -d 'Report as JSON
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -s q -l quiet -d 'Do not report success or progress'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l preview -d 'Show the messages of the request and their sources; write no request'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l show-config -d 'Show the merged settings, and where each came from'
-complete -c ebb -n '__fish_ebb_seen_command pipeline' -l trace -d 'Show on standard error what each processor changed'
+complete -c ebb -n '__fish_ebb_seen_command pipeline' -l trace -d 'Show on standard error what each processor changed, 200 messages at most'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l transcribe-command -r -d 'Shell command that transcribes audio, video and images: the request with the file on its standard input, the text on its standard output'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l asset-command -r -d 'Shell command that answers attachments known by id or address: the request on its standard input, the file on its standard output'
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -l service -r -d 'Shell command for another service of processors, such as retrieve=./search.sh'

@@ -45,12 +45,12 @@ end
 
 local N_MAX = 2000000      -- beyond it a file would take gigabytes to make
 
---- The n with which `write` makes a file of about BYTES; digits of larger numbers take more, so in two steps.
-local function write_sized(write)
+--- The n with which `write` makes a file of about `bytes`; digits of larger numbers take more, so in two steps.
+local function write_sized(write, bytes)
   local n = 1000
   for _ = 1, 2 do
     local path = write(n)
-    n = math.max(1, n * BYTES // size_of(path))
+    n = math.max(1, n * (bytes or BYTES) // size_of(path))
     assert(n < N_MAX, "the file does not grow with n")
   end
   return write(n), n
@@ -73,8 +73,8 @@ local function write_document(shape)
   return write_sized(function(n) return hostile.write_pair(FOLDER .. "/document.jsonl", shape.document(n)) end)
 end
 
-local function write_input(make)
-  return write_sized(function(n) return hostile.write(FOLDER .. "/input.json", make(n)) end)
+local function write_input(make, bytes)
+  return write_sized(function(n) return hostile.write(FOLDER .. "/input.json", make(n)) end, bytes)
 end
 
 ---- Lines of arguments ----
@@ -193,7 +193,7 @@ for _, name in ipairs(sorted_names(chats)) do
 end
 for _, name in ipairs(sorted_names(hostile.OTHERS)) do
   local act = hostile.OTHERS[name]
-  if act then measure_all(name, { act[1] }, function() return write_input(act[2]) end) end
+  if act then measure_all(name, { act[1] }, function() return write_input(act[2], act[3]) end) end
 end
 print_worst()
 print_interrupted()

@@ -167,6 +167,16 @@ describe("ebb pipeline", function()
     assert.equal(CHAT, command.read(chat))
   end)
 
+  it("shows at most 200 messages of what a processor changed", function()
+    local lines = {}
+    for i = 1, 203 do lines[i] = ('{"role":"user","content":"m%d"}\n'):format(i) end
+    local path = command.file("long.jsonl", table.concat(lines))
+    local _, trace = command.does(("pipeline %s --encoding cjk --trace -o %s"):format(path, command.path_of "out"))
+    local loaded = trace:match "== session%-loader: 203 messages now\n(.-)== "
+    assert.matches("+ 200 user: m200\nand 3 more messages\n$", loaded)
+    assert.falsy(loaded:find("m201", 1, true))
+  end)
+
   it("is the same preview twice, and the same run", function()
     local chat = command.file("in.json", CHAT)
     local agent = command.file("agent.json", [[{"presets": [{"role": "system",

@@ -26,7 +26,8 @@ commands.ACTS = {
   repl = { "repl F <D/lines" },
 }
 
---- Commands with another kind of input, and what writes n of it; `false`: their input cannot grow.
+--- Commands with another kind of input, what writes n of it, and where 4 MB would be too many the bytes to measure;
+--- `false`: their input cannot grow.
 commands.OTHERS = {
   rules = { "rules test F --text 'one \"two\" three'", function(n)
     local list = {}
@@ -45,7 +46,7 @@ commands.OTHERS = {
   each = { "each F --run D/script.lua --out D/each --quiet", function(n)
     local line = '{"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"}]}\n'
     return line:rep(n // 4)
-  end },
+  end, 100000 },      -- bytes: each conversation costs a file that is synced, by design
   vocab = false, limits = false, policies = false, processors = false, macros = false, models = false,
   profiles = false, session = false,      -- sessions of many messages have a test of their own
   completion = false, help = false,

@@ -5,6 +5,7 @@ local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 local core = require "ebb.support.core"
 local tables = require "ebb.support.tables"
+local transcript = require "ebb.conversation.transcript"
 
 local MESSAGES = [[
 [{"role":"user","content":"a cat"},
@@ -153,5 +154,28 @@ describe("lazy copies", function()
     assert.equal(watched.body, result.body)
     assert.same(watched.messages, result.messages)
     assert.is_nil(getmetatable(result.messages[1]))
+  end)
+
+  it("are what on_step sees the conversation of, which is that of the messages", function()
+    local chat, texts, lists = chat_of(), {}, {}
+    local pipeline = ebb.pipeline { agent = { presets = { { type = "chat_history" }, { content = "Note." } } } }
+
+    local result = assert(pipeline:run(chat, { on_step = function(step, failure, made)
+      assert.is_nil(failure)
+      texts[#texts + 1] = { step.processor.id, made:json() }
+    end }))
+    assert(pipeline:run(chat, { trace = function(step, messages)
+      local list = {}
+      for i, message in ipairs(messages) do list[i] = type(message.content) == "string" and message.content end
+      lists[#lists + 1] = { step.processor.id, list }
+    end }))
+
+    assert.is_true(#texts > 4 and #texts == #lists)
+    for i, text in ipairs(texts) do
+      local list = {}
+      for k, message in ipairs(ebb.parse(text[2])) do list[k] = lists[i][2][k] and transcript.text(message) end
+      assert.same(lists[i], { text[1], list })
+    end
+    assert.is_nil(rawget(result, "messages"))
   end)
 end)

@@ -6,7 +6,7 @@ local helper = dofile "tests/lua/helper.lua"
 
 --- Constants that bound nothing of a user's, by file and name, and why.
 local OTHERS = {
-  ["lua/ebb/cli/diff.lua"] = "what is shown",
+  ["lua/ebb/cli/diff.lua"] = "what is shown", ["lua/ebb/cli/trace.lua"] = "what is shown",
   ["runtime/format/state_tail.h"] = "from which on all is read",
   ["lua/ebb/cli/grid.lua"] = "what is shown",
   ["lua/ebb/cli/pretty.lua"] = "what is shown",

@@ -141,12 +141,15 @@ end
 --- The differences as lines, without a newline at the end.
 ---@param differences ebb.Difference[]
 ---@param page ebb.cli.Page
+---@param most? integer          so many of them are shown, and how many more there are; default: all
 ---@return string
-function diff.lines(differences, page)
+function diff.lines(differences, page, most)
   local view = { lines = {}, page = page }
-  for _, entry in ipairs(differences) do
-    WRITE[entry.kind](view, entry)
+  local shown = math.min(#differences, most or #differences)
+  for i = 1, shown do
+    WRITE[differences[i].kind](view, differences[i])
   end
+  if shown < #differences then add(view, "changed", ("and %d more messages"):format(#differences - shown)) end
   return table.concat(view.lines, "\n")
 end
 

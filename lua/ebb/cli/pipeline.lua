@@ -43,7 +43,7 @@ function command.declare(parser)
   })
   parser:flag("--preview", "Show the messages of the request and their sources; write no request.")
   parser:flag("--show-config", "Show the merged settings, and where each came from.")
-  parser:flag("--trace", "Show on standard error what each processor changed.")
+  parser:flag("--trace", "Show on standard error what each processor changed, 200 messages at most.")
   service_commands.declare(parser)
   options.sandbox(parser)
   options.output(parser)
@@ -159,8 +159,8 @@ function command.run(args)
   options.tell_stand_in(chat, args)
   if args.display then return display(args, pipeline, chat) end
   local before = args.explain and require("ebb.cli.explain").before(chat, true) or nil
-  local trace = args.trace and require("ebb.cli.trace").new() or nil
-  local result, problem, partial = pipeline:run(chat, { preview = args.preview or args.dry_run, trace = trace })
+  local on_step = args.trace and require("ebb.cli.trace").new() or nil
+  local result, problem, partial = pipeline:run(chat, { preview = args.preview or args.dry_run, on_step = on_step })
   tell((result or partial or {}).logs, problem and problem.message)
   failure.check(result, problem)
   if before then require("ebb.cli.explain").show(before, { result.ledger }, chat) end

@@ -8,17 +8,19 @@ local text = require "ebb.cli.text"
 
 local trace = {}
 
---- A tracer for pipeline:run, which writes to standard error.
----@return fun(step: table, messages: ebb.WorkingMessage[], failure: string?, chat: ebb.Conversation)
+local CHANGES_MAX = 200   -- messages shown of one processor
+
+--- For pipeline:run, as `on_step`: writes to standard error.
+---@return fun(step: table, failure: string?, chat: ebb.Conversation)
 function trace.new()
   local before, page = core.conversation(), terminal.messages()
-  return function(step, _, failure, chat)
+  return function(step, failure, chat)
     local id = step.processor.id
     if failure then return terminal.say(("== %s failed: %s"):format(id, failure)) end
     local differences = difference.compare(before, chat)
     local outcome = #differences == 0 and "nothing changed" or text.count(#chat, "message") .. " now"
     terminal.show(page.paint("title", terminal.fill(page, ("== %s: %s"):format(id, outcome), "   ")))
-    if #differences > 0 then terminal.show(diff.lines(differences, page) .. "\n") end
+    if #differences > 0 then terminal.show(diff.lines(differences, page, CHANGES_MAX) .. "\n") end
     before = chat
   end
 end

@@ -42,7 +42,8 @@ local HOOK_STEP = 10000   -- instructions between two checks
 ---@field is_predictable fun(): boolean   the later steps, and what is made of their messages, depend on these alone
 ---@field foreseen? table        the last forecast of such steps: the messages that it was made for, and its results
 ---@field limited? ebb.WorkingMessage[]   the messages that the token limiter left
----@field trace? fun(step: ebb.engine.Step, messages: ebb.WorkingMessage[], failure: string?, chat: ebb.Conversation)
+---@field trace? fun(step: ebb.engine.Step, messages: ebb.WorkingMessage[], failure: string?)
+---@field on_step? fun(step: ebb.engine.Step, failure: string?, chat: ebb.Conversation)
 
 --- Stops the coroutine once its fuel is spent; from then on each instruction raises
 --- again, so that no pcall of its own can go on.
@@ -172,7 +173,8 @@ function engine.run(run, context, first)
     local problem = not ok and fail(run, context, step, before, message, code)
     if problem then return nil, problem end
     emptied = emptied_by(step, place, before, count, context, emptied)
-    if run.trace then run.trace(step, context.messages, message, run.request:chat(context.messages)) end
+    if run.trace then run.trace(step, context.messages, message) end
+    if run.on_step then run.on_step(step, message, run.request:chat(context.messages)) end
   end
   if emptied then
     local message = "it left no messages, and no later processor added any"
@@ -196,7 +198,7 @@ function engine.forecast(run, fields, context, messages, finish)
   for name, value in pairs(run) do
     copy[name] = value
   end
-  copy.logs, copy.trace, copy.macros = {}, nil, run.macros:fork()
+  copy.logs, copy.trace, copy.on_step, copy.macros = {}, nil, nil, run.macros:fork()
   copy.forecast = function(from, list) return engine.forecast(copy, fields, from, list, finish) end
   local trial = {}
   for name, value in pairs(fields) do

@@ -306,7 +306,7 @@ local function prepare(self, chat, options)
   run.steps, run.skipped = steps_of(self)
   run.logs, run.answers, run.loading = {}, {}, self.loading
   run.lore, run.lorebook_state = self.lore, self.lore and lorebooks.recall(chat) or nil
-  run.on_error, run.trace = self.options.on_error or "stop", options.trace
+  run.on_error, run.trace, run.on_step = self.options.on_error or "stop", options.trace, options.on_step
   run.adds_only_texts = adds_only_texts(self, run)
   run.is_lazy = run.adds_only_texts and run.on_error == "stop" and not options.in_task   -- nobody else sees messages
   run.preview, run.unasked, run.fresh = options.preview, {}, {}
@@ -379,9 +379,13 @@ end
 
 local CHAT = { type = "handle", class = "Conversation" }
 
+local CALLBACK = { type = "function" }
+
 --- The options of a run; a session, a time and a seed take the place of the pipeline's.
 ---@type table<string, ebb.Schema>
-pipeline.RUN = { preview = FLAG, trace = { type = "function" }, session = TABLE, now = INTEGER, seed = INTEGER }
+pipeline.RUN = {
+  preview = FLAG, trace = CALLBACK, on_step = CALLBACK, session = TABLE, now = INTEGER, seed = INTEGER,
+}
 local RUN = pipeline.RUN
 local DISPLAY = { streaming = FLAG }
 
@@ -402,7 +406,8 @@ local function run_all(self, chat, options)
   return result, refusal, partial
 end
 
---- Runs all processors. `trace(step, messages, failure)` is called after each.
+--- Runs all processors. `trace(step, messages, failure)` is called after each, and so is
+--- `on_step(step, failure, chat)`, for which messages that no processor read need not be made.
 ---@param chat ebb.Conversation
 ---@param options? ebb.PipelineRun
 ---@return ebb.PipelineResult? result
