@@ -177,6 +177,26 @@ describe("ebb pipeline", function()
     assert.falsy(loaded:find("m201", 1, true))
   end)
 
+  it("says where rules that are left out stand in their files", function()
+    local path = command.file("in.json", CHAT)
+    local agent = command.file("agent.json", [[{"presets": [{"type": "chat_history"}],
+      "regexConfig": {"presets": [{"name": "mine", "rules": [
+        {"regex": "a", "replacement": "b"},
+        {"regex": "(a", "replacement": "b"}]},
+        {"rules": 7}]}}]])
+    local user = command.file("user.json", [[{"rules": [{"rules": [
+      {"findRegex": "(b", "replaceString": "", "scriptName": "s"}]}]}]])
+    local global = '[{"rules":[{"regex":"(c","replacement":""}]}]'
+
+    local words = "pipeline %s --agent %s --user-profile %s --set 'regex-processor.rules=%s' -o %s"
+    local _, log = command.does(words:format(path, agent, user, global, command.path_of "out"))
+
+    assert.matches("warn: " .. agent .. ":4:19: preset 'mine', rule 2: regex: byte 3: missing", log, 1, true)
+    assert.matches("warn: " .. agent .. ":5:19: preset 2: rules: expected a list of rules", log, 1, true)
+    assert.matches("warn: " .. user .. ":2:7: preset 1, rule 1: regex: byte 3: missing", log, 1, true)
+    assert.matches("warn: preset 1, rule 1: regex: byte 3: missing", log, 1, true)
+  end)
+
   it("is the same preview twice, and the same run", function()
     local chat = command.file("in.json", CHAT)
     local agent = command.file("agent.json", [[{"presets": [{"role": "system",

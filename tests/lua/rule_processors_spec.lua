@@ -7,7 +7,8 @@ local regex = require("ebb.processors.regex_processor").processor
 
 local function context(fields)
   local made = {
-    messages = {}, agent_config = {}, capabilities = { model = "gpt-4o" }, shared_data = {}, logs = {}, run = {},
+    messages = {}, agent_config = {}, capabilities = { model = "gpt-4o" }, shared_data = {}, logs = {},
+    run = { sources = {} },
     expand = function(_, text) return (text:gsub("{{char}}", "Ann")) end,
   }
   function made:log(level, message, details)

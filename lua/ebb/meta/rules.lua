@@ -47,6 +47,8 @@ function RuleSet:apply(messages, options) end
 ---@field rule string         its name in messages, such as "rule 'quotes'"
 ---@field preset? string
 ---@field message string      one line with preset, rule and field
+---@field level? "global"|"agent"|"user"
+---@field path (string|integer)[]   where it stands in what was compiled, or in its level
 
 ---@class ebb.RuleReport
 ---@field rules integer       rules of this stage

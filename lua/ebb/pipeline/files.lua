@@ -25,6 +25,7 @@ files.BYTES_MAX = 64 * 1024 * 1024   -- bytes; presets may hold whole documents
 ---@class ebb.files.Source: ebb.JsonFile   The file, or a table: then its name is that of the kind
 ---@field path? string          of a file
 ---@field member? string        under which the settings of processors stand
+---@field rules_member? string  under which the rules stand
 
 --- Raises an error with its place in the source.
 local function fail(source, problem)
@@ -209,7 +210,7 @@ local function check(form, source)
   if fields.asset_root and source.path then place_assets(source, fields) end
   check_presets(form, source, fields)
   read_lorebooks(form, source, fields)
-  source.member = member_of(form, source, "processors")
+  source.member, source.rules_member = member_of(form, source, "processors"), member_of(form, source, "rules")
   return fields, source
 end
 

@@ -111,7 +111,9 @@ function pipeline.new(options)
   if options.model_config then
     pipe.model_file, pipe.sources.model = files.read("model", options.model_config, pipe.loading)
   end
-  if options.user_profile then pipe.user = files.read("user", options.user_profile, pipe.loading) end
+  if options.user_profile then
+    pipe.user, pipe.sources.user = files.read("user", options.user_profile, pipe.loading)
+  end
   pipe.lore = lorebooks.take(options.lorebooks, pipe.agent, pipe.user)
   for _, word in ipairs(options.set or {}) do
     pipe.singles[#pipe.singles + 1] = settings.parse(pipe.registry, word)
@@ -314,7 +316,7 @@ local function prepare(self, chat, options)
   local source, parse_options = chat:dialect(), request_model.parse_options(self, chat)
   run.keep_extra = self.options.keep_extra
   run.target = target.of { to = self.options.to, model = fields.capabilities.model, input = source }
-  run.source = source
+  run.source, run.sources = source, self.sources
   run.link = requests.read_as(chat, source, function(text)
     local copy, problem = core.parse(text, parse_options)
     if not copy then error(problem, 0) end

@@ -2,14 +2,26 @@
 --- this processor's own configuration (the global ones).
 
 local core = require "ebb.support.core"
+local json_file = require "ebb.support.json_file"
 local refuse = require "ebb.support.refuse"
 local rules = require "ebb.rules"
 
+local PLACED = 20         -- problems whose place is looked for: each takes a walk through the file
+
+--- "name:line:byte: " of what is wrong with the rules of a file in JSON; else "".
+local function place_of(context, problem)
+  local source = context.run.sources[problem.level]
+  if not source or not source.text then return "" end
+  return json_file.where(source, { source.rules_member, table.unpack(problem.path) }) .. ": "
+end
+
 --- Logs failures of rules: they do not fail the request.
 local function log_problems(context, problems)
-  for _, problem in ipairs(problems) do
+  for i, problem in ipairs(problems) do
     local what = problem.rule and "rule" or "preset of rules"
-    context:log("warn", ("%s; the %s is left out"):format(problem.message, what), problem)
+    local place = i <= PLACED and place_of(context, problem) or ""
+    local message = ("%s%s; the %s is left out"):format(place, problem.message, what)
+    context:log("warn", message, problem)
   end
 end
 

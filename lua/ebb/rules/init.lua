@@ -49,9 +49,13 @@ local function preset_title(preset, place)
   return type(id) == "string" and ("preset '%s'"):format(id) or ("preset %d"):format(place)
 end
 
-local function add_problem(problems, preset, rule, problem)
+--- Adds what is wrong with a preset or its rule, whose path leads through the level's presets.
+local function add_problem(problems, level, path, problem, preset, rule)
   local where = rule and ("%s, %s"):format(preset, rule) or preset
-  problems[#problems + 1] = { rule = rule, preset = preset, message = ("%s: %s"):format(where, schema.say(problem)) }
+  for _, step in ipairs(problem.path or {}) do path[#path + 1] = step end
+  problems[#problems + 1] = {
+    rule = rule, preset = preset, message = ("%s: %s"):format(where, schema.say(problem)), level = level, path = path,
+  }
 end
 
 --- What is wrong with the rule's pattern or flags; nil if nothing is, or if that shows
@@ -67,20 +71,28 @@ local function pattern_problem(rule)
 end
 
 local function read_rule(source)
-  if sillytavern.is_script(source) then source = sillytavern.rule(source) end
+  local is_script = sillytavern.is_script(source)
+  if is_script then source = sillytavern.rule(source) end
   local rule, problem = rule_schema.rule(source)
-  if not rule then return nil, problem end
-  problem = pattern_problem(rule)
-  if problem then return nil, problem end
-  return rule
+  problem = problem or pattern_problem(rule)
+  if not problem then return rule end
+  if is_script then problem = { path = {}, message = schema.say(problem) } end   -- its members have other names
+  return nil, problem
+end
+
+--- A path through the presets of a level, as its file has them.
+local function path_of(level, ...)
+  return level.presets and { "presets", ... } or { ... }
 end
 
 --- Adds the rules of one preset that can run.
-local function read_rules(list, preset, title, problems)
+local function read_rules(list, level, name, preset, problems)
+  local title = preset.title
   for place, source in ipairs(preset.rules) do
     local rule, problem = read_rule(source)
     if not rule then
-      add_problem(problems, title, rule_schema.title(source, place), problem)
+      local path = path_of(level, preset.place, "rules", place)
+      add_problem(problems, name, path, problem, title, rule_schema.title(source, place))
     elseif rule.enabled and preset.enabled then
       rule.title, rule.preset, rule.priority = rule_schema.title(rule, place), title, preset.priority
       list[#list + 1] = rule
@@ -89,21 +101,21 @@ local function read_rules(list, preset, title, problems)
 end
 
 --- Adds the rules of one level: of its presets by their order.
-local function read_level(list, level, problems)
+local function read_level(list, level, name, problems)
   local presets = {}
   for place, source in ipairs(level.presets or level) do
     local title = preset_title(source, place)
     local preset, problem = rule_schema.preset(source)
     if preset then
-      preset.title = title
+      preset.title, preset.place = title, place
       presets[#presets + 1] = preset
     else
-      add_problem(problems, title, nil, problem)
+      add_problem(problems, name, path_of(level, place), problem, title)
     end
   end
   stable_sort(presets, function(preset) return preset.order end)
   for _, preset in ipairs(presets) do
-    read_rules(list, preset, preset.title, problems)
+    read_rules(list, level, name, preset, problems)
   end
 end
 
@@ -118,10 +130,10 @@ function rules.compile(presets)
   local list, problems = {}, {}
   if presets.global or presets.agent or presets.user then
     for _, level in ipairs(LEVELS) do
-      read_level(list, presets[level] or {}, problems)
+      read_level(list, presets[level] or {}, level, problems)
     end
   else
-    read_level(list, presets, problems)
+    read_level(list, presets, nil, problems)
   end
   stable_sort(list, function(rule) return rule.priority, rule.order end)
   return setmetatable({ list = list, made = {} }, RuleSet), problems
