@@ -50,7 +50,7 @@ Status check_list(const CheckTarget *target, const Store *store, const Sequence 
   assert(dialect_form(target->dialect)->check != NULL);
   MessageId *ids = memory_new_array(&report->memory, count + 1, sizeof *ids);
   if (ids == NULL) return STATUS_MEMORY;
-  Checker checker = {.target = target, .store = store, .ids = ids, .report = report};
+  Checker checker = {.target = target, .store = store, .ids = ids, .is_empty = count == 0, .report = report};
   find_messages(&checker, list, ids);
   find_severities(&checker);
   calls_init(&checker.calls, report->memory);

@@ -299,5 +299,6 @@ Status check_body(Checker *checker) {
   Body body;
   assert(rules[checker->target->dialect] != NULL);
   if (!read_body(checker, &body)) return STATUS_OK;
-  return rules[checker->target->dialect](&body);
+  Status status = add_if(&body, checker->is_empty, CHECK_NO_MESSAGES, NO_TEXT);
+  return status == STATUS_OK ? rules[checker->target->dialect](&body) : status;
 }

@@ -53,6 +53,7 @@
   X(ASSISTANT_LAST, "assistant_last") \
   X(ASSISTANTS_LAST, "assistants_last") \
   X(NO_USER, "no_user") \
+  X(NO_MESSAGES, "no_messages") \
   X(UNSIGNED_THINKING, "unsigned_thinking") \
   X(THINKING_MISSING, "thinking_missing") \
   X(BOUND_THINKING, "bound_thinking") \

@@ -15,6 +15,7 @@ typedef struct Checker {
   const Store *store;
   const MessageId *ids;      /* of the messages of the list */
   uint32_t count;
+  bool is_empty;             /* the list has neither messages nor items of windows */
   uint8_t severities[CHECK_CODE_COUNT];
   uint32_t bound_first, bound_end;     /* the messages whose thinking is bound to others */
   Calls calls;               /* of the current assistant message */

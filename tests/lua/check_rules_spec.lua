@@ -96,6 +96,7 @@ local PLANTS = {
   { "openai", "assistant_last", { profile = "mistral" }, function(b) table.remove(b.messages) end },
   { "openai", "assistants_last", { profile = "llama.cpp" }, function(b) b.messages[6] = b.messages[5] end },
   { "openai", "no_user", { profile = "qwen" }, function(b) b.messages = { b.messages[1], b.messages[5] } end },
+  { "openai", "no_messages", {}, function(b) b.messages = json.array {} end },
   { "openai", "reasoning_content", { profile = "kimi" }, function(b) b.messages[3].content = "" end, true },
   { "openai", "extra_member", { profile = "groq" }, function(b) b.messages[2].timestamp = 1 end },
   { "openai", "tool_name", {}, function(b) b.tools[1]["function"].name = "my tool" end },
@@ -162,6 +163,7 @@ local PLANTS = {
   { "anthropic", "user_first", { profile = "bedrock-converse" }, function(b) table.remove(b.messages, 1) end },
   { "anthropic", "alternation", { profile = "bedrock-converse" }, function(b) add(b.messages, b.messages[5]) end },
   { "anthropic", "assistant_last", { model = "claude-opus-4-6" }, function(b) table.remove(b.messages) end },
+  { "anthropic", "no_messages", {}, function(b) b.messages, b.system = json.array {}, "s" end },
   { "anthropic", "unsigned_thinking", {}, function(b) b.messages[2].content[1].signature = nil end },
   { "anthropic", "thinking_missing", {}, function(b)
     b.thinking = { type = "enabled", budget_tokens = 1024 }
@@ -233,6 +235,7 @@ local PLANTS = {
   { "gemini", "user_first", {}, function(b) add(b.contents,
     { role = "model", parts = { { functionCall = { name = "f", args = {} } } } }, 1) end },
   { "gemini", "assistant_last", {}, function(b) add(b.contents, { role = "model", parts = { { text = "a" } } }) end },
+  { "gemini", "no_messages", {}, function(b) b.contents = json.array {} end },
   { "gemini", "missing_signature", {}, function(b) b.contents[6].parts[1].thoughtSignature = nil end },
   { "gemini", "sentinel_signature", { profile = "vertex" }, function(b)
     b.contents[6].parts[1].thoughtSignature = "skip_thought_signature_validator"
