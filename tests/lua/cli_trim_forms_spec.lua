@@ -47,6 +47,28 @@ describe("ebb trim of a body in another form than its model's", function()
     end)
   end
 
+  it("warns of what is written, not of the form in which a policy's note or a later message came", function()
+    local _, run = trim("--budget 5000 --dialect gemini", "gemini-2.5-pro")
+    local path = file("appended.json", run.out)
+    run = command.ebb(([[apply '{"operation":"append","messages":[{"role":"user","content":"on"}]}' -i %s]])
+      :format(path))
+    assert.equal(0, run.status, run.err)
+    for _, options in ipairs { "--budget 5000", "--budget 330 --policy digest" } do
+      run = command.ebb(("trim %s %s"):format(options, path))
+      assert.equal(0, run.status, run.err)
+      assert.same({}, assert(ebb.parse(run.out)):check())
+      assert.is_nil(run.err:find("would refuse", 1, true), run.err)
+    end
+  end)
+
+  it("warns of what stays wrong in what is written", function()
+    local broken = body "claude-sonnet-4-5"
+    table.remove(broken.messages, 4)
+    local run = command.ebb("trim --budget 5000 " .. file("broken.json", json.encode(broken)))
+    contains("anthropic would refuse this: 1 violation", run.err)
+    contains("unanswered_call", run.err)
+  end)
+
   it("counts what is written: the repaired, converted request", function()
     for budget = 450, 730, 20 do
       local _, run = trim("--budget " .. budget)

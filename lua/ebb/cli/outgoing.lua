@@ -202,16 +202,30 @@ end
 ---@return boolean
 function outgoing.is_request(chat, args) return is_sent(chat, args) and not args.keep_extra end
 
+local function written_of(copy, goal)
+  return request.change(copy, copy:dialect(), goal.dialect, { profile = goal.profile })
+end
+
 --- The body as a request; nil where the conversation is written as it stands, by itself.
 ---@param copy ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return string?
 function outgoing.request(copy, rules)
   if not rules.is_request then return nil end
-  local goal = rules.target
-  local written, lost = request.change(copy, copy:dialect(), goal.dialect, { profile = goal.profile })
+  local written, lost = written_of(copy, rules.target)
   losses.tell(lost)
   return written
+end
+
+--- The violations of what is written. A request is written in the target's form, whatever form its messages came
+--- in: a policy's note, or what was appended to a body of Gemini.
+---@param copy ebb.Conversation
+---@param rules ebb.cli.Rules
+---@param left ebb.Violation[]     of the conversation
+---@return ebb.Violation[]
+function outgoing.left_in(copy, rules, left)
+  local written = rules.is_request and #left > 0 and written_of(copy, rules.target)
+  return written and violations_of(assert(ebb.parse(written)), rules) or left
 end
 
 ---@class ebb.cli.Saving

@@ -216,7 +216,10 @@ local function trim_to_fit(chat, args, policy, rules, loading)
     aim = aim or report.budget
     local copy, mended = outgoing.mend(chat, rules)
     local over = mended.ledger and core.counter.calibrated(copy, (trimming.weigh(copy, nil, true, thinking))) - aim or 0
-    if over <= 0 or not mended.ledger then return { chat = copy, report = report, mended = mended } end
+    if over <= 0 or not mended.ledger then
+      mended.left = outgoing.left_in(copy, rules, mended.left)
+      return { chat = copy, report = report, mended = mended }
+    end
     chat:rollback(start, length)
     reserve = reserve + over
   end
