@@ -218,6 +218,7 @@ static void the_calls_reach_every_function(void **state) {
 }
 
 int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);          /* it takes minutes: one sees how far it is */
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_calls_reach_every_function),
                                      cmocka_unit_test(every_call_leaves_all_or_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ inputs() {
     fuzz_check | fuzz_convert) echo 40000 ;;
     fuzz_operations) echo 30000 ;;
     fuzz_pretoken | fuzz_imports | fuzz_price_lists) echo 15000 ;;
-    fuzz_sandbox) echo 4000 ;;
+    fuzz_sandbox) echo 2000 ;;
     *) echo 6000 ;;
   esac
 }
