@@ -146,6 +146,7 @@ build = {
       ["ebb.pipeline.settings"] = "lua/ebb/pipeline/settings.lua",
       ["ebb.pipeline.tool_texts"] = "lua/ebb/pipeline/tool_texts.lua",
       ["ebb.pipeline.unbound"] = "lua/ebb/pipeline/unbound.lua",
+      ["ebb.pipeline.variables"] = "lua/ebb/pipeline/variables.lua",
       ["ebb.policies.agent"] = "lua/ebb/policies/agent.lua",
       ["ebb.policies.clear_tool_uses"] = "lua/ebb/policies/clear_tool_uses.lua",
       ["ebb.policies.digest"] = "lua/ebb/policies/digest.lua",

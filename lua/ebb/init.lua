@@ -295,6 +295,17 @@ function Conversation.input(chat, text, options)
   return require("ebb.pipeline.input").run(chat, text, options)
 end
 
+--- The macro variables that the conversation keeps.
+function Conversation.variables(chat)
+  check_chat(chat, "variables")
+  return require("ebb.pipeline.variables").read(chat)
+end
+
+function Conversation.set_variables(chat, values)
+  check_chat(chat, "set_variables")
+  return require("ebb.pipeline.variables").set(chat, values)
+end
+
 function Conversation.trim(chat, options)
   return trim().run(chat, options)
 end

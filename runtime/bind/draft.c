@@ -199,10 +199,10 @@ static int l_remembered(lua_State *L) {
   return 1;
 }
 
-/* commit(draft, {operation, description, memory}) -> batch; memory: what policies remember,
-   an object as JSON, "" for nothing; nil: as it was */
+/* commit(draft, {operation, description, memory, always}) -> batch; memory: what policies remember,
+   an object as JSON, "" for nothing; nil: as it was; always: a batch even without edits */
 static int l_commit(lua_State *L) {
-  static const char *const names[] = {"operation", "description", "memory", NULL};
+  static const char *const names[] = {"operation", "description", "memory", "always", NULL};
   BatchKind kind;
   uint32_t batch;
   check_own(L);
@@ -211,11 +211,14 @@ static int l_commit(lua_State *L) {
   bind_get_field(L, 2, "operation");
   bind_get_field(L, 2, "description");
   bind_get_field(L, 2, "memory");
+  bool always = bind_flag_field(L, 2, "always", false);
   if (!batch_kind_parse(bind_string(L, 3, NULL), &kind))
     return bind_raise_argument(L, "argument", NULL, "unknown operation");
   Text description = bind_mended(L, 4), memory = lua_isnil(L, 5) ? (Text){0} : bind_text(L, 5);
   bind_enter_draft(L);
-  Status status = draft_commit(bind_check_draft(L), kind, description, lua_isnil(L, 5) ? NULL : &memory, &batch);
+  Draft *draft = bind_check_draft(L);
+  if (always) draft_always_commits(draft);
+  Status status = draft_commit(draft, kind, description, lua_isnil(L, 5) ? NULL : &memory, &batch);
   if (status == STATUS_ARGUMENT) {
     return bind_raise(L, "conflict", "trim again", "the conversation was edited while it was being trimmed");
   }

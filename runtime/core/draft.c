@@ -576,17 +576,20 @@ void draft_check(const Draft *draft) {
   (void)tokens, (void)live, (void)listed;
 }
 
+void draft_always_commits(Draft *draft) { draft->always = true; }
+
 Status draft_commit(Draft *draft, BatchKind kind, Text description, const Text *policy_memory, uint32_t *batch) {
   Conversation *conversation = draft->conversation;
   assert(!draft->done);
   if (conversation_version(conversation) != draft->version) return STATUS_ARGUMENT;
-  if (ledger_count(draft->ledger) > 0) {
+  Ledger *ledger = ledger_count(draft->ledger) > 0 ? draft->ledger : NULL;
+  if (ledger != NULL || draft->always) {
     Status status = draft_apply_edits(draft);
     if (status != STATUS_OK) return status;
-    status = conversation_commit_with(conversation, draft->list, kind, description, draft->ledger, policy_memory);
+    status = conversation_commit_with(conversation, draft->list, kind, description, ledger, policy_memory);
     if (status != STATUS_OK) return status;
     draft->list = NULL;
-    ledger_share(draft->ledger);      /* the history took over the draft's share */
+    if (ledger != NULL) ledger_share(ledger);      /* the history took over the draft's share */
   } else if (policy_memory != NULL) {
     Status status = conversation_remember(conversation, *policy_memory);
     if (status != STATUS_OK) return status;

@@ -56,9 +56,9 @@ Status   draft_recount(Draft *draft, const Counter *counter, Cost overhead);
 Status   draft_set_window_tokens(Draft *draft, const uint32_t *tokens);
 /* True if the message is an obsolete window item of the draft's first list. */
 /* Has thinking at positions [first, end) of the list weigh nothing, and after an edit all thinking behind the first
-   changed message: the request will leave it out (core/draft_thinking.h). For a draft without edits; `tokens`: what
-   [first, end) comes to, or NULL if it is to be counted. STATUS_MEMORY, STATUS_LIMIT; STATUS_ARGUMENT if it is
-   more than the request has. */
+   changed message: the request will leave it out (core/draft_thinking.h). `tokens`: what [first, end) comes to, or
+   NULL if it is to be counted. STATUS_MEMORY, STATUS_LIMIT; STATUS_ARGUMENT if it is more than the request has, and
+   for a draft with edits. */
 Status   draft_bind_thinking(Draft *draft, uint32_t first, uint32_t end, const uint64_t *tokens);
 bool     draft_binds_thinking(const Draft *draft);
 /* Looks again at what is changed: edits that undo each other leave no thinking out. STATUS_MEMORY, STATUS_LIMIT. */
@@ -163,8 +163,10 @@ Status   draft_measure(Draft *draft, Text raw, const MessageShape *shape, uint32
    records the messages that had no hold before. STATUS_RANGE if it is not in the list. */
 Status   draft_keep(Draft *draft, MessageId id, Text reason);
 
-/* Commits the edits as one batch; without edits it adds no batch. *batch gets the batch that is
-   current afterwards. `policy_memory`: what policies remember from here on
+/* Makes the commit add a batch, even without edits. */
+void     draft_always_commits(Draft *draft);
+/* Commits the edits as one batch; without edits it adds no batch, unless that was asked for. *batch gets the batch
+   that is current afterwards. `policy_memory`: what policies remember from here on
    (history_policy_memory); NULL: inherited. After success only draft_ledger and draft_free
    may follow. STATUS_ARGUMENT if the conversation was edited after the draft began; STATUS_MEMORY,
    STATUS_LIMIT. */

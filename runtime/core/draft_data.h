@@ -60,6 +60,7 @@ struct Draft {
   bool numbered;             /* `slots` and `slot_of` are filled */
   uint32_t *waiting;         /* slots whose drop or replacement waits for draft_apply_edits; some may be undone */
   uint32_t waiting_count, waiting_room;
+  bool always;               /* the commit makes a batch without edits, too */
   bool done;                 /* committed */
   uint64_t version;          /* of the conversation at the start */
   uint32_t base;             /* messages of the store at the start */

@@ -114,7 +114,7 @@ void draft_free_thoughts(Draft *draft) {
 Status draft_bind_thinking(Draft *draft, uint32_t first, uint32_t end, const uint64_t *tokens) {
   DraftThinking *thinking = &draft->thinking;
   uint64_t sum = 0;
-  assert(ledger_count(draft->ledger) == 0 && !thinking->is_listed);
+  if (ledger_count(draft->ledger) > 0 || thinking->is_listed) return STATUS_ARGUMENT;
   end = min_u32(end, sequence_count(draft->list));
   if (tokens != NULL) {
     sum = *tokens;

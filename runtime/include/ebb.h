@@ -630,7 +630,8 @@ EBB_API void       ebb_policy_free(ebb_policy *policy);
 /*
 ** A pipeline makes the body of a request of a chat, as `ebb pipeline` does: rules rewrite the history, presets
 ** are put around and into it (an author's note at a depth), a policy trims it to the budget, and what the
-** provider would refuse is mended. The chat's messages do not change; it keeps the timers of a lorebook.
+** provider would refuse is mended. The chat's messages do not change; it keeps the timers of a lorebook,
+** and macro variables that the run changed, in a new batch.
 **
 **     ebb_pipeline_new(runtime, agent, ..) --> ebb_pipeline_run(pipeline, chat, ..) --> body, report
 **
@@ -656,7 +657,7 @@ EBB_API void       ebb_pipeline_free(ebb_pipeline *pipeline);
    "tokens", "share"}], "skipped", "unasked", "losses", "variables"}, "parts": [{"role", "source", "sourceId",
    "seq", "tokens", "sources"}], "ledger": [{"action", "seq", "role", "by", "reason", "tokens"}], "logs":
    [{"processor", "level", "message", "details"}]}: a part per message of the request; ledger: what was dropped
-   of the history; variables: as macros left them, for the session of the next run.
+   of the history; variables: as macros left them; the chat keeps what they changed.
    What a processor asks (asset, transcribe) goes to a function that ebb_register gave this name. Runs within
    the runtime's limits. EBB_CANNOT_FIT, EBB_SHAPE, EBB_ARGUMENT, EBB_SCRIPT ... */
 EBB_API ebb_status ebb_pipeline_run(const ebb_pipeline *pipeline, ebb_chat *chat, const char *options, size_t size,

@@ -1,6 +1,6 @@
 /*
 ** Pipelines through the C API: agents in JSON, the request and its report, in one call and in slices, what
-** the host is asked, and that a chat is only read.
+** the host is asked, and that a chat keeps its messages, and the variables of macros.
 */
 #include "api_kit.h"
 
@@ -56,7 +56,6 @@ static void an_agent_makes_a_request(void **state) {
   ebb_text body, report;
   char before[65], after[65];
   open_talk(&host, &runtime, &chat, 2);
-  must(ebb_chat_digest(chat, before));
   must(open_agent(runtime, AGENT, "{\"set\":[\"merge-roles.enabled=false\"]}", &pipeline));
 
   must(run(pipeline, chat, NULL, &body, &report));
@@ -66,13 +65,18 @@ static void an_agent_makes_a_request(void **state) {
   assert_has(report.bytes, "\"variables\":{\"global\":{},\"local\":{\"mood\":\"calm\"}}");
   assert_has(report.bytes, "\"source\":\"depth\",\"sourceId\":\"note\"");
   assert_has(report.bytes, "\"ledger\":[]");
-  must(ebb_chat_digest(chat, after));
-  assert_string_equal(before, after);
 
   char first[4000];
   snprintf(first, sizeof first, "%s", body.bytes);
+  must(ebb_chat_digest(chat, before));
+  must(run(pipeline, chat, NULL, &body, NULL));                    /* it finds the variable, and changes nothing more */
+  assert_has(body.bytes, "[Rain. calm]");
+  must(ebb_chat_digest(chat, after));
+  assert_string_equal(before, after);
+  must(ebb_chat_rollback(chat, 0));
   must(run(pipeline, chat, "{\"preview\":true}", &body, NULL));
   assert_string_equal(first, body.bytes);
+  assert_int_equal(ebb_chat_batch_count(chat), 2);
   must(run(pipeline, chat, "{\"session\":{\"variables\":{\"local\":{\"mood\":\"wet\"},\"global\":{}}}}", &body, NULL));
   assert_has(body.bytes, "[Rain. wet]");
   ebb_pipeline_free(pipeline);
@@ -113,11 +117,17 @@ static void a_task_does_the_same_in_slices(void **state) {
   char wanted[20000];
   while (body.size > 0 && body.bytes[body.size - 1] == '\n') body.size--;
   snprintf(wanted, sizeof wanted, "{\"request\":%.*s,\"report\":%s}", (int)body.size, body.bytes, report.bytes);
+  must(ebb_chat_rollback(chat, 0));          /* what the macros changed is not there */
   must(ebb_task_pipeline(pipeline, chat, NULL, 0, &task));
   must(append(chat, "{\"role\":\"user\",\"content\":\"And supper?\"}"));       /* not in the task's copy */
-  ebb_pipeline_free(pipeline);               /* the task goes on */
   assert_string_equal(step_to_event(runtime, EBB_EVENT_DONE), wanted);
   assert_int_equal(ebb_chat_count(chat), 18);
+  ebb_task_free(task);
+  must(run(pipeline, chat, NULL, &body, &report));
+  assert_has(body.bytes, "[Rain. calm]");    /* the task's variables are the chat's */
+  must(ebb_task_pipeline(pipeline, chat, NULL, 0, &task));
+  ebb_pipeline_free(pipeline);               /* the task goes on */
+  step_to_event(runtime, EBB_EVENT_DONE);
   ebb_task_free(task);
   host_close(&host, runtime);
 }

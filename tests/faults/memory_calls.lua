@@ -525,6 +525,16 @@ call("working copies, their text", function(world)
   return core.working.text(world.chat, copies, "[", "]"), parsed:json()
 end)
 
+call("input_with_variables", function(world)
+  return world.chat:input("{{setvar::n::1}}What next?", { now = 1700000000000 })
+end)
+
+call("set_variables", function(world)
+  return world.chat:set_variables { ["local"] = { n = 1 }, global = { a = "x" } }
+end)
+
+call("variables", function(world) return world.chat:variables() end)
+
 call("input", function(world)
   return world.chat:input("What next?", { attachments = { "plan.png" }, now = 1700000000000 })
 end, nil, 11)

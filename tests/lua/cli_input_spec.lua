@@ -57,6 +57,45 @@ describe("ebb input", function()
     assert.same({ 2, "todo_1" }, { #session.windows:list(), session[5].window })
   end)
 
+  it("keeps macro variables in a session, with those of pipelines, and a rollback takes them back", function()
+    command.environment = ("EBB_DB=%s "):format(path_of "s.db")
+    finally(function() command.environment = nil end)
+    local agent = file("a.json", '{"presets":[{"role":"system","content":"{{incvar::turn}}{{getvar::turn}} '
+      .. '{{getvar::mood}}"}]}')
+    local function first(words) return json.decode((does(words))).messages[1].content end
+    does "session new s"
+    does "input '{{setvar::mood::glad}}I am {{getvar::mood}}' --session s"
+    local pipeline = "pipeline --session s --agent " .. agent
+    assert.equal("1 glad", first(pipeline .. " --to openai"))
+    does(pipeline .. " -o " .. path_of "body.json")
+    does(pipeline .. " --preview")
+    does(pipeline .. " --dry-run")
+    does((pipeline:gsub("%-%-session s", "session:s")))
+    does "input 'Turn {{getvar::turn}}' --session s"
+    contains("Turn 2", (does "session show s"))
+    contains("variables: turn", (does "session log s"))
+
+    does "session branch s t"
+    does "session rollback s 1"
+    does "input 'Turn [{{getvar::turn}}] {{getvar::mood}}' --session s"
+    contains("Turn [] glad", (does "session show s"))
+    does "session rollback s 0"
+    does "input 'so' --session s"
+    assert.equal("1 ", first(pipeline))
+    assert.equal("3 glad", first("pipeline --session t --agent " .. agent))
+  end)
+
+  it("keeps macro variables in a file of dialect ebb, and pipeline leaves the file as it is", function()
+    local agent = file("a.json", '{"presets":[{"role":"system","content":"{{incvar::n}}{{getvar::n}}"}]}')
+    local chat = path_of "chat.ebb.json"
+    does(("convert %s --to ebb -o %s"):format(path_of "small.json", chat))
+    does(("input '{{setvar::n::6}}x' %s -i"):format(chat))
+    for _ = 1, 2 do
+      local body = json.decode((does(("pipeline %s --agent %s"):format(chat, agent))))
+      assert.equal("7", body.messages[1].content:match "^%d+")
+    end
+  end)
+
   it("refuses other files as windows, and two inputs at once", function()
     local line = "input x %s --window %s"
     contains("broken.xml", fails(command.REFUSED, line:format(path_of "small.json", file("broken.xml", "<Window>"))))

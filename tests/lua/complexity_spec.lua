@@ -148,11 +148,13 @@ local CONVERSATIONS = {
   end,
   save = function(chat) if chat:count(ROLES) == #chat then assert(chat:save "/dev/null") end end,
   state = function(chat) chat:state() end,
+  set_variables = function(chat) chat:set_variables { ["local"] = { n = #chat } } end,
   stats = function(chat) chat:stats() end,
   truncate = function(chat)
     chat:truncate { remove_first = 3, whole_units = true }
     chat:truncate { role = "tool", keep_last = 5, scope = "within" }
   end,
+  variables = function(chat) chat:variables() end,
   unmark = function(chat)
     for i = 1, #chat do
       chat:unmark(i, "pinned")

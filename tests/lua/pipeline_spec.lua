@@ -555,7 +555,7 @@ describe("chat:input", function()
     local batch, variables = chat:input("I am {{user}}{{setvar::a::1}}", { attachments = { "a/plan.png", { id = "x" } },
       user_profile = { name = "Ann" } })
 
-    assert.equal(0, batch)
+    assert.equal(1, batch)
     assert.equal("1", tostring(variables["local"].a))
     assert.equal("I am Ann", chat[1].content)
     assert.same({ { name = "plan.png", path = "a/plan.png" }, { id = "x" } }, chat[1]:totable().attachments)

@@ -129,6 +129,15 @@ local OPERATIONS = {
     local list = model.batches[model.current]
     list[#list + 1] = "<" .. id .. ">"
   end,
+  variables = function(both, model)
+    local list = slice(model.batches[model.current], 1, #model.batches[model.current])
+    number = number + 1
+    for _, chat in ipairs(both) do
+      chat:input(("{{setvar::v%d::%d}}u%d {{incvar::n}}{{getvar::n}}"):format(number % 3, number, number), { now = 0 })
+    end
+    list[#list + 1] = both[1][#both[1]].text
+    begin(list, model)
+  end,
   usage = function(both)
     local factor = math.random(11, 19)
     for _, chat in ipairs(both) do

@@ -539,6 +539,10 @@ local STEPS_OF_LIFE = {
   function(chat) if #chat > 0 then chat:forget(random(#chat)) end end,
   function(chat) chat:prune { keep = random(1, 4) } end,
   function(chat) chat:clear() end,
+  function(chat, n)
+    chat:input(("{{setvar::v%d::%d}}{{incvar::n}}said {{getvar::n}}"):format(n % 3, n), { now = n })
+  end,
+  function(chat, n) chat:set_variables { ["local"] = { n = random(3) }, global = { g = n // 9 } } end,
   function(chat, n)      -- in a transaction of its own
     chat:apply { { operation = "append", messages = { user("by an operation " .. n) } },
       { operation = "truncate", keepLast = 5 } }

@@ -10,6 +10,7 @@ local macro_options = require "ebb.cli.macro_options"
 local options = require "ebb.cli.options"
 local plugins = require "ebb.pipeline.plugins"
 local service_commands = require "ebb.cli.service_commands"
+local sessions = require "ebb.cli.sessions"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -102,9 +103,9 @@ local function data_of(result)
   }
 end
 
-local function summary(args, chat, result)
+local function summary(args, messages, result)
   local budget = result.budget and (", budget %d"):format(result.budget) or ""
-  return ("%s, %d dropped; a request of %d tokens%s (%s)%s"):format(text.count(#chat, "message"),
+  return ("%s, %d dropped; a request of %d tokens%s (%s)%s"):format(text.count(messages, "message"),
     data_of(result).dropped, result.tokens, budget, result.trust, args.dry_run and "" or options.target(args))
 end
 
@@ -116,12 +117,13 @@ local function write_preview(args, result)
     function() terminal.result(shown, args.output) end)
 end
 
-local function write(args, chat, result)
+---@param messages integer   of the conversation
+local function write(args, messages, result)
   if args.preview then return write_preview(args, result) end
   if args.dry_run and not args.json then
-    terminal.say(summary(args, chat, result))
+    terminal.say(summary(args, messages, result))
   elseif not args.json then
-    terminal.inform(summary(args, chat, result))
+    terminal.inform(summary(args, messages, result))
   end
   edits.write(args, function() return data_of(result) end, function() terminal.result(result.body, args.output) end)
 end
@@ -164,7 +166,9 @@ function command.run(args)
   tell((result or partial or {}).logs, problem and problem.message)
   failure.check(result, problem)
   if before then require("ebb.cli.explain").show(before, { result.ledger }, chat) end
-  write(args, chat, result)
+  local messages = #chat
+  if not args.preview and not args.dry_run then sessions.save_beside(args) end   -- before any output
+  write(args, messages, result)
 end
 
 return command

@@ -115,6 +115,14 @@ function sessions.keep(chat, position)
   return edited.branch
 end
 
+--- Commits what the command left in the session beside its result, such as macro variables.
+---@param args table
+function sessions.save_beside(args)
+  if not edited or not args.session then return end
+  local version = sessions.check(edited.session:commit(edited.branch))
+  if version ~= edited.version then terminal.inform(("session %s: version %d"):format(args.session, version)) end
+end
+
 --- Commits the result of the command. False if it goes elsewhere.
 ---@param chat ebb.Conversation
 ---@param args table

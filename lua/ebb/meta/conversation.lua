@@ -233,12 +233,23 @@ function Conversation:apply(operations) end
 ---@class ebb.Input: ebb.PipelineOptions   of these agent, macros, user_profile, model, session, now, zone, seed, limits,
 ---    trusted
 ---@field attachments? (string|{ path?: string, data?: string, id?: string, name?: string, mime?: string })[]
---- What the user has just said: macros expanded, files attached by reference, appended.
+--- What the user has just said: macros expanded, files attached by reference, appended. Macro variables that it
+--- changes are kept with the message, in a new batch; raises {code = "limit"} beyond 1 MiB of them.
 ---@param text string
 ---@param options? ebb.Input    a list alone is the attachments
 ---@return integer batch
----@return { local: table, global: table } variables   as the macros left them
+---@return ebb.Variables variables   as the macros left them
 function Conversation:input(text, options) end
+--- The macro variables that the conversation keeps: what runs of pipelines, `input` and `set_variables` changed, as it
+--- holds at the current batch. Those of an agent and a user that nothing changed are not among them. For an environment
+--- of your own: `ebb.macros.environment { variables = chat:variables() }`, and `chat:set_variables` when it is done.
+---@return ebb.Variables variables   tables of the caller's own
+function Conversation:variables() end
+--- Makes these the variables that the conversation keeps, in a new batch, which `rollback` undoes; others are removed.
+--- Values are texts and numbers, or what has a JSON form. Raises {code = "limit"} beyond 1 MiB.
+---@param values { local?: table<string, any>, global?: table<string, any> }
+---@return integer batch       the current one, where nothing changed
+function Conversation:set_variables(values) end
 ---@class ebb.OwnAction        An action without a window
 ---@field id string
 ---@field label? string        what it does, for the model

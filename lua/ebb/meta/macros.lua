@@ -47,6 +47,10 @@ function macros.escape(text) end
 ---@field message string
 ---@field hint? string
 
+---@class ebb.Variables          Macro variables by name: texts, numbers, or what a program put there
+---@field local table<string, any>        of the conversation
+---@field global table<string, any>       of all conversations; each keeps its own unless a program shares them
+
 ---@class ebb.MacroFields           Of an environment; all are optional
 ---@field values? table<string, string|number|fun(): string?>   by the names of ebb.macros.values
 ---@field variables? { ["local"]: table?, global: table? }      macros change them in place

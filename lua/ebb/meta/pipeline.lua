@@ -50,7 +50,7 @@
 ---@field unasked { service: string, request: table }[]   what a preview has not asked the host: if there is nothing,
 ---                                the real request is the same, byte for byte
 ---@field shared_data table
----@field variables { local: table, global: table }   as the macros left them
+---@field variables ebb.Variables   as the macros left them; the conversation keeps what they changed
 ---@class ebb.PipelineRun
 ---@field preview? boolean        no effects outside of the run
 ---@field trace? function         trace(step, messages, failure) is called after each processor
@@ -68,7 +68,8 @@
 ---@field tokens integer          freed
 ---@class ebb.Pipeline
 local Pipeline = {}
---- Runs all processors on copies of the visible history; the conversation is only read.
+--- Runs all processors on copies of the visible history. The messages of the conversation are only read; it keeps the
+--- macro variables that the run changed, in a new batch, and the timers of lorebooks.
 ---@param chat ebb.Conversation
 ---@param options? ebb.PipelineRun
 ---@return ebb.PipelineResult? result
@@ -112,11 +113,12 @@ function Pipeline:display(chat, options) end
 --- All settings by the id of the processor, with where each value comes from.
 ---@return table<string, table>
 function Pipeline:settings() end
---- Expands the macros of a text of the user, as a run would do it now.
+--- Expands the macros of a text of the user, as a run would do it now. The conversation stays as it is.
 ---@param chat ebb.Conversation
 ---@param text string
 ---@return string text
----@return { local: table, global: table } variables
+---@return ebb.Variables variables   as the macros left them
+---@return ebb.Variables before      as they found them
 function Pipeline:expand(chat, text) end
 --- The processors in the order in which they run, disabled ones too, with their settings.
 ---@return { processor: table, setting: table, is_core: boolean, built_in: boolean }[]
@@ -183,8 +185,9 @@ function PipelineTask:step(answer, why) end
 
 ---@class ebb.Context            What a processor works on; only `messages` and `shared_data` can be assigned
 ---@field messages ebb.WorkingMessage[]
----@field session table          {id, name, variables}; variables: {local, global} of user, agent and session, the last
----                              one decides, as macros leave them; in a sandbox as they were when the processor began
+---@field session table          {id, name, variables}; variables: {local, global} of user, agent, conversation and
+---                              session, the last one decides, as macros leave them; in a sandbox as they were when
+---                              the processor began
 ---@field user_profile? table    {name, description, ...}
 ---@field agent_config table     the agent's file, in snake_case
 ---@field capabilities table     {dialect, model, provider, vision, audio, video, document, window, output, margin}

@@ -1,8 +1,8 @@
 --- Macros of a run: one environment, made from whatever the run is made for.
 --
 -- Processors expand through the context. Variables that they set live in the
--- environment, never in the session: the result of a run says what they have become,
--- and the keeper of sessions stores them.
+-- environment until the run is done: its result says what they have become, and the
+-- conversation keeps them (variables.lua).
 
 local macros = require "ebb.macros"
 local own_macros = require "ebb.pipeline.own_macros"

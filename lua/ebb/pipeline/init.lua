@@ -35,6 +35,7 @@ local run_budget = require "ebb.pipeline.run_budget"
 local tables = require "ebb.support.tables"
 local target = require "ebb.models.target"
 local unbound = require "ebb.pipeline.unbound"
+local kept_variables = require "ebb.pipeline.variables"
 
 local pipeline = {}
 local MEMORY = "not enough memory"
@@ -169,15 +170,21 @@ local function session_of(self, chat, options)
   return session
 end
 
-local function variables_of(self, session)
-  local result = { ["local"] = {}, global = {} }
-  for _, source in ipairs { self.user or {}, self.agent, session } do   -- the last one decides
-    for group, variables in pairs(source.variables or {}) do
-      for name, value in pairs(variables) do
-        result[group][name] = value
-      end
+local function add_variables(result, source)
+  for group, variables in pairs(source and source.variables or {}) do
+    for name, value in pairs(variables) do
+      result[group][name] = value
     end
   end
+end
+
+--- Those of the user, of the agent, those that the conversation keeps, and the caller's: the last one decides.
+local function variables_of(self, chat, session)
+  local result = { ["local"] = {}, global = {} }
+  add_variables(result, self.user)
+  add_variables(result, self.agent)
+  kept_variables.recall(chat, result)
+  add_variables(result, session)
   return result
 end
 
@@ -189,7 +196,8 @@ end
 
 local function fields_of(self, chat, options)
   local session = session_of(self, chat, options)
-  session.variables = variables_of(self, session)   -- the tables that macros change
+  session.variables = variables_of(self, chat, session)   -- the tables that macros change
+  local before = tables.copy(session.variables)
   local newest = chat[#chat]
   local fields = {
     chat = chat, preview = options.preview or false, session = session,
@@ -201,7 +209,7 @@ local function fields_of(self, chat, options)
       or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
   local budget = run_budget.new(self.loading, #chat)
-  fields.run = { macros = expansion.new(fields, self.macros, budget), budget = budget }
+  fields.run = { macros = expansion.new(fields, self.macros, budget), budget = budget, variables_before = before }
   fields.session = tables.read_only(session, "session")
   fields.capabilities = tables.read_only(fields.capabilities, "capabilities")
   return fields
@@ -396,15 +404,22 @@ local function check_chat(self, chat, method)
   return schema.check(CHAT, chat, method .. ": chat")
 end
 
+--- Keeps what the run changed beside its result: macro variables, and timers in the batch that these begin.
+local function remember(chat, run, run_context)
+  local change, problem = kept_variables.change(chat, run.variables_before, run.macros:variables())
+  if change then problem = select(2, kept_variables.keep(chat, change)) end
+  if problem then run_context:log("warn", "the macro variables are not kept: " .. problem.message) end
+  if not run.lorebook_state then return end
+  local why = lorebooks.remember(chat, run.lorebook_state)
+  if why then run_context:log("warn", "the lorebook's timers are not kept: " .. why.message) end
+end
+
 local function run_all(self, chat, options)
   local run, run_context = prepare(self, chat, options)
   local ok, problem = engine.run(run, run_context, 1)
   if not ok then return nil, problem, { logs = run.logs, skipped = run.skipped } end
   local result, refusal, partial = conclude(run, run_context)
-  if result and run.lorebook_state and not options.preview then
-    local why = lorebooks.remember(chat, run.lorebook_state)
-    if why then run_context:log("warn", "the lorebook's timers are not kept: " .. why.message) end
-  end
+  if result and not options.preview then remember(chat, run, run_context) end
   return result, refusal, partial
 end
 
@@ -462,18 +477,19 @@ function Pipeline:task(chat, options)
   return setmetatable({ thread = thread, done = false }, Task)
 end
 
---- Expands the macros of a text of the user, as a run would do it now.
+--- Expands the macros of a text of the user, as a run would do it now. The conversation stays as it is.
 ---@param chat ebb.Conversation
 ---@param text string
 ---@return string
----@return { local: table, global: table } variables
+---@return ebb.Variables variables   as the macros left them
+---@return ebb.Variables before      as they found them
 function Pipeline:expand(chat, text)
   check_chat(self, chat, "expand")
   schema.check(TEXT, text, "expand: text")
   local run, run_context = prepare(self, chat, {})
   run.current = "input"
   local expanded = run_context:expand(text, { values = { input = text } })
-  return expanded, run.macros:variables()
+  return expanded, run.macros:variables(), run.variables_before
 end
 
 --- The visible history as a reader is shown it: with the rules of stage `render`.

@@ -1,10 +1,11 @@
 --- chat:input: appends a user's text to a conversation.
 --
--- Macros of the text are expanded once, before it is stored. Files
+-- Macros of the text are expanded once, before it is stored; the conversation keeps the variables that they set. Files
 -- are attached by reference; the pipeline reads them when a request is made.
 
 local pipeline = require "ebb.pipeline"
 local schema = require "ebb.support.schema"
+local variables = require "ebb.pipeline.variables"
 
 local input = {}
 
@@ -49,12 +50,13 @@ end
 ---@param text string
 ---@param options? ebb.Input
 ---@return integer batch
----@return { local: table, global: table } variables   as the macros left them
+---@return ebb.Variables variables   as the macros left them
 function input.run(chat, text, options)
   schema.check({ type = "string" }, text, "input: text")
   local values, attachments = read_options(options)
-  local expanded, variables = pipeline.new(values):expand(chat, text)
-  return chat:append { role = "user", content = expanded, attachments = attachments }, variables
+  local expanded, after, before = pipeline.new(values):expand(chat, text)
+  local message = { role = "user", content = expanded, attachments = attachments }
+  return variables.append(chat, message, before, after), after
 end
 
 return input

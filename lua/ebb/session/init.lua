@@ -35,7 +35,7 @@ local OPTIONS = {
 --- Methods of conversations that change them.
 local EDITS = {}
 for name in ([[append insert replace truncate clear filter rollback checkpoint trim apply input forget prune mark unmark
-  report_usage recount]]):gmatch "%S+" do
+  report_usage recount set_variables]]):gmatch "%S+" do
   EDITS[name] = true
 end
 
