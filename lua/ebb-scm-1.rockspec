@@ -86,6 +86,7 @@ build = {
       ["ebb.lorebook.placement"] = "lua/ebb/lorebook/placement.lua",
       ["ebb.lorebook.scanner"] = "lua/ebb/lorebook/scanner.lua",
       ["ebb.lorebook.schema"] = "lua/ebb/lorebook/schema.lua",
+      ["ebb.lorebook.speech"] = "lua/ebb/lorebook/speech.lua",
       ["ebb.lorebook.timers"] = "lua/ebb/lorebook/timers.lua",
       ["ebb.lorebook.trimmed"] = "lua/ebb/lorebook/trimmed.lua",
       ["ebb.macros.add"] = "lua/ebb/macros/add.lua",

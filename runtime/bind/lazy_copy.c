@@ -62,6 +62,23 @@ void lazy_copy_push(lua_State *L, const AddedNames *added, int metatable, Messag
   lua_setmetatable(L, -2);
 }
 
+LazyWalk lazy_walk_begin(lua_State *L) {
+  lua_pushliteral(L, "origin");
+  lua_pushliteral(L, "content");
+  return (LazyWalk){.names = lua_gettop(L) - 1};
+}
+
+/* Pushes a member of the table at `index`, whose name lies at `name`. */
+static int get_member(lua_State *L, int index, int name) {
+  index = lua_absindex(L, index);
+  lua_pushvalue(L, name);
+  return lua_rawget(L, index);
+}
+
+int lazy_copy_own_content(lua_State *L, const LazyWalk *walk, int index) {
+  return get_member(L, index, walk->names + 1);
+}
+
 const Message *lazy_copy_message(lua_State *L, LazyWalk *walk, int index) {
   index = lua_absindex(L, index);
   if (!lua_getmetatable(L, index)) return NULL;
@@ -75,7 +92,7 @@ const Message *lazy_copy_message(lua_State *L, LazyWalk *walk, int index) {
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  bind_get_field(L, index, "origin");
+  get_member(L, index, walk->names);
   lua_Integer id = lua_tointeger(L, -1);
   lua_pop(L, 1);
   if (id < 1 || id > store_count(walk->store) || !store_has(walk->store, (MessageId)id)) {
@@ -93,8 +110,8 @@ void lazy_copy_fill(lua_State *L, int index, const Message *message) {
   lua_pop(L, 1);
 }
 
-Text lazy_copy_text(lua_State *L, int index, const Message *message, Buffer *decoded) {
-  if (bind_get_field(L, index, "content") != LUA_TNIL) return bind_text(L, -1);
+Text lazy_copy_text(lua_State *L, const LazyWalk *walk, int index, const Message *message, Buffer *decoded) {
+  if (lazy_copy_own_content(L, walk, index) != LUA_TNIL) return bind_text(L, -1);
   Text text = message_content(message);
   if (!text.escaped) return text;
   buffer_reset(decoded);
@@ -116,8 +133,9 @@ void lazy_copy_rewrite(lua_State *L, int index, Text content) {
 /* ---- what Lua sees ---- */
 
 static const Message *own_message(lua_State *L) {
-  LazyWalk walk = {0};
   luaL_checktype(L, 1, LUA_TTABLE);
+  lua_pushliteral(L, "origin");
+  LazyWalk walk = {.names = lua_gettop(L)};  /* no content is read */
   return lazy_copy_message(L, &walk, 1);     /* NULL: it has been filled meanwhile */
 }
 

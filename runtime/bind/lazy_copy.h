@@ -23,16 +23,21 @@ void  lazy_copy_push_metatable(lua_State *L, int conversation);
 /* Pushes the lazy copy of a message that has one. */
 void  lazy_copy_push(lua_State *L, const AddedNames *added, int metatable, MessageId id);
 
-/* What a walk over copies remembers of the last lazy one. Zeros at first. */
+/* What a walk over copies remembers of the last lazy one, and the names of members that it reads. */
 typedef struct LazyWalk {
   const void *metatable;
   const Store *store;
+  int names;                 /* stack index of "origin"; "content" lies on it */
 } LazyWalk;
 
+/* Begins a walk: pushes its names, which stay on the stack. */
+LazyWalk lazy_walk_begin(lua_State *L);
 /* The message of the table at `index`, if that is a lazy copy; else NULL. Raises if the store no longer has it. */
 const Message *lazy_copy_message(lua_State *L, LazyWalk *walk, int index);
 /* The text of the lazy copy at `index`; pushes what holds it, or adds it to `decoded`. */
-Text  lazy_copy_text(lua_State *L, int index, const Message *message, Buffer *decoded);
+Text  lazy_copy_text(lua_State *L, const LazyWalk *walk, int index, const Message *message, Buffer *decoded);
+/* Pushes the content of the table at `index`, lazy or not; nil: that of its message, or none. Returns its Lua type. */
+int   lazy_copy_own_content(lua_State *L, const LazyWalk *walk, int index);
 /* Gives the table at `index`, lazy or not, another content; it is no longer the stored message. */
 void  lazy_copy_rewrite(lua_State *L, int index, Text content);
 /* Makes the lazy copy at `index` a table like others. */

@@ -104,6 +104,7 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_regex(L);
   lua_setfield(L, -2, "regex");
   bind_open_working(L);
+  bind_open_speech(L);
   lua_setfield(L, -2, "working");
   bind_open_json(L);
   lua_setfield(L, -2, "json");

@@ -44,6 +44,7 @@ void  bind_open_counter(lua_State *L);
 void  bind_open_vocab(lua_State *L);
 void  bind_open_regex(lua_State *L);
 void  bind_open_working(lua_State *L);
+void  bind_open_speech(lua_State *L);        /* adds to the table of bind_open_working, which is on top */
 void  bind_open_json(lua_State *L);
 /* open_core: luaopen_ebb_core, which opens the library inside of each sandbox. */
 void  bind_open_sandbox(lua_State *L, lua_CFunction open_core);

@@ -209,7 +209,7 @@ static int l_apply(lua_State *L) {
 
 enum { SWEEP_MESSAGES = 64 };   /* of one call, so that a task can end its slice between two */
 
-enum { MESSAGES = 2, KINDS = 5, DECODED, COPY };   /* stack indices of l_sweep */
+enum { MESSAGES = 2, KINDS = 5, DECODED, NAMES, COPY = NAMES + 2 };   /* stack indices of l_sweep */
 
 typedef struct Sweep {
   RuleSet *set;
@@ -244,7 +244,7 @@ static SweepContent read_content(lua_State *L, Sweep *sweep, uint32_t *kind, Tex
   *kind = pop_kind(L);
   if (*kind == 0) return SWEEP_SKIP;
   if (lazy != NULL) {
-    *text = lazy_copy_text(L, COPY, lazy, sweep->decoded);
+    *text = lazy_copy_text(L, &sweep->walk, COPY, lazy, sweep->decoded);
     return SWEEP_TEXT;
   }
   int type = lua_getfield(L, COPY, "content");
@@ -284,9 +284,10 @@ static int l_sweep(lua_State *L) {
   bind_expect(L, KINDS, "kinds", LUA_TTABLE);
   lua_settop(L, KINDS);
   sweep.decoded = bind_buffer(L);
+  sweep.walk = lazy_walk_begin(L);
   lua_Integer count = (lua_Integer)lua_rawlen(L, MESSAGES), last = first + SWEEP_MESSAGES - 1;
   if (last > count) last = count;
-  for (lua_Integer i = first; i <= last; i++, lua_settop(L, DECODED)) {
+  for (lua_Integer i = first; i <= last; i++, lua_settop(L, COPY - 1)) {
     uint32_t kind;
     Text text;
     Status status;

@@ -55,14 +55,15 @@ static int l_copies(lua_State *L) {
 
 /* fill(copies): makes the lazy ones among them tables like others */
 static int l_fill(lua_State *L) {
-  LazyWalk walk = {0};
   bind_expect(L, 1, "copies", LUA_TTABLE);
   lua_settop(L, 1);
+  LazyWalk walk = lazy_walk_begin(L);
+  int top = lua_gettop(L);
   for (lua_Integer i = 1, count = (lua_Integer)lua_rawlen(L, 1); i <= count; i++) {
     lua_rawgeti(L, 1, i);
-    const Message *message = lazy_copy_message(L, &walk, 2);
-    if (message != NULL) lazy_copy_fill(L, 2, message);
-    lua_settop(L, 1);
+    const Message *message = lazy_copy_message(L, &walk, -1);
+    if (message != NULL) lazy_copy_fill(L, -1, message);
+    lua_settop(L, top);
   }
   return 0;
 }
@@ -246,7 +247,7 @@ static bool add_message(lua_State *L, const AddedNames *added, const Store *stor
 static lua_Integer write_copies(lua_State *L, const Store *store, int copies, Text before, Text after, Buffer *out) {
   lua_Integer count = (lua_Integer)lua_rawlen(L, copies), edited = 0;
   AddedNames added = copy_members_push_names(L);
-  LazyWalk walk = {0};
+  LazyWalk walk = lazy_walk_begin(L);
   add(L, out, before.bytes, before.size);
   for (lua_Integer i = 1; i <= count; i++) {
     add(L, out, i > 1 ? ",\n  " : "\n  ", i > 1 ? 4 : 3);

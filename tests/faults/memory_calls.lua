@@ -516,6 +516,17 @@ call("lazy copies, their texts and members", function(world)
   return text, core.working.text(world.chat, copies, "[", "]")
 end)
 
+call("speech of lazy copies and others", function(world)
+  local copies = core.working.copies(world.chat, true)
+  copies[#copies + 1] = { role = "user", name = "Bob", content = { { type = "text", text = "a" }, { type = "text",
+    text = "b" } } }
+  local labels = { user = "Ann: ", assistant = "" }
+  local positions = core.working.spoken(copies)
+  local texts, names = {}, {}
+  for i = 1, #positions do texts[i], names[i] = core.working.said(copies, positions, labels, i) end
+  return core.working.same_speech(copies, positions, labels, texts, names, 1, #positions)
+end)
+
 call("working copies, their text", function(world)
   local copies = core.working.copies(world.chat)
   core.working.marks(world.chat)

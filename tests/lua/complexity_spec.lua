@@ -5,6 +5,7 @@ local helper = dofile "tests/lua/helper.lua"
 local gate = dofile "tests/lua/growth_gate.lua"
 local shapes = dofile "tests/lua/hostile_shapes.lua"
 local core = require "ebb.support.core"
+local speech = require "ebb.lorebook.speech"
 local ebb = helper.ebb
 require "ebb.windows"      -- its methods are loaded on first use
 
@@ -360,6 +361,18 @@ local FUNCTIONS = {
     local set = core.keywords(texts, flags)
     for _, text in ipairs { ("a-"):rep(n), ("a"):rep(n), ("b"):rep(n), text_of(n) } do set:find(text, "a: ") end
   end,
+  ["core.working.spoken"] = function(n)
+    local parts, copies = {}, {}
+    for i = 1, n // 64 do
+      parts[i] = { type = "text", text = "text" }
+      copies[i] = { role = "user", content = i % 2 == 0 and (" "):rep(32) or "text" }
+    end
+    copies[#copies + 1] = { role = "user", name = text_of(n), content = parts }
+    copies[#copies + 1] = { role = "user", content = text_of(n) }
+    local said, texts, names = speech.of(copies, { user = "", assistant = "" }), {}, {}
+    for i = 1, said.count do texts[i], names[i] = said:text(i) end
+    assert(said:same(texts, names, 1, said.count) == said.count)
+  end,
   ["Regex:matches"] = function(n) core.regex.compile("qu[a-z]+e", "g"):matches(text_of(n)) end,
 }
 
@@ -389,7 +402,9 @@ local ELSEWHERE = {
   ["core.working.copies"] = "ebb pipeline",
   ["core.working.fill"] = "ebb pipeline", ["core.working.text"] = "ebb pipeline",
   ["RegexSet:sweep"] = "ebb pipeline", ["core.working.parse"] = "ebb pipeline", ["core.working.seqs"] = "ebb pipeline",
-  ["core.working.marks"] = "ebb pipeline", ["ebb.body_model"] = "ebb pipeline",
+  ["core.working.marks"] = "ebb pipeline", ["core.working.said"] = "core.working.spoken",
+  ["core.working.same_speech"] = "core.working.spoken",
+  ["ebb.body_model"] = "ebb pipeline",
   ["ebb.owner"] = "Conversation:check",
   ["ebb.load"] = "ebb count", ["ebb.state"] = "Conversation:state", ["ebb.transaction"] = "Conversation:apply",
   ["ebb.tokenizer"] = "ebb count",

@@ -6,6 +6,8 @@ local model = dofile "tests/lua/lorebook_model.lua"
 local lorebook = require "ebb.lorebook"
 local decorators = require "ebb.lorebook.decorators"
 local ebb = helper.ebb
+local keywords = require "ebb.lorebook.scanner"
+local speech = require "ebb.lorebook.speech"
 
 local SETTINGS = {
   scan_depth = 2, recursive = true, max_steps = 0, min_activations = 0, min_depth_max = 0, case_sensitive = false,
@@ -25,14 +27,21 @@ local function lore_of(books, scope)
   return lorebook.new { { scope = scope or "agent", books = read } }
 end
 
+--- Texts as messages of users, under names such as "Bob: ".
+local function said_by(texts, names)
+  local messages = {}
+  for i, text in ipairs(texts) do
+    messages[i] = { role = "user", content = text, name = names and names[i]:match "^(.*): $" }
+  end
+  return speech.of(messages, { user = "", assistant = "" })
+end
+
 --- Runs entries over messages: their names are what tests compare. `options`: settings, facts, state, budget, random.
-local function run(lore, messages, options)
+local function run(lore, texts, options)
   options = options or {}
-  local texts, names = {}, {}
-  for i, text in ipairs(messages) do texts[i], names[i] = text, "" end
   local logs = {}
   local result = lore:run {
-    texts = texts, names = options.names or names, sources = options.sources or {}, notes = options.notes or {},
+    said = said_by(texts, options.names), sources = options.sources or {}, notes = options.notes or {},
     settings = merged(SETTINGS, options.settings),
     facts = merged({ messages = #texts, replies = #texts // 2, agent = "Ann", tags = {}, trigger = "normal" },
       options.facts),
@@ -502,6 +511,43 @@ describe("a scan", function()
     messages[50] = "an elf"
     assert.equal("A", (run(lore, messages)))
     assert.equal(102 + 52, lore.scanner.searched)
+  end)
+
+  it("keeps the texts that a run may see, and no others", function()
+    local lore = lore_of(entries { { keys = { "elf" }, scanDepth = 3 } })
+    local messages = {}
+    for i = 1, 50 do
+      messages[i] = "elf " .. i
+      run(lore, messages)
+    end
+    local kept = 0
+    for _ in pairs(lore.scanner.texts) do kept = kept + 1 end
+    assert.equal(3, kept)
+    assert.equal(50, lore.scanner.searched)
+  end)
+
+  it("finds what a search of all finds, however the history changes", function()
+    math.randomseed(tonumber(os.getenv "SEED") or os.time())
+    local beings = { "elf", "orc", "imp", "owl", "none" }
+    local lore = lore_of(entries { { keys = { "elf", "orc", "imp", "owl" } } })
+    run(lore, {})
+    local messages = {}
+    for round = 1, 3000 do
+      local deed, place = math.random(5), math.random(math.max(1, #messages))
+      if deed <= 2 then messages[#messages + 1] = beings[math.random(5)] .. " " .. beings[math.random(5)]
+      elseif deed == 3 then messages[place] = beings[math.random(5)]
+      elseif deed == 4 and #messages > 8 then
+        for i = #messages, place, -1 do messages[i] = nil end
+      end
+      local first = math.random(math.max(1, #messages + 2))
+      lore.scanner:update(said_by(messages), first)
+      local expected, fresh = {}, keywords.new(lore.index.set)
+      fresh:update(said_by(messages), first)
+      for key = 1, 4 do expected[key] = fresh.last[key] end
+      local found = {}
+      for key, at in pairs(lore.scanner.last) do found[key] = at end
+      assert.same(expected, found, "round " .. round)
+    end
   end)
 
   it("reads no message beyond the greatest scan depth", function()

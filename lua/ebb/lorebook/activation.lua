@@ -105,7 +105,7 @@ local function find_candidates(self)
   for place, entry in pairs(self.timed) do
     if self.timers.sticky[entry] or self.timers.matched[entry] then add_candidate(self, place) end
   end
-  local count, more = #view.texts, self.widest
+  local count, more = view.count, self.widest
   for key, at in pairs(view.last) do
     if at > count - self.index.reach[key] - more then add_users(self, key) end
   end
@@ -210,7 +210,7 @@ local function may_widen(self)
   if settings.min_activations == 0 or settings.max_steps > 0 then return false end
   local depth = settings.scan_depth + view.depth_more
   local is_over = settings.min_depth_max > 0 and depth > settings.min_depth_max
-  return not self.overflowed and #self.active < settings.min_activations and not is_over and depth <= #view.texts
+  return not self.overflowed and #self.active < settings.min_activations and not is_over and depth <= view.count
 end
 
 --- The next sweep: its kind, or nil.
@@ -278,7 +278,7 @@ function activation.run(run)
   self.active, self.decided, self.used_groups, self.tokens, self.overflowed = {}, {}, {}, 0, false
   self.levels = table.move(self.levels, 1, #self.levels, 1, {})
   self.level = table.remove(self.levels, 1) or 0
-  self.widest = self.settings.min_activations > 0 and #self.view.texts or 0
+  self.widest = self.settings.min_activations > 0 and self.view.count or 0
   find_candidates(self)
   local steps = 0
   self.sweep = FIRST

@@ -1,7 +1,7 @@
 --- Lorebooks: entries that are put into a request when their keys occur in the history.
 --
 --     local lore = lorebook.new({ { scope = "agent", books = books } })
---     local result = lore:run { texts = texts, ... }
+--     local result = lore:run { said = speech.of(messages), ... }
 --     result.active, result.state, result.placement
 --
 -- Compiled once: keywords of all entries become one automaton, and what it met in a message is kept. So a run costs
@@ -159,8 +159,7 @@ local function compile(self, settings, expand, log)
 end
 
 ---@class ebb.LorebookRequest
----@field texts string[]        of the messages, from the oldest
----@field names string[]        what stands before each: "Ann: ", or ""
+---@field said ebb.LorebookSpeech   the history
 ---@field sources table<string, string>    by name of lorebook_schema.SOURCES
 ---@field notes string[]        prompts that are searched for all entries
 ---@field settings table        of the processor
@@ -193,12 +192,12 @@ end
 function Lore:run(request)
   local settings = request.settings
   compile(self, settings, function(text) return request.expand(text, "a key") end, request.log)
-  local first = settings.min_activations > 0 and 1 or #request.texts - self.depth_max + 1
-  self.scanner:update(request.texts, request.names, first)
+  local first = settings.min_activations > 0 and 1 or request.said.count - self.depth_max + 1
+  self.scanner:update(request.said, first)
   local timed = timers.open(self.timed_list, request.state, request.facts.messages)
   local view = matching.view({
-    texts = request.texts, names = request.names, last = self.scanner.last, sources = request.sources,
-    notes = request.notes,
+    count = self.scanner.count, texts = self.scanner.texts, names = self.scanner.names, last = self.scanner.last,
+    sources = request.sources, notes = request.notes,
     fail = function(key, why) request.log("warn", ("key '%s': %s; it matches nothing"):format(key.text, why)) end,
   }, self.index.set)
   local active, decided = activation.run {

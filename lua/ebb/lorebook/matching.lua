@@ -13,8 +13,9 @@ local MARK = "\1"
 local JOINER = "\n" .. MARK
 
 ---@class ebb.LorebookView       What a run may see
----@field texts string[]        of the messages, from the oldest
----@field names string[]        "Ann: ", or ""
+---@field count integer         messages
+---@field texts table<integer, string>   of those that an entry may see
+---@field names table<integer, string>   "Ann: ", or ""
 ---@field depth_more integer    messages beyond the entries' scan depths, while more entries are sought
 ---@field last table<integer, integer>   by keyword: the newest message that has it
 ---@field sources table<string, string>  description and the like
@@ -68,11 +69,11 @@ local function sees_recursed(self, entry) return entry.recursive and not self.sk
 
 --- The texts that an entry may see, joined.
 local function joined_text(self, entry)
-  local depth, with_recursed = math.min(depth_of(self, entry), #self.texts), sees_recursed(self, entry)
+  local depth, with_recursed = math.min(depth_of(self, entry), self.count), sees_recursed(self, entry)
   local id = ("%d %s %s"):format(depth, with_recursed, table.concat(entry.sources, " "))
   if self.joined[id] then return self.joined[id], id end
   local parts = {}
-  for i = #self.texts, #self.texts - depth + 1, -1 do parts[#parts + 1] = self.names[i] .. trimmed(self.texts[i]) end
+  for i = self.count, self.count - depth + 1, -1 do parts[#parts + 1] = self.names[i] .. trimmed(self.texts[i]) end
   for _, name in ipairs(entry.sources) do parts[#parts + 1] = self.sources[name] end
   table.move(self.notes, 1, #self.notes, #parts + 1, parts)
   if with_recursed then table.move(self.recursed, 1, #self.recursed, #parts + 1, parts) end
@@ -100,7 +101,7 @@ function View:has(entry, key)
   if not key then return false end
   if type(key) == "table" then return regex_matches(self, entry, key) end
   local at = self.last[key]
-  if at and at > #self.texts - depth_of(self, entry) then return true end
+  if at and at > self.count - depth_of(self, entry) then return true end
   for _, name in ipairs(entry.sources) do
     if self.in_sources[name] and self.in_sources[name][key] then return true end
   end

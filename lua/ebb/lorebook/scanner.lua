@@ -4,8 +4,8 @@
 --     hits        {7}   {}    {2,7} {}    {9}
 --     last        [2] = 3   [7] = 3   [9] = 5
 --
--- A keyword is within a scan depth d of n messages if last > n - d. Between two runs the texts are kept: only those
--- from the first that differs on are searched.
+-- A keyword is within a scan depth d of n messages if last > n - d. Between two runs the texts are kept that a run may
+-- see: only those from the first that differs on are searched.
 
 local trimmed = require "ebb.lorebook.trimmed"
 
@@ -13,10 +13,12 @@ local scanner = {}
 
 ---@class ebb.LorebookScanner
 ---@field set ebb.Keywords
----@field texts string[]        of the messages, from the oldest
----@field names string[]        what stands before each: "Ann: ", or ""
----@field hits (integer[]|false)[]   by message; false: none; nil: not searched
----@field last table<integer, integer>   by keyword: the newest message that has it
+---@field from integer          the first message whose text is kept
+---@field count integer         the last one
+---@field texts table<integer, string>    by message
+---@field names table<integer, string>    what stands before each: "Ann: ", or ""
+---@field hits table<integer, integer[]|false>   by message; false: none
+---@field last table<integer, integer>    by keyword: the newest message that has it, if that is `from` or later
 ---@field searched integer      messages that were searched, ever
 local Scanner = {}
 Scanner.__index = Scanner
@@ -24,50 +26,70 @@ Scanner.__index = Scanner
 ---@param set ebb.Keywords
 ---@return ebb.LorebookScanner
 function scanner.new(set)
-  return setmetatable({ set = set, texts = {}, names = {}, hits = {}, last = {}, searched = 0 }, Scanner)
+  return setmetatable({ set = set, from = 1, count = 0, texts = {}, names = {}, hits = {}, last = {}, searched = 0 },
+    Scanner)
 end
 
---- The number of messages from `first` on that are as they were.
-local function unchanged(self, texts, names, first)
-  local known = math.min(#texts, #self.texts)
-  for i = first, known do
-    if texts[i] ~= self.texts[i] or names[i] ~= self.names[i] then return i - 1 end
-  end
-  return known
-end
+local function drop(self, i) self.texts[i], self.names[i], self.hits[i] = nil, nil, nil end
 
---- Forgets what was found after message `kept`.
+--- Forgets what was found after message `kept`. Keywords that it has taken away are sought in those before.
 local function cut(self, kept)
-  if kept >= #self.texts then return end
-  for i = #self.texts, kept + 1, -1 do self.hits[i], self.texts[i], self.names[i] = nil, nil, nil end
-  self.last = {}
-  for i = 1, kept do
-    for _, key in ipairs(self.hits[i] or {}) do self.last[key] = i end
+  local lost, open = {}, 0
+  for i = self.count, kept + 1, -1 do
+    for _, key in ipairs(self.hits[i] or {}) do
+      if self.last[key] then
+        self.last[key], lost[key], open = nil, true, open + 1
+      end
+    end
+    drop(self, i)
   end
+  self.count = kept
+  for i = kept, self.from, -1 do
+    if open == 0 then return end
+    for _, key in ipairs(self.hits[i] or {}) do
+      if lost[key] then
+        self.last[key], lost[key], open = i, nil, open - 1
+      end
+    end
+  end
+end
+
+--- Forgets the messages before `first`, which no entry sees.
+local function leave(self, first)
+  for i = self.from, math.min(first - 1, self.count) do
+    for _, key in ipairs(self.hits[i] or {}) do
+      if self.last[key] == i then self.last[key] = nil end
+    end
+    drop(self, i)
+  end
+  self.from = first
 end
 
 --- Searches message i.
-local function search(self, i)
-  local hits = self.set:find(trimmed(self.texts[i]), self.names[i]) or false
-  self.hits[i], self.searched = hits, self.searched + 1
-  if not hits then return end
-  for _, key in ipairs(hits) do
+local function search(self, said, i)
+  local text, name = said:text(i)
+  local hits = self.set:find(trimmed(text), name) or false
+  self.texts[i], self.names[i], self.hits[i], self.searched = text, name, hits, self.searched + 1
+  for _, key in ipairs(hits or {}) do
     local at = self.last[key]
     if not at or at < i then self.last[key] = i end
   end
 end
 
 --- Brings `last` up to date for the messages from `first` on.
----@param texts string[]
----@param names string[]
+---@param said ebb.LorebookSpeech
 ---@param first integer
-function Scanner:update(texts, names, first)
-  local kept = unchanged(self, texts, names, math.max(1, first))
-  cut(self, kept)
-  for i = #self.texts + 1, #texts do self.texts[i], self.names[i] = texts[i], names[i] end
-  for i = math.max(1, first), #texts do
-    if self.hits[i] == nil then search(self, i) end
+function Scanner:update(said, first)
+  first = math.max(1, first)
+  if first > self.count or said.count < self.from then   -- nothing that was kept is seen
+    self.texts, self.names, self.hits, self.last = {}, {}, {}, {}
+    self.from, self.count = first, first - 1
   end
+  cut(self, said:same(self.texts, self.names, math.max(first, self.from), math.min(said.count, self.count)))
+  for i = first, self.from - 1 do search(self, said, i) end
+  leave(self, first)
+  for i = self.count + 1, said.count do search(self, said, i) end
+  self.count = said.count
 end
 
 return scanner

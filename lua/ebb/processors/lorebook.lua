@@ -4,50 +4,20 @@ local budgets = require "ebb.processors.token_limiter"
 local core = require "ebb.support.core"
 local lorebook = require "ebb.lorebook"
 local random = require "ebb.macros.random"
+local speech = require "ebb.lorebook.speech"
 local trimmed = require "ebb.lorebook.trimmed"
 
 local DRAW = 1 << 53         -- values of a draw: all that a float tells apart
 
---- The text of a message; "" for a blank one.
-local function text_of(message)
-  local content = message.content
-  if type(content) == "table" then
-    local parts = {}
-    for _, part in ipairs(content) do
-      if part.type == "text" and type(part.text) == "string" then parts[#parts + 1] = part.text end
-    end
-    content = table.concat(parts, "\n")
-  end
-  return type(content) == "string" and content:find "%S" and content or ""
-end
-
 --- The name of a role's speaker, as it stands before texts: "Ann: ", or "".
 local function label(name) return type(name) == "string" and name ~= "" and name .. ": " or "" end
 
-local SPEAKS = { user = true, assistant = true }
-
---- What is searched: the texts of user and assistant.
-local function history_of(context, with_names)
-  local texts, names, replies = {}, {}, 0
-  local labels = {
-    user = with_names and label(context.user_profile and context.user_profile.name) or "",
-    assistant = with_names and label(context.agent_config.nickname or context.agent_config.name) or "",
+--- What stands before texts of messages without a name, by role.
+local function labels_of(context)
+  return {
+    user = label(context.user_profile and context.user_profile.name),
+    assistant = label(context.agent_config.nickname or context.agent_config.name),
   }
-  local count = 0
-  for _, message in ipairs(context.messages) do
-    local role, content = message.role, message.content
-    if SPEAKS[role] and message.source ~= "window" then
-      local first = type(content) == "string" and content:byte() or 0
-      local text = first > 32 and content or text_of(message)   -- most begin with what they say
-      if text ~= "" then
-        count = count + 1
-        texts[count] = text
-        names[count] = with_names and message.name and label(message.name) or labels[role]
-        if role == "assistant" then replies = replies + 1 end
-      end
-    end
-  end
-  return texts, names, replies
 end
 
 --- The preset message with an id; nil if there is none, or it is disabled.
@@ -78,7 +48,8 @@ local function sources_of(context)
 end
 
 --- The number from 0 of the greeting that begins the history; nil where another text begins it.
-local function greeting_of(context, first)
+local function greeting_of(context, said)
+  local first = said.count > 0 and context.agent_config.greetings and said:text(1)
   for i, text in ipairs(context.agent_config.greetings or {}) do
     if first and trimmed(context:expand(text, nil, "a greeting")) == trimmed(first) then return i - 1 end
   end
@@ -162,16 +133,16 @@ return {
     local lore = context.run.lore
     if not lore then return end
     local settings, agent = settings_of(config), context.agent_config
-    local texts, names, replies = history_of(context, settings.include_names)
+    local said = speech.of(context.messages, settings.include_names and labels_of(context) or nil)
     local note = settings.note_scan and preset_text(context, "authors_note")
     local original = context.run.request.original
     local result = lore:run {
-      texts = texts, names = names, sources = sources_of(context), notes = { note or nil }, settings = settings,
-      facts = { messages = #texts, replies = replies, agent = agent.name, tags = agent.tags or {},
-        trigger = context.session.trigger or "normal", greeting = greeting_of(context, texts[1]) },
+      said = said, sources = sources_of(context), notes = { note or nil }, settings = settings,
+      facts = { messages = said.count, replies = said.replies, agent = agent.name, tags = agent.tags or {},
+        trigger = context.session.trigger or "normal", greeting = greeting_of(context, said) },
       state = context.run.lorebook_state, budget = budget_of(context, config),
       count = function(text) return core.counter.text(original, text) end,
-      random = draws(context, #texts),
+      random = draws(context, said.count),
       expand = function(text, title)
         return text:find("{{", 1, true) and context:expand(text, nil, title) or text
       end,
@@ -179,6 +150,6 @@ return {
       log = function(level, message) context:log(level, message) end,
     }
     context.run.lorebook_state = result.state
-    keep(context, result, #texts)
+    keep(context, result, said.count)
   end,
 }
