@@ -5,6 +5,7 @@ local helper = dofile "tests/lua/helper.lua"
 local model = dofile "tests/lua/lorebook_model.lua"
 local lorebook = require "ebb.lorebook"
 local decorators = require "ebb.lorebook.decorators"
+local core = require "ebb.support.core"
 local ebb = helper.ebb
 local keywords = require "ebb.lorebook.scanner"
 local speech = require "ebb.lorebook.speech"
@@ -441,6 +442,22 @@ describe("timers", function()
     end
     return seen
   end
+
+  it("cost what was activated, not what there is", function()
+    local list, sha256, hashed, state = {}, core.sha256, 0, nil
+    for i = 1, 200 do list[i] = { name = "N" .. i, keys = { "elf" .. i }, sticky = 2, cooldown = 1 } end
+    local lore = lore_of(entries(list))
+    core.sha256 = function(...)
+      hashed = hashed + 1
+      return sha256(...)
+    end
+    for turn = 1, 5 do
+      local _, result = run(lore, { "elf7", "elf7 elf" .. turn }, { state = state })
+      state = result.state
+    end
+    core.sha256 = sha256
+    assert.equal(6, hashed)      -- each once, of elf1 to elf5 and elf7
+  end)
 
   -- DOC Timed Effects Example
   it("run as in the manual: sticky 3, cooldown 2, delay 2", function()

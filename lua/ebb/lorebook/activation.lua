@@ -102,7 +102,8 @@ local function find_candidates(self)
   for _, list in ipairs { self.always, self.index.regex } do
     for _, place in ipairs(list) do add_candidate(self, place) end
   end
-  for place, entry in pairs(self.timed) do
+  for _, place in ipairs(self.timers.places) do
+    local entry = self.list[place]
     if self.timers.sticky[entry] or self.timers.matched[entry] then add_candidate(self, place) end
   end
   local count, more = view.count, self.widest

@@ -105,7 +105,7 @@ end
 ---@field groups { scope: string, books: ebb.Lorebook[] }[]
 ---@field settings_id? string
 ---@field list ebb.LorebookEntry[]
----@field timed table<integer, ebb.LorebookEntry>   by place
+---@field timed ebb.LorebookTimed
 local Lore = {}
 Lore.__index = Lore
 
@@ -120,15 +120,11 @@ end
 
 --- Sorts the entries by what a run looks for.
 local function read_list(self)
-  self.always, self.timed, self.timed_list, self.levels, self.depth_max = {}, {}, {}, {}, 0
+  self.always, self.timed, self.levels, self.depth_max = {}, timers.of(self.list), {}, 0
   local levels = {}
   self.has_recursive = false
   for place, entry in ipairs(self.list) do
     if entry.constant and not entry.useRegex or entry.always then self.always[#self.always + 1] = place end
-    if timers.has(entry) then
-      self.timed[place] = entry
-      self.timed_list[#self.timed_list + 1] = entry
-    end
     levels[entry.delayUntilRecursion] = entry.delayUntilRecursion > 0 or nil
     self.depth_max = math.max(self.depth_max, entry.scanDepth)
     self.has_recursive = self.has_recursive or entry.recursive
@@ -194,20 +190,19 @@ function Lore:run(request)
   compile(self, settings, function(text) return request.expand(text, "a key") end, request.log)
   local first = settings.min_activations > 0 and 1 or request.said.count - self.depth_max + 1
   self.scanner:update(request.said, first)
-  local timed = timers.open(self.timed_list, request.state, request.facts.messages)
+  local timed = timers.open(self.list, self.timed, request.state, request.facts.messages)
   local view = matching.view({
     count = self.scanner.count, texts = self.scanner.texts, names = self.scanner.names, last = self.scanner.last,
     sources = request.sources, notes = request.notes,
     fail = function(key, why) request.log("warn", ("key '%s': %s; it matches nothing"):format(key.text, why)) end,
   }, self.index.set)
   local active, decided = activation.run {
-    list = self.list, index = self.index, always = self.always, timed = self.timed, levels = self.levels, view = view,
+    list = self.list, index = self.index, always = self.always, levels = self.levels, view = view,
     timers = timed, has_recursive = self.has_recursive, settings = settings, facts = request.facts,
     budget = request.budget, count = request.count, random = request.random, check = request.check, log = request.log,
     expand = function(entry) return expanded(request, entry) end,
   }
-  local state = timed:close(function(entry) return decided[entry] == "active" end)
-  return { active = active, state = state, decided = decided }
+  return { active = active, state = timed:close(active), decided = decided }
 end
 
 --- Makes books ready to be run.

@@ -15,9 +15,16 @@ local timers = {}
 
 timers.KEPT_MAX = 8          -- intervals of one kind of an entry: so far back timers are exact
 
+---@class ebb.LorebookTimed    The entries that have timers
+---@field places table<string, integer>   in the list of all entries, by key
+---@field keys table<ebb.LorebookEntry, string>
+---@field hashes table<ebb.LorebookEntry, string>   of those that ever had a record
+
 ---@class ebb.LorebookTimers
 ---@field n integer             messages now
 ---@field state table<string, table>   by entry: {h = hash, s = {{start, end}...}, c = ..., m = first match}
+---@field records table<ebb.LorebookEntry, table>   of entries with such a state, as it is at n messages
+---@field places integer[]      of these entries
 ---@field sticky table<ebb.LorebookEntry, boolean>
 ---@field resting table<ebb.LorebookEntry, boolean>    cooldown
 ---@field matched table<ebb.LorebookEntry, boolean>    before this run
@@ -28,9 +35,14 @@ local HASH_SIZE = 16         -- digits; an entry that is edited loses its timers
 
 local function key_of(entry) return entry.book.id .. "/" .. entry.id end
 
-local function hash_of(entry)
-  return core.sha256(core.json.encode { entry.content, entry.keys, entry.secondaryKeys, entry.sticky, entry.cooldown })
-    :sub(1, HASH_SIZE)
+local function hash_of(timed, entry)
+  local hash = timed.hashes[entry]
+  if not hash then
+    local text = core.json.encode { entry.content, entry.keys, entry.secondaryKeys, entry.sticky, entry.cooldown }
+    hash = core.sha256(text):sub(1, HASH_SIZE)
+    timed.hashes[entry] = hash
+  end
+  return hash
 end
 
 --- Those of a list that began before there were n messages, as new tables.
@@ -59,8 +71,8 @@ local function has_rested(record)
 end
 
 local function open_entry(self, entry, kept)
-  local n, record = self.n, { h = hash_of(entry), s = {}, c = {} }
-  if kept and kept.h == record.h then
+  local n, record = self.n, { h = hash_of(self.timed, entry), s = {}, c = {} }
+  if kept.h == record.h then
     record.s, record.c = before(kept.s, n), before(kept.c, n)
     record.m = kept.m and kept.m < n and kept.m or nil
   end
@@ -72,20 +84,39 @@ local function open_entry(self, entry, kept)
 end
 
 --- True for entries that have timers, or depend on earlier matches.
----@param entry ebb.LorebookEntry
----@return boolean
-function timers.has(entry)
+local function has_timers(entry)
   return entry.sticky > 0 or entry.cooldown > 0 or entry.keep_after_match == true or entry.never_after_match == true
 end
 
----@param entries ebb.LorebookEntry[]   those that timers.has
+---@param list ebb.LorebookEntry[]   all entries
+---@return ebb.LorebookTimed
+function timers.of(list)
+  local timed = { places = {}, keys = {}, hashes = {} }
+  for place, entry in ipairs(list) do
+    if has_timers(entry) then
+      timed.keys[entry] = key_of(entry)
+      timed.places[timed.keys[entry]] = place
+    end
+  end
+  return timed
+end
+
+--- The timers at n messages. Costs what the state has, not the number of entries.
+---@param list ebb.LorebookEntry[]
+---@param timed ebb.LorebookTimed   of this list
 ---@param state? table          of the last run
 ---@param n integer             messages of the history
 ---@return ebb.LorebookTimers
-function timers.open(entries, state, n)
-  local self = setmetatable({ n = n, state = state or {}, entries = entries, records = {}, sticky = {}, resting = {},
-    matched = {} }, Timers)
-  for _, entry in ipairs(entries) do open_entry(self, entry, self.state[key_of(entry)]) end
+function timers.open(list, timed, state, n)
+  local self = setmetatable({ n = n, state = state or {}, timed = timed, records = {}, places = {}, sticky = {},
+    resting = {}, matched = {} }, Timers)
+  for key, kept in pairs(self.state) do
+    local place = timed.places[key]
+    if place then
+      self.places[#self.places + 1] = place
+      open_entry(self, list[place], kept)
+    end
+  end
   return self
 end
 
@@ -95,21 +126,25 @@ local function plain(record)
   return { h = record.h, s = record.s, c = record.c, m = record.m }
 end
 
---- The state after a run that activated these entries. Entries of other books keep theirs.
----@param is_active fun(entry: ebb.LorebookEntry): boolean
+--- Notes in the entry's record, which may be new, that it was activated.
+local function activate(self, entry)
+  local record = self.records[entry] or { h = hash_of(self.timed, entry), s = {}, c = {} }
+  self.records[entry] = record
+  if entry.sticky > 0 and not self.sticky[entry] then add(record.s, self.n, entry.sticky) end
+  if entry.cooldown > 0 and not self.resting[entry] then add(record.c, self.n, entry.cooldown) end
+  record.m = record.m or (entry.keep_after_match or entry.never_after_match) and self.n or nil
+end
+
+--- The state after a run. Entries of other books keep theirs.
+---@param active ebb.LorebookActive[]   what it activated
 ---@return table<string, table>
-function Timers:close(is_active)
+function Timers:close(active)
   local result = {}
-  for key, record in pairs(self.state) do result[key] = record end
-  for _, entry in ipairs(self.entries) do
-    local record = self.records[entry]
-    if is_active(entry) then
-      if entry.sticky > 0 and not self.sticky[entry] then add(record.s, self.n, entry.sticky) end
-      if entry.cooldown > 0 and not self.resting[entry] then add(record.c, self.n, entry.cooldown) end
-      record.m = record.m or (entry.keep_after_match or entry.never_after_match) and self.n or nil
-    end
-    result[key_of(entry)] = plain(record)
+  for _, each in ipairs(active) do
+    if self.timed.keys[each.entry] then activate(self, each.entry) end
   end
+  for key, record in pairs(self.state) do result[key] = record end
+  for entry, record in pairs(self.records) do result[self.timed.keys[entry]] = plain(record) end
   return result
 end
 
