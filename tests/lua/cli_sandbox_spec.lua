@@ -208,6 +208,21 @@ describe("ebb run --isolate #kernel", function()
     assert.is_nil(command.read(path_of "other.json"))
   end)
 
+  it("refuses an input of nodes that the script's process could neither read nor give back", function()
+    local nodes, input = script "return { { type = 'trim', budget = 16 } }", path_of "beside.json"
+    file("beside.json", command.read(path_of "small.json"))
+    assert.equal(does(("run --isolate %s --input %s"):format(nodes, input)),
+      (does(("run --isolate %s %s"):format(nodes, input))))
+    local other = os.tmpname()   -- outside of the script's folder
+    finally(function() os.remove(other) end)
+    contains("--input " .. other, fails(command.USAGE, ("run --isolate %s %s"):format(nodes, other)))
+    contains("--input " .. input, fails(command.USAGE, ("run --isolate %s %s -i"):format(nodes, input)))
+    contains("No such file", fails(command.IO, ("run --isolate %s %s"):format(nodes, path_of "absent.json")))
+    for _, words in ipairs { "--session s", "--input session:s", "session:s" } do
+      contains("ebb session export s", fails(command.USAGE, ("run --isolate %s %s"):format(nodes, words)))
+    end
+  end)
+
   it("is what its options go with", function()
     contains("--isolate", fails(command.USAGE, "run --deadline 5 " .. script ""))
     contains("67108864 or more", fails(command.USAGE, "run --isolate --memory 5 " .. script ""))

@@ -14,6 +14,7 @@ local host = require "ebb.host"
 local model_file = require "ebb.cli.model_file"
 local options = require "ebb.cli.options"
 local script_path = require "ebb.sandbox.script_path"
+local sessions = require "ebb.cli.sessions"
 local terminal = require "ebb.cli.terminal"
 local vocabularies = require "ebb.models.vocabularies"
 
@@ -89,6 +90,28 @@ local function check_report(args)
   end
 end
 
+--- Refuses a session: the child opens no database.
+local function check_session(name)
+  if not name then return end
+  failure.usage("--isolate does not go with sessions: the script's process reaches no database",
+    ("`ebb session export %s -o FILE` writes it to a file, for --input FILE"):format(name))
+end
+
+local EACCES = 13
+
+--- Refuses an argument as the input of nodes that the parent had to know: it runs the child before it knows that the
+--- script returns nodes.
+---@param args table
+---@param path string
+function isolate.check_argument(args, path)
+  check_session(sessions.name_of(path))
+  local file, _, number = io.open(path, "rb")
+  if file then file:close() end
+  if not args.in_place and number ~= EACCES then return end
+  failure.usage("--isolate takes the input of nodes as --input: an argument is the script's, which may not read it",
+    ("ebb run --isolate %s --input %s"):format(args.script, path))
+end
+
 --- Runs the command in the child; its result goes to the parent.
 local function run_child(args, run_script)
   run_script(args, function(chat)
@@ -110,6 +133,7 @@ end
 function isolate.run(args, run_script)
   local bounds = bounds_of(args)
   check_report(args)
+  check_session(args.session or sessions.name_of(args.file))
   check_paths(args)
   model_file.load()
   terminal.guard(args.file, args.output)

@@ -88,6 +88,7 @@ local function load_input(args)
     failure.usage(("too many arguments: %s returned nodes, which have one input"):format(args.script),
       ("ebb run %s %s"):format(args.script, words[1]))
   end
+  if args.isolate and words[1] then isolate.check_argument(args, words[1]) end
   args.file = args.file or words[1]
   if not args.output then options.use_in_place(args) end
   local chat = options.load(args.file, args)
