@@ -131,6 +131,34 @@ describe("a pipeline of contents of Gemini", function()
   end)
 end)
 
+describe("a pipeline of messages with files", function()
+  local NOTE = { { name = "note.txt", data = "data:text/plain;base64,VGhlIG5vdGUu" } }
+
+  local function texts(body)
+    return json.encode(body.contents or body.input)
+  end
+
+  it("sends the files of contents and of items, and reports none of them lost", function()
+    for _, chat in ipairs {
+      gemini { { role = "user", parts = { { text = "look" } }, attachments = NOTE } },
+      responses { { role = "user", content = "look", attachments = NOTE } },
+    } do
+      local body, result = run(chat)
+      assert.truthy(texts(body):find("The note.", 1, true), result.body)
+      assert.is_false(warned(result, "lost_member"))
+    end
+  end)
+
+  it("sends those of an input, whatever form the conversation has", function()
+    for _, chat in ipairs { gemini(), responses() } do
+      chat:input("and this", { NOTE[1] })
+      local body, result = run(chat)
+      assert.truthy(texts(body):find("The note.", 1, true), result.body)
+      assert.same({}, (assert(ebb.parse(result.body)):check()))
+    end
+  end)
+end)
+
 describe("a pipeline of a body in its target's own form", function()
   local GEMINI = [[{"model":"gemini-2.5-pro","system_instruction":{"parts":[{"text":"Be brief."}]},
     "tools":[{"googleSearch":{}},{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}],

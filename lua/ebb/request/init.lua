@@ -137,7 +137,7 @@ local function write_foreign(chat, dialect, source, options)
   values.model = options.model or values.model
   local messages, system, lost, _, origins = convert(options.list or chat, dialect, options, values.system, false)
   local form = FORMS[dialect]
-  if options.edit then messages = options.edit(messages, origins) end
+  if options.edit then messages = options.edit(messages, origins, lost) end
   drop_sampling(values, losses)
   values.max_tokens = values.max_tokens or missing_limit(form, values, losses)
   lose_settings(form, values, losses)

@@ -91,6 +91,47 @@ local function with_items(text, origins, windows)
   return "[" .. table.concat(list, ",") .. "]"
 end
 
+--- Members that a pipeline reads: the files of a message.
+local FILES = { attachments = true, _attachments = true }
+
+--- Takes out of `losses` those of files, which the copy gets.
+---@return table<integer, true> positions     of the source's messages that have files
+local function take_files(losses)
+  local positions = {}
+  for i = #losses, 1, -1 do
+    if losses[i].code == "lost_member" and FILES[losses[i].subject] then
+      positions[table.remove(losses, i).index] = true
+    end
+  end
+  return positions
+end
+
+--- A message of the copy with the files of a message of the source, too.
+local function with_members(text, message)
+  local copy, members = core.json.decode(text), message:totable()
+  for name in pairs(FILES) do
+    local list, more = copy[name], members[name]
+    copy[name] = list and more and table.move(more, 1, #more, #list + 1, list) or list or more
+  end
+  return core.json.encode(copy)
+end
+
+--- Gives the files of messages to the first message that is made of them.
+local function with_files(text, chat, origins, losses)
+  local positions = take_files(losses)
+  if not next(positions) then return text end
+  local list = settings.elements(text)
+  for i = 1, #origins, 2 do
+    local number = (i + 1) // 2
+    for position = origins[i], origins[i + 1] do
+      if positions[position] then
+        list[number], positions[position] = with_members(list[number], chat[position]), nil
+      end
+    end
+  end
+  return "[" .. table.concat(list, ",") .. "]"
+end
+
 local function windows_of(chat)
   local windows = {}
   for _, item in ipairs(core.window.items(chat)) do windows[item.position] = item.window end
@@ -124,14 +165,15 @@ end
 
 --- Reads a conversation in openai's form.
 ---@param chat ebb.Conversation
----@param write fun(edit: fun(list: string, origins: integer[]): string): string, ebb.Loss[]   the body; `edit` gets
----    its list of messages
+---@param write fun(edit: fun(list: string, origins: integer[], losses: ebb.Loss[]): string): string, ebb.Loss[]   the
+---    body; `edit` gets its list of messages
 ---@param parse fun(text: string): ebb.Conversation
 ---@return ebb.ReadAs
 function read_as.openai(chat, write, parse)
   local windows, origins = windows_of(chat), nil
-  local text, losses = write(function(list, from)
+  local text, losses = write(function(list, from, lost)
     origins = from
+    list = with_files(list, chat, from, lost)
     return next(windows) and with_items(list, from, windows) or list
   end)
   local copy = parse(text)
