@@ -319,6 +319,20 @@ static int l_commit(lua_State *L) {
   return 3;
 }
 
+/* db:begin_group() -> true | nil, error: what is written from now on is one transaction, to its end */
+static int l_begin_group(lua_State *L) {
+  StorageError error;
+  Status status = storage_begin_group(bind_check_storage(L, 1), &error);
+  return answer_done(L, status, &error);
+}
+
+/* db:end_group(keeps) -> true | nil, error */
+static int l_end_group(lua_State *L) {
+  StorageError error;
+  Status status = storage_end_group(bind_check_storage(L, 1), lua_toboolean(L, 2), &error);
+  return answer_done(L, status, &error);
+}
+
 /* db:wait(session, version, ms) -> the version, once it is another one or the time is over | nil, error */
 static int l_wait(lua_State *L) {
   Storage *storage = bind_check_storage(L, 1);
@@ -480,6 +494,8 @@ int luaopen_ebb_storage(lua_State *L) {
     {"tail", bind_load_tail, "session count options resolve", CHARGE_NEVER},
     {"messages", l_messages, "session", CHARGE_NEVER},
     {"commit", l_commit, "change", CHARGE_NEVER},
+    {"begin_group", l_begin_group, "", CHARGE_NEVER},
+    {"end_group", l_end_group, "keeps", CHARGE_NEVER},
     {"wait", l_wait, "session version ms", CHARGE_NEVER},
     {"lease", l_lease, "session owner ms", CHARGE_NEVER},
     {"release", l_release, "session owner", CHARGE_NEVER},

@@ -60,4 +60,15 @@ Status postgres_ready(PostgresStorage *p, StorageError *error) {
   return status;
 }
 
+Status postgres_begin(PostgresStorage *p, bool writes, PostgresQuery *begin, StorageError *error) {
+  PostgresQuery group = {.sql = "BEGIN ISOLATION LEVEL READ COMMITTED"};
+  Status status = postgres_ready(p, error);
+  if (status == STATUS_OK) status = storage_enter_group(&p->base, writes, error);
+  bool opens = p->base.group == GROUP_READY && writes;
+  if (status == STATUS_OK && opens) status = postgres_do(p, &group, 1, error);
+  if (status == STATUS_OK && opens) p->base.group = GROUP_OPEN;
+  if (status == STATUS_OK && p->base.group == GROUP_OPEN) begin->sql = "SAVEPOINT one";
+  return status;
+}
+
 #endif

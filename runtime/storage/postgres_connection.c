@@ -117,6 +117,7 @@ void postgres_drop(PostgresStorage *p) {
   if (p->connection != NULL) p->lib->finish(p->connection);
   p->connection = NULL;
   p->listens = p->posted = false;
+  if (p->base.group == GROUP_OPEN) p->base.group = GROUP_LOST;
 }
 
 static Status lose(PostgresStorage *p, StorageError *error) {
@@ -272,7 +273,23 @@ Status postgres_listen(PostgresStorage *p, int64_t ms, StorageError *error) {
   return STATUS_OK;
 }
 
+PostgresQuery postgres_commit_query(const PostgresStorage *p) {
+  return (PostgresQuery){.sql = p->base.group == GROUP_OPEN ? "RELEASE one" : "COMMIT"};
+}
+
+/* The end of a part of a group: what failed leaves nothing there. */
+static Status end_saved(PostgresStorage *p, Status status, StorageError *error) {
+  PostgresQuery release = postgres_commit_query(p);
+  PostgresQuery undo[] = {{.sql = "ROLLBACK TO one"}, release};
+  StorageError ignored;
+  if (status == STATUS_OK) status = postgres_do(p, &release, 1, error);
+  bool undone = status == STATUS_OK || (p->connection != NULL && postgres_do(p, undo, 2, &ignored) == STATUS_OK);
+  if (!undone) postgres_drop(p);      /* with the group */
+  return status;
+}
+
 Status postgres_end(PostgresStorage *p, Status status, StorageError *error) {
+  if (p->base.group == GROUP_OPEN) return end_saved(p, status, error);
   PostgresQuery commit = {.sql = "COMMIT"}, rollback = {.sql = "ROLLBACK"};
   StorageError ignored;
   if (status == STATUS_OK) status = postgres_do(p, &commit, 1, error);

@@ -91,6 +91,7 @@ typedef struct PostgresStorage {
   PostgresSegments segments; /* of its session, if that is a branch */
   Buffer rows[POSTGRES_COLUMNS];      /* its rows that were not sent yet, as arrays in binary */
   uint32_t row_count;
+  Buffer changed;            /* within a group: the sessions that were committed, as numbers between commas */
 } PostgresStorage;
 
 static inline PostgresStorage *postgres_of(Storage *storage) { return (PostgresStorage *)storage; }
@@ -99,6 +100,9 @@ static inline PostgresStorage *postgres_of(Storage *storage) { return (PostgresS
 
 /* Connects anew if the connection was lost. Each call of the storage begins with it. */
 Status postgres_ready(PostgresStorage *p, StorageError *error);
+/* The same, and makes *begin the statement that begins a transaction: in a group, whose own transaction the first
+   write begins, a savepoint of it; else it stays. */
+Status postgres_begin(PostgresStorage *p, bool writes, PostgresQuery *begin, StorageError *error);
 
 /* ---- postgres_connection.c ---- */
 
@@ -120,11 +124,14 @@ Status postgres_do(PostgresStorage *p, PostgresQuery *queries, int count, Storag
 /* Runs a statement whose rows are given one by one, so that they need not fit into memory. */
 Status postgres_each(PostgresStorage *p, const PostgresQuery *query,
                      Status (*take)(void *user, const PGresult *row), void *user, StorageError *error);
-/* Sends a statement outside of transactions, and lets the next exchange take its result. What fails is ignored. */
+/* Sends a statement outside of transactions and groups, and lets the next exchange take its result. What fails is
+   ignored. */
 void   postgres_post(PostgresStorage *p, const PostgresQuery *query);
 /* Takes what the server sends within so many milliseconds, and while no statement runs. */
 Status postgres_listen(PostgresStorage *p, int64_t ms, StorageError *error);
-/* The end of a transaction; of a failed one it is a rollback. */
+/* The statement that ends what postgres_begin began. */
+PostgresQuery postgres_commit_query(const PostgresStorage *p);
+/* The end of a transaction; of a failed one it is a rollback. In a group the same of the savepoint. */
 Status postgres_end(PostgresStorage *p, Status status, StorageError *error);
 /* Ends a connection that failed or hangs. */
 void   postgres_drop(PostgresStorage *p);
@@ -177,10 +184,13 @@ Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool
 Status postgres_put(Storage *storage, const StateRow *row, StorageError *error);
 Status postgres_commit(Storage *storage, StorageError *error);
 void   postgres_abandon(Storage *storage);
+Status postgres_end_group(Storage *storage, bool keeps, StorageError *error);
 
 /* ---- postgres_notice.c ---- */
 
+/* Tells those who wait for the session; in a group at its end. */
 void   postgres_notify(PostgresStorage *p, uint64_t session);
+void   postgres_notify_group(PostgresStorage *p);
 Status postgres_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
                      StorageError *error);
 

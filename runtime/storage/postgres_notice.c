@@ -21,8 +21,21 @@ void postgres_notify(PostgresStorage *p, uint64_t session) {
   char payload[24];
   PostgresQuery query = {.sql = "SELECT set_config('synchronous_commit', 'off', true), "
                                 "pg_notify('ebb_session', $1::text)"};
-  int size = snprintf(payload, sizeof payload, "%" PRIu64, session);
+  int size = snprintf(payload, sizeof payload, "%" PRIu64 "%s", session, p->base.group == GROUP_OPEN ? "," : "");
+  if (p->base.group == GROUP_OPEN) {
+    buffer_add(&p->changed, payload, (size_t)size);      /* without memory a waiter is told by its round */
+    return;
+  }
   postgres_add_text(&query.values, text_plain(payload, (size_t)size));
+  postgres_post(p, &query);
+}
+
+void postgres_notify_group(PostgresStorage *p) {
+  PostgresQuery query = {.sql = "SELECT set_config('synchronous_commit', 'off', true), count(pg_notify('ebb_session', "
+                                "session)) FROM (SELECT DISTINCT session FROM unnest(string_to_array($1::text, ',')) "
+                                "AS t(session) WHERE session <> '') s"};
+  if (p->changed.size == 0) return;
+  postgres_add_text(&query.values, text_plain(p->changed.bytes, p->changed.size));
   postgres_post(p, &query);
 }
 

@@ -86,17 +86,27 @@ static Status compare_tallies(PostgresStorage *p, const PostgresQuery *chain, St
   return status;
 }
 
+/* A group has no snapshot, for its transaction writes: a session and its origins are locked until its end, so that
+   they stay as they are while they are read. */
+static const char LOCK_CHAIN[] =
+  "SELECT id FROM ebb_session WHERE id IN (WITH RECURSIVE chain AS (SELECT id, origin FROM ebb_session WHERE id = $1 "
+  "UNION SELECT s.id, s.origin FROM chain c JOIN ebb_session s ON s.id = c.origin WHERE c.origin <> 0) "
+  "SELECT id FROM chain) ORDER BY id DESC FOR UPDATE";
+
 /* Begins a snapshot and reads where the session's rows lie; `whole`: and whether all are there. */
 static Status begin_reading(PostgresStorage *p, uint64_t session, bool whole, SessionInfo *info,
                             PostgresSegments *segments, StorageError *error) {
   int64_t id = (int64_t)session;
-  PostgresQuery queries[] = {{.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
-                             postgres_query(POSTGRES_CHAIN, 1, &id)};
-  Status status = postgres_ready(p, error);
-  if (status == STATUS_OK) status = postgres_run(p, queries, 2, error);
-  if (status == STATUS_OK) status = postgres_segments(p, &queries[1], info, segments, error);
-  if (status == STATUS_OK && whole) status = compare_tallies(p, &queries[1], error);
-  postgres_clear(p, queries, 2);
+  PostgresQuery queries[3] = {{.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}};
+  int count = 1;
+  Status status = postgres_begin(p, false, &queries[0], error);
+  if (p->base.group == GROUP_OPEN) queries[count++] = postgres_query(LOCK_CHAIN, 1, &id);
+  const PostgresQuery *chain = &queries[count];
+  queries[count++] = postgres_query(POSTGRES_CHAIN, 1, &id);
+  if (status == STATUS_OK) status = postgres_run(p, queries, count, error);
+  if (status == STATUS_OK) status = postgres_segments(p, chain, info, segments, error);
+  if (status == STATUS_OK && whole) status = compare_tallies(p, chain, error);
+  postgres_clear(p, queries, count);
   return status;
 }
 
@@ -173,7 +183,8 @@ static Status lock_session(PostgresStorage *p, bool *done, SessionInfo *info, St
     postgres_query(POSTGRES_LOCK_SESSION, 1, &id),
     postgres_query("SELECT version, sum FROM ebb_operation WHERE session = $1 AND id = $2", 1, &id)};
   postgres_add_bytes(&queries[3].values, p->commit.operation);
-  Status status = postgres_run(p, queries, 4, error);
+  Status status = postgres_begin(p, true, &queries[0], error);
+  if (status == STATUS_OK) status = postgres_run(p, queries, 4, error);
   if (status != STATUS_OK) return status;
   *done = postgres_rows_of(p, &queries[3]) > 0;
   if (*done) status = take_operation(p, queries[3].result, error);
@@ -210,13 +221,12 @@ Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool
   PostgresStorage *p = postgres_of(storage);
   SessionInfo info;
   assert(!p->commits);
-  Status status = postgres_ready(p, error);
-  if (status != STATUS_OK) return status;
   p->commit = *commit;
-  p->commits = true;
   p->segments.count = 0;
-  status = reset_rows(p);
-  if (status == STATUS_OK) status = lock_session(p, done, &info, error);
+  Status status = reset_rows(p);
+  if (status != STATUS_OK) return status;
+  p->commits = true;
+  status = lock_session(p, done, &info, error);
   if (status == STATUS_OK && !*done) status = compare(p, &info, error);
   if (status == STATUS_OK && !*done) p->stored_before = info.stored;
   bool branches = status == STATUS_OK && !*done && !commit->replaces && info.origin != 0;
@@ -357,7 +367,7 @@ Status postgres_commit(Storage *storage, StorageError *error) {
   if (c->operation.size > 0 && old[1] > 0) {
     queries[count++] = postgres_query("DELETE FROM ebb_operation WHERE session = $1 AND version < $2", 2, old);
   }
-  queries[count++] = (PostgresQuery){.sql = "COMMIT"};
+  queries[count++] = postgres_commit_query(p);
   Status status = postgres_do(p, queries, count, error);
   if (status != STATUS_OK) postgres_end(p, status, error);
   if (status == STATUS_OK) postgres_notify(p, c->session);
@@ -370,6 +380,16 @@ void postgres_abandon(Storage *storage) {
   StorageError ignored;
   if (p->commits) postgres_end(p, STATUS_IO, &ignored);
   p->commits = false;
+}
+
+Status postgres_end_group(Storage *storage, bool keeps, StorageError *error) {
+  PostgresStorage *p = postgres_of(storage);
+  StorageError ignored;
+  assert(!p->commits);
+  Status status = postgres_end(p, keeps ? STATUS_OK : STATUS_HOST, keeps ? error : &ignored);
+  if (status == STATUS_OK) postgres_notify_group(p);
+  buffer_reset(&p->changed);
+  return keeps ? status : STATUS_OK;
 }
 
 #endif

@@ -51,6 +51,16 @@ static Status one(PostgresStorage *p, PostgresQuery *query, SessionInfo *info, S
   return status;
 }
 
+/* The same for one that writes: alone it is its own transaction. */
+static Status write_one(PostgresStorage *p, PostgresQuery *query, SessionInfo *info, StorageError *error) {
+  PostgresQuery begin = {.sql = NULL};
+  Status status = postgres_begin(p, true, &begin, error);
+  if (status != STATUS_OK || begin.sql == NULL) return status == STATUS_OK ? one(p, query, info, error) : status;
+  status = postgres_do(p, &begin, 1, error);
+  if (status == STATUS_OK) status = one(p, query, info, error);
+  return postgres_end(p, status, error);
+}
+
 Status postgres_list(Storage *storage, SessionSink sink, StorageError *error) {
   PostgresStorage *p = postgres_of(storage);
   PostgresQuery query = {.sql = "SELECT " POSTGRES_FIELDS " FROM ebb_session ORDER BY name"};
@@ -80,8 +90,7 @@ Status postgres_create(Storage *storage, Text name, int64_t now, SessionInfo *in
                                 "RETURNING " POSTGRES_FIELDS};
   postgres_add_bytes(&query.values, name);
   postgres_add_number(&query.values, now);
-  Status status = postgres_ready(p, error);
-  return status == STATUS_OK ? one(p, &query, info, error) : status;
+  return write_one(p, &query, info, error);
 }
 
 Status postgres_rename(Storage *storage, uint64_t session, Text name, StorageError *error) {
@@ -90,8 +99,7 @@ Status postgres_rename(Storage *storage, uint64_t session, Text name, StorageErr
   SessionInfo info;
   postgres_add_bytes(&query.values, name);
   postgres_add_number(&query.values, (int64_t)session);
-  Status status = postgres_ready(p, error);
-  return status == STATUS_OK ? one(p, &query, &info, error) : status;
+  return write_one(p, &query, &info, error);
 }
 
 /* ---- origins ---- */
@@ -174,7 +182,7 @@ Status postgres_branch(Storage *storage, uint64_t session, Text name, int64_t no
   PostgresSegments segments;
   PostgresQuery queries[] = {{.sql = "BEGIN"}, postgres_query(POSTGRES_LOCK_SESSION, 1, &id),
                              postgres_query(POSTGRES_CHAIN, 1, &id)};
-  Status status = postgres_ready(p, error);
+  Status status = postgres_begin(p, true, &queries[0], error);
   if (status == STATUS_OK) status = postgres_run(p, queries, 3, error);
   if (status == STATUS_OK) status = postgres_segments(p, &queries[2], info, &segments, error);
   postgres_clear(p, queries, 3);
@@ -197,7 +205,7 @@ Status postgres_remove(Storage *storage, uint64_t session, StorageError *error) 
   queries[count++] = postgres_query("DELETE FROM ebb_row WHERE session = $1", 1, &id);
   queries[count++] = postgres_query("DELETE FROM ebb_operation WHERE session = $1", 1, &id);
   queries[count++] = postgres_query("DELETE FROM ebb_session WHERE id = $1", 1, &id);
-  Status status = postgres_ready(p, error);
+  Status status = postgres_begin(p, true, &queries[0], error);
   if (status == STATUS_OK) status = postgres_run(p, queries, count, error);
   if (status == STATUS_OK) status = first_info(p, &queries[2], &info, error);
   postgres_clear(p, queries, count);

@@ -20,6 +20,9 @@ static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_BEGIN_READ] = "BEGIN",
   [SQL_COMMIT] = "COMMIT",
   [SQL_ROLLBACK] = "ROLLBACK",
+  [SQL_SAVE] = "SAVEPOINT one",
+  [SQL_RELEASE] = "RELEASE one",
+  [SQL_ROLLBACK_TO] = "ROLLBACK TO one",
 #define SESSION_FIELDS "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared, " \
                        "row_count, row_sum, sum"
   /* Not by the index of names: rows have checksums, an index has none. */
@@ -163,17 +166,63 @@ static Status check_place(SqliteStorage *s, StorageError *error) {
                       s->path);
 }
 
+/* Begins a part of the group's transaction; reads need nothing of their own. */
+static Status save(SqliteStorage *s, bool writes, StorageError *error) {
+  Status status = STATUS_OK;
+  assert(!s->saved);
+  if (s->base.group == GROUP_READY) status = sqlite_run(s, SQL_BEGIN, 0, NULL, error);
+  if (status != STATUS_OK) return status;
+  s->base.group = GROUP_OPEN;
+  if (writes) status = sqlite_run(s, SQL_SAVE, 0, NULL, error);
+  s->saved = writes && status == STATUS_OK;
+  return status;
+}
+
 Status sqlite_begin(SqliteStorage *s, bool writes, StorageError *error) {
   Status status = check_place(s, error);
   if (status != STATUS_OK) return status;
   if (writes && s->read_only) return storage_fail(error, STATUS_FORBIDDEN, "%s: it may only be read", s->path);
-  return sqlite_run(s, writes ? SQL_BEGIN : SQL_BEGIN_READ, 0, NULL, error);
+  status = storage_enter_group(&s->base, writes, error);
+  bool grouped = s->base.group == GROUP_OPEN || (s->base.group == GROUP_READY && writes);
+  if (status != STATUS_OK) return status;
+  return grouped ? save(s, writes, error) : sqlite_run(s, writes ? SQL_BEGIN : SQL_BEGIN_READ, 0, NULL, error);
+}
+
+/* The same at the end: a write that failed leaves nothing in the group. */
+static Status end_saved(SqliteStorage *s, Status status, StorageError *error) {
+  StorageError ignored;
+  if (s->saved && status == STATUS_OK) status = sqlite_run(s, SQL_RELEASE, 0, NULL, error);
+  bool undone = true;
+  if (s->saved && status != STATUS_OK) {
+    undone = sqlite_run(s, SQL_ROLLBACK_TO, 0, NULL, &ignored) == STATUS_OK &&
+             sqlite_run(s, SQL_RELEASE, 0, NULL, &ignored) == STATUS_OK;
+  }
+  s->saved = false;
+  if (!undone && !s->lib->get_autocommit(s->db)) sqlite_run(s, SQL_ROLLBACK, 0, NULL, &ignored);
+  if (s->lib->get_autocommit(s->db)) s->base.group = GROUP_LOST;      /* a full disk, too, ends the transaction */
+  return status;
 }
 
 Status sqlite_end(SqliteStorage *s, Status status, StorageError *error) {
+  if (s->base.group == GROUP_OPEN) return end_saved(s, status, error);
   if (status == STATUS_OK) status = sqlite_run(s, SQL_COMMIT, 0, NULL, error);
   StorageError ignored;
   if (!s->lib->get_autocommit(s->db)) sqlite_run(s, SQL_ROLLBACK, 0, NULL, &ignored);
+  return status;
+}
+
+Status sqlite_end_group(Storage *storage, bool keeps, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  StorageError ignored;
+  bool forgets = s->group_forgets;
+  assert(!s->saved && !s->commits);
+  s->group_forgets = false;
+  if (!keeps) {
+    sqlite_end(s, STATUS_HOST, &ignored);
+    return STATUS_OK;
+  }
+  Status status = sqlite_end(s, STATUS_OK, error);
+  if (status == STATUS_OK) sqlite_checkpoint(s, forgets, &ignored);      /* what was written stands without it, too */
   return status;
 }
 
@@ -188,6 +237,8 @@ static int claim_checkpoint(const SqliteStorage *s) {
 
 Status sqlite_checkpoint(SqliteStorage *s, bool always, StorageError *error) {
   int64_t version;
+  if (s->base.group != GROUP_NONE) s->group_forgets |= always;
+  if (s->base.group != GROUP_NONE) return STATUS_OK;
   if (s->read_only || (!always && s->log_pages < LOG_PAGES_MAX)) return STATUS_OK;
   Status status = sqlite_number(s, SQL_SCHEMA, &version, error);      /* a connection that read nothing does nothing */
   int claim = status == STATUS_OK ? claim_checkpoint(s) : -1;

@@ -38,7 +38,7 @@
 #define ROW_LAST_NUMBER ((UINT64_C(1) << ROW_KIND_SHIFT) - 1)
 
 typedef enum SqliteStatement {
-  SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK,
+  SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK, SQL_SAVE, SQL_RELEASE, SQL_ROLLBACK_TO,
   SQL_LIST, SQL_REGISTER, SQL_FIND, SQL_SESSION, SQL_CREATE, SQL_RENAME, SQL_REMOVE, SQL_BRANCH, SQL_CHILDREN,
   SQL_COPY_ROWS, SQL_ERASE_ROWS, SQL_ERASE_OPERATIONS, SQL_UNSHARE, SQL_SEAL, SQL_TALLY, SQL_ADD_TALLY,
   SQL_READ, SQL_OPERATION, SQL_ADVANCE, SQL_PUT, SQL_NOTE, SQL_FORGET_NOTES, SQL_SCHEMA, SQL_APPLICATION, SQL_TABLES,
@@ -63,6 +63,8 @@ typedef struct SqliteStorage {
   uint64_t stored_before;    /* seqs of its session so far */
   RowTally added;            /* by its rows, modulo 2^64 */
   bool forgets;              /* it rewrites a message */
+  bool saved;                /* within a group: the savepoint of one write is open */
+  bool group_forgets;        /* what a group wrote empties the log at its end */
 } SqliteStorage;
 
 static inline SqliteStorage *sqlite_of(Storage *storage) { return (SqliteStorage *)storage; }
@@ -87,11 +89,14 @@ Status sqlite_number(SqliteStorage *s, SqliteStatement which, int64_t *number, S
 /* Sets what a new connection does about locks of others, and about its log. */
 void   sqlite_watch(SqliteStorage *s);
 
-/* Begin and end of a transaction; reading ones see one snapshot. The end of a failed one is a rollback. */
+/* Begin and end of a transaction; reading ones see one snapshot. The end of a failed one is a rollback. In a group
+   these are savepoints of its transaction, which the first write begins. */
 Status sqlite_begin(SqliteStorage *s, bool writes, StorageError *error);
 Status sqlite_end(SqliteStorage *s, Status status, StorageError *error);
 
-/* Empties the log if it is large, or `always`. Does nothing while others read it. */
+Status sqlite_end_group(Storage *storage, bool keeps, StorageError *error);
+
+/* Empties the log if it is large, or `always`. Does nothing while others read it; in a group at its end. */
 Status sqlite_checkpoint(SqliteStorage *s, bool always, StorageError *error);
 
 /* ---- sqlite_sessions.c ---- */

@@ -294,7 +294,8 @@ Status sqlite_commit(Storage *storage, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
   StorageError ignored;
   assert(s->commits);
-  bool forgets = s->commit.replaces || s->forgets;
+  bool erased = s->commit.replaces && s->commit.expected > 0;      /* a new session had no rows */
+  bool forgets = erased || s->forgets;
   Status status = sqlite_end(s, advance(s, error), error);
   s->commits = false;
   if (status == STATUS_OK) sqlite_checkpoint(s, forgets, &ignored);      /* the commit stands without it, too */

@@ -93,6 +93,14 @@ static Status enter_to_write(const Storage *storage, StorageError *error) {
   return storage_fail(error, STATUS_FORBIDDEN, "a database that is salvaged is only read");
 }
 
+/* The same for what cannot be undone with a group. */
+static Status enter_alone(const Storage *storage, StorageError *error) {
+  Status status = enter_to_write(storage, error);
+  if (status != STATUS_OK || storage->group == GROUP_NONE) return status;
+  return storage_fail(error, STATUS_ARGUMENT,
+                      "leases, waits and upkeep have no place among edits that are made together");
+}
+
 static Status check_name(Text name, StorageError *error) {
   if (name.size == 0) return storage_fail(error, STATUS_ARGUMENT, "a session's name is not empty");
   if (name.size <= STORAGE_NAME_MAX) return STATUS_OK;
@@ -174,14 +182,39 @@ Status storage_put(Storage *storage, const StateRow *row, StorageError *error) {
 Status storage_commit(Storage *storage, StorageError *error) { return storage->driver->commit(storage, error); }
 void storage_abandon(Storage *storage) { storage->driver->abandon(storage); }
 
+Status storage_begin_group(Storage *storage, StorageError *error) {
+  Status status = enter_to_write(storage, error);
+  if (status != STATUS_OK) return status;
+  if (storage->group != GROUP_NONE) {
+    return storage_fail(error, STATUS_ARGUMENT, "edits are made together already: one end for all of them");
+  }
+  storage->group = GROUP_READY;
+  return STATUS_OK;
+}
+
+Status storage_end_group(Storage *storage, bool keeps, StorageError *error) {
+  Status status = enter(storage, error);
+  if (status != STATUS_OK) return status;
+  StorageGroup group = storage->group;
+  storage->group = GROUP_NONE;
+  if (group == GROUP_OPEN) return storage->driver->end_group(storage, keeps, error);
+  if (group == GROUP_READY || !keeps) return STATUS_OK;
+  return storage_fail(error, STATUS_IO, "the transaction was lost, and nothing that was made together is there");
+}
+
+Status storage_enter_group(Storage *storage, bool writes, StorageError *error) {
+  if (storage->group != GROUP_LOST || !writes) return STATUS_OK;
+  return storage_fail(error, STATUS_IO, "the transaction was lost, and nothing that was made together is there");
+}
+
 Status storage_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
                     StorageError *error) {
-  Status status = enter_to_write(storage, error);
+  Status status = enter_alone(storage, error);
   return status == STATUS_OK ? storage->driver->wait(storage, session, version, ms, actual, error) : status;
 }
 
 static Status enter_to_lease(const Storage *storage, StorageError *error) {
-  Status status = enter_to_write(storage, error);
+  Status status = enter_alone(storage, error);
   if (status != STATUS_OK || storage->driver->lease != NULL) return status;
   return storage_fail(error, STATUS_ARGUMENT, "leases are for writers on many machines: only PostgreSQL has them");
 }
@@ -197,16 +230,16 @@ Status storage_release(Storage *storage, uint64_t session, Text owner, StorageEr
 }
 
 Status storage_check(Storage *storage, void (*tell)(void *user, const char *fault), void *user, StorageError *error) {
-  Status status = enter_to_write(storage, error);
+  Status status = enter_alone(storage, error);
   return status == STATUS_OK ? storage->driver->check(storage, tell, user, error) : status;
 }
 
 Status storage_settle(Storage *storage, bool vacuums, StorageError *error) {
-  Status status = enter_to_write(storage, error);
+  Status status = enter_alone(storage, error);
   return status == STATUS_OK ? storage->driver->settle(storage, vacuums, error) : status;
 }
 
 Status storage_backup(Storage *storage, const char *path, StorageError *error) {
-  Status status = enter_to_write(storage, error);
+  Status status = enter_alone(storage, error);
   return status == STATUS_OK ? storage->driver->backup(storage, path, error) : status;
 }

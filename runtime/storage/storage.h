@@ -128,6 +128,17 @@ Status storage_put(Storage *storage, const StateRow *row, StorageError *error);
 Status storage_commit(Storage *storage, StorageError *error);
 void   storage_abandon(Storage *storage);    /* ends a commit without a trace */
 
+/* ---- groups: several commits with one sync ---- */
+
+/* What is written from here to the end of the group is one transaction, which begins with the first write: commits
+   of any sessions, new sessions, branches, names. Each call is refused or done as ever, and seen by the next ones;
+   nothing is on disk, and other programs see nothing, before the end. Others that write wait meanwhile: SQLite's all,
+   PostgreSQL's those of the same sessions. Leases, waits and upkeep are refused: ARGUMENT, as is a group in a group. */
+Status storage_begin_group(Storage *storage, StorageError *error);
+/* Ends the group: all is on disk when it returns, or nothing of it is kept. After a failure nothing is there, unless
+   it is IO: then all of it may be. */
+Status storage_end_group(Storage *storage, bool keeps, StorageError *error);
+
 /* Waits until the session has another version than `version`, for at most so many milliseconds; *actual: the version
    then. */
 Status storage_wait(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
@@ -154,6 +165,13 @@ Status storage_backup(Storage *storage, const char *path, StorageError *error);
 
 /* ---- for drivers ---- */
 
+typedef enum StorageGroup {
+  GROUP_NONE,
+  GROUP_READY,               /* nothing was written yet */
+  GROUP_OPEN,                /* its transaction is open */
+  GROUP_LOST                 /* a failure ended the transaction, and nothing of it is there */
+} StorageGroup;
+
 typedef struct StorageDriver {
   Status (*open)(const char *place, const StorageConfig *config, Storage **storage, StorageError *error);
   void (*close)(Storage *storage);
@@ -171,6 +189,7 @@ typedef struct StorageDriver {
   Status (*put)(Storage *storage, const StateRow *row, StorageError *error);
   Status (*commit)(Storage *storage, StorageError *error);
   void (*abandon)(Storage *storage);
+  Status (*end_group)(Storage *storage, bool keeps, StorageError *error);
   Status (*wait)(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
                  StorageError *error);
   Status (*lease)(Storage *storage, uint64_t session, Text owner, int64_t ms, int64_t *left,
@@ -185,10 +204,13 @@ typedef struct StorageDriver {
 struct Storage {
   const StorageDriver *driver;
   int64_t process;           /* that opened it */
+  StorageGroup group;
 };
 
 extern const StorageDriver STORAGE_SQLITE, STORAGE_POSTGRES, STORAGE_SALVAGE;
 
+/* IO for a write in a group whose transaction was lost. */
+Status storage_enter_group(Storage *storage, bool writes, StorageError *error);
 /* Sets the text of an error, and returns the status. */
 Status storage_fail(StorageError *error, Status status, const char *format, ...)
   __attribute__((format(printf, 3, 4)));

@@ -87,6 +87,7 @@ static void release(PostgresStorage *p) {
   Memory memory = p->memory;
   postgres_drop(p);
   for (int i = 0; i < POSTGRES_COLUMNS; i++) buffer_free(&p->rows[i]);
+  buffer_free(&p->changed);
   memory_free(&memory, p->name, strlen(p->place) + 1);
   memory_free_string(&memory, p->place);
   memory_free(&memory, p, sizeof *p);
@@ -112,6 +113,7 @@ static Status open_postgres(const char *place, const StorageConfig *config, Stor
   *p = (PostgresStorage){.base = {.driver = &STORAGE_POSTGRES}, .memory = config->memory, .lib = lib,
                          .relaxed = config->relaxed, .wait_ms = config->wait_ms};
   for (int i = 0; i < POSTGRES_COLUMNS; i++) buffer_init(&p->rows[i], p->memory);
+  buffer_init(&p->changed, p->memory);
   p->place = memory_copy_string(&p->memory, place);
   p->name = p->place == NULL ? NULL : memory_new(&p->memory, strlen(place) + 1);
   if (p->name != NULL) shorten(p->name, place);
@@ -143,7 +145,7 @@ const StorageDriver STORAGE_POSTGRES = {
   .open = open_postgres, .close = close_postgres, .describe = describe, .list = postgres_list, .find = postgres_find,
   .create = postgres_create, .rename = postgres_rename, .remove = postgres_remove, .branch = postgres_branch,
   .read = postgres_read, .look = postgres_look, .begin = postgres_begin_commit, .put = postgres_put,
-  .commit = postgres_commit, .abandon = postgres_abandon, .wait = postgres_wait,
+  .commit = postgres_commit, .abandon = postgres_abandon, .end_group = postgres_end_group, .wait = postgres_wait,
   .lease = postgres_lease, .release = postgres_release,
   .check = postgres_check, .settle = postgres_settle,
   .backup = backup,

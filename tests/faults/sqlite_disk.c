@@ -536,6 +536,14 @@ static int l_events(lua_State *L) {
   return 1;
 }
 
+/* syncs() -> how many syncs of files are among the events */
+static int l_syncs(lua_State *L) {
+  lua_Integer count = 0;
+  for (size_t i = 0; i < event_count; i++) count += events[i].kind == SYNC;
+  lua_pushinteger(L, count);
+  return 1;
+}
+
 static int l_crash(lua_State *L) {
   lua_Integer k = luaL_checkinteger(L, 1);
   Mode mode = (Mode)luaL_checkoption(L, 2, "all", MODES);
@@ -600,8 +608,8 @@ int luaopen_sqlite_disk(lua_State *L);
 
 int luaopen_sqlite_disk(lua_State *L) {
   static const luaL_Reg functions[] = {
-    {"use", l_use},   {"format", l_format}, {"events", l_events}, {"crash", l_crash}, {"save", l_save},
-    {"restore", l_restore}, {"fail", l_fail}, {"struck", l_struck}, {"bytes", l_bytes}, {"put", l_put}, {NULL, NULL}};
+    {"use", l_use},     {"format", l_format}, {"events", l_events}, {"syncs", l_syncs}, {"crash", l_crash},
+    {"save", l_save},   {"restore", l_restore}, {"fail", l_fail}, {"struck", l_struck}, {"bytes", l_bytes}, {"put", l_put}, {NULL, NULL}};
   void *library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) return luaL_error(L, "%s", dlerror());
   load_symbol(L, library, "sqlite3_vfs_find", &find_vfs);

@@ -22,6 +22,7 @@ run() {   # NAME [NAME=VALUE]...
 run crash POINTS=$((1500 * times))
 run crash POINTS=$((500 * times)) TAIL=1
 run tail
+run together
 run io
 run memory
 run damage

@@ -49,6 +49,17 @@ local function run_script(relaxed)
   step("forget in the branch", function() return try:forget(#try - 2) end)
   step("prune of the origin", function(s) return s:prune { keep = 1 } end)
   step("settle", function() return of_store("settle", function(store) return store:settle() end) end)
+  step("edits made together", function(s)
+    local store = s.store
+    return store:together(function()
+      assert(s:append(kit.user "together in main"))
+      assert(store:session "try":append(kit.user(("together in try "):rep(400))))
+      assert(store:session "new":append { kit.user "together in a new one", kit.user "and so" })
+      return s:truncate { keep_last = 4 }
+    end)
+  end)
+  step("removal", function() return of_store("removal", function(store) return store:remove "new" end) end)
+  step("refresh of the branch", function() return try:refresh() end)
   step("append after it", function(s) return s:append(kit.user "after") end)
   try:close()
   acknowledge "close of the branch"

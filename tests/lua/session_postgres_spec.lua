@@ -26,6 +26,11 @@ describe("in PostgreSQL", function()
     lives = 2,
   }
 
+  assert(loadfile("tests/lua/session_together_spec.lua", "t", _ENV)) {
+    new = function() return (server:new()) end,
+    remove = function() end,
+  }
+
   describe("a store", function()
     it("is not made where it is only read", function()
       local place = server:new()

@@ -82,8 +82,12 @@ function Session:lease(ms) end
 ---@return true? done
 ---@return ebb.Error? problem
 function Session:release() end
---- Closes the database. Every edit is on disk before.
+--- Closes the session, and the database, if `ebb.session` opened it. Every edit is on disk before.
 function Session:close() end
+
+---@class ebb.StoreSessionOptions
+---@field create? boolean      begin the session where there is none; default true
+---@field conversation? ebb.ConversationOptions
 
 ---@class ebb.StoreOptions
 ---@field create? boolean      make the database where there is none; default true
@@ -116,6 +120,25 @@ function Store:list() end
 ---@return ebb.SessionInfo? info
 ---@return ebb.Error? problem  code: "absent"
 function Store:find(name) end
+--- A session of this store, on its connection. Closing it does not close the store.
+---@param name string
+---@param options? ebb.StoreSessionOptions
+---@return ebb.Session? session
+---@return ebb.Error? problem  code: "absent"
+function Store:session(name, options) end
+--- Makes all that a function writes to sessions of this store one transaction, with one sync of the disk in the place
+--- of one for each edit: new sessions, edits, branches, names. All of it is on disk when `together` returns, or nothing
+--- is: where the function raises, or returns nil and an error, and where the disk refuses or the process dies.
+--- `store:together(function() for _, name in ipairs(names) do store:session(name):append(message) end end)`
+---
+--- In the function each edit is done or refused as ever, and later calls see it; one that is refused leaves the others
+--- as they are, unless the function returns its error. Other processes see nothing before the end, and wait if they
+--- write: to SQLite at all, to PostgreSQL if it is to the same sessions. So keep it short: no model, no waiting.
+--- Leases, waits and upkeep are refused in it, and so is another `together`. After "io" all of it may be on disk, as a
+--- single edit's answer may be lost: edits with operation ids can be repeated.
+---@param run fun(store: ebb.Store): ...
+---@return any ...             what the function returns; or nil and an error
+function Store:together(run) end
 --- Gives a session another name.
 ---@param from string
 ---@param to string

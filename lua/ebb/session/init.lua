@@ -32,6 +32,8 @@ local OPTIONS = {
   conversation = { type = "table", help = "options of the conversation: model, limit ..." },
 }
 
+local OF_STORE = { create = OPTIONS.create, conversation = OPTIONS.conversation }
+
 --- Methods of conversations that change them.
 local EDITS = {}
 for name in ([[append insert replace truncate clear filter rollback checkpoint trim apply input forget prune mark unmark
@@ -89,6 +91,7 @@ end
 local function complete(self)
   if rawget(self, "chat") then return true end
   if self.closed then refuse("closed", "the session is closed, and not all of it was read") end
+  if self.is_stale then return take(self) end
   local info, problem = self.store.db:find(self.name)
   if not info then return nil, problem end
   if info.version ~= self.version then
@@ -106,6 +109,11 @@ local function complete(self)
 end
 
 ---- Writing ----
+
+--- Forgets what is in memory: the disk may have another state, which the next use reads.
+local function doubt(self)
+  self.chat, self.tail, self.is_stale = nil, false, true
+end
 
 --- Where a branch of the tail stands in the session.
 local function place_of(of)
@@ -125,10 +133,12 @@ local function commit(self, branch, operation, of, replaces)
     operation = operation, options = options, new_options = is_new, now = core.now(), tail = of and place_of(of),
   }
   local version, repeated, tokens = self.store.db:commit(change)
-  if version == nil and repeated.code == "io" then      -- it may be there all the same
+  local group = self.store.group
+  if version == nil and repeated.code == "io" and not group then      -- it may be there all the same
     if self.store:reopen() then version, repeated, tokens = self.store.db:commit(change) end
   end
   if not version then return version, repeated end
+  if group then group[self] = function() doubt(self) end end
   self.is_empty, self.saved_options = false, options
   return version, repeated, tokens
 end
@@ -358,6 +368,7 @@ end
 function Session:branch(name)
   local info, problem = self.store.db:branch(self.id, name, core.now())
   if not info then return nil, problem end
+  if self.is_shared or self.store.group then return session.of(self.store, name, self.options or nil) end
   return session.open(self.store.source, name, {
     create = false, relaxed = self.store.options.relaxed, wait = self.store.options.wait,
     conversation = self.options or nil,
@@ -374,10 +385,10 @@ function Session:rename(name)
   return true
 end
 
---- Closes the database. Nothing is lost by leaving it out: every edit is on disk.
+--- Closes the database, where the session opened it. Nothing is lost by leaving it out: every edit is on disk.
 function Session:close()
   self.closed = true
-  self.store:close()
+  if not self.is_shared then self.store:close() end
 end
 
 ---- Looking like a conversation ----
@@ -448,11 +459,23 @@ Meta.__close = function(self) self:close() end
 function session.of(opened, name, options)
   local self = setmetatable({
     store = opened, name = name, options = options or false, closed = false, is_stale = false, saved_options = false,
-    owner = false, lease_ms = false, tail = false, id = false, version = false, state = false,
+    owner = false, lease_ms = false, tail = false, id = false, version = false, state = false, is_shared = true,
   }, Meta)
   local ok, problem = take(self)
   if not ok then return nil, problem end
   return self
+end
+
+--- Finds a session of a store, or begins it.
+local function find_or_begin(opened, name, values)
+  name = name or "main"
+  local info, why = opened:find(name)
+  if not info and why.code == "absent" and values.create then
+    info, why = opened.db:create(name, core.now())
+    if not info and why.code == "duplicate" then info, why = opened:find(name) end
+  end
+  if not info then return nil, why end
+  return session.of(opened, name, values.conversation)
 end
 
 --- Opens a session, and begins it where there is none.
@@ -465,14 +488,21 @@ function session.open(place, name, options)
   local values = schema.options(OPTIONS, options, "session", 'ebb.session("chats.db", "support")')
   local opened, problem = store.open(place, { create = values.create, relaxed = values.relaxed, wait = values.wait })
   if not opened then return nil, problem end
-  name = name or "main"
-  local info, why = opened:find(name)
-  if not info and why.code == "absent" and values.create then
-    info, why = opened.db:create(name, core.now())
-    if not info and why.code == "duplicate" then info, why = opened:find(name) end
-  end
-  if not info then return nil, why end
-  return session.of(opened, name, values.conversation)
+  local result, why = find_or_begin(opened, name, values)
+  if not result then return nil, why end
+  result.is_shared = false
+  return result
+end
+
+--- A session of an open store, which does not close it.
+---@param name string
+---@param options? { create?: boolean, conversation?: ebb.ConversationOptions }
+---@return ebb.Session? result
+---@return ebb.Error? problem
+function store.methods.session(self, name, options)
+  local values = schema.options(OF_STORE, options, "session", 'store:session("support", { create = false })')
+  if type(name) ~= "string" then refuse("argument", "session: a name is expected", 'store:session "support"') end
+  return find_or_begin(self, name, values)
 end
 
 return session

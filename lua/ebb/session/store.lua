@@ -43,7 +43,7 @@ function store.open(place, options)
   local values = schema.options(OPTIONS, options, "sessions", 'ebb.sessions("chats.db", { create = false })')
   local db, problem = require("ebb.support.storage").open(place, values)
   if not db then return nil, problem end
-  return setmetatable({ source = place, place = shown(place), db = db, options = values }, Store)
+  return setmetatable({ source = place, place = shown(place), db = db, options = values, group = false }, Store)
 end
 
 Store.__tostring = function(self) return ("Store %s"):format(self.place) end
@@ -91,6 +91,38 @@ function Store:branch(from, to)
   local info, problem = self:find(from)
   if not info then return nil, problem end
   return self.db:branch(info.id, to, core.now())
+end
+
+local function pack(...) return { n = select("#", ...), ... } end
+
+--- Ends a group. Sessions that were edited in it, and are not on disk so, read the disk at their next use.
+local function end_group(self, keeps)
+  local touched = self.group
+  self.group = false
+  local done, problem = self.db:end_group(keeps)
+  if keeps and done then return true end
+  for _, doubt in pairs(touched) do doubt() end
+  return nil, problem
+end
+
+--- Makes all that a function writes to sessions of this store one transaction, with one sync of the disk: all is on
+--- disk when it returns, or nothing is. The results of the function are the result. If it raises, or returns nil and
+--- an error, nothing is written.
+---@param run fun(store: ebb.Store): ...
+---@return any ...     of the function; or nil and an error
+function Store:together(run)
+  if type(run) ~= "function" then
+    refuse("argument", "together: a function is expected", "store:together(function() a:append(x) b:append(y) end)")
+  end
+  local begun, problem = self.db:begin_group()
+  if not begun then return nil, problem end
+  self.group = {}
+  local results = pack(pcall(run, self))
+  local keeps = results[1] and not (results[2] == nil and core.is_error(results[3]))
+  local done, why = end_group(self, keeps)
+  if not results[1] then error(results[2], 0) end
+  if keeps and not done then return nil, why end
+  return table.unpack(results, 2, results.n)
 end
 
 --- What is wrong with the database, a text for each fault; an empty list: nothing.
