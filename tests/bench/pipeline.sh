@@ -20,24 +20,19 @@ EBB=${EBB:-build/release/ebb}
 ROUNDS=${ROUNDS:-5}
 DATA=${EBB_BENCH_DIR:-${TMPDIR:-/tmp}/ebb-bench}
 COMPARE_MAX=100000
+MEASURE=build/release/bench/measure
 runs=$(mktemp -d)
 trap 'rm -rf "$runs"' EXIT
-mkdir -p "$DATA"
+mkdir -p "$DATA" "$(dirname "$MEASURE")"
+"${CC:-cc}" -std=c11 -O2 tests/bench/measure.c -o "$MEASURE"
 
 lua5.4 tests/bench/pipeline_agent.lua >"$runs/agent.json"
 
-# run NAME COMMAND...: adds "milliseconds KB" to the figures of NAME, and keeps its output.
+# run NAME COMMAND...: adds "wall milliseconds, peak KB, processor milliseconds" of the process to the figures of NAME.
 run() {
   local name=$1
   shift
-  python3 - "$runs/$name.out" "$@" >>"$runs/$name" <<'PYTHON'
-import os, resource, subprocess, sys
-with open(sys.argv[1], "wb") as out:
-    done = subprocess.run(sys.argv[2:], stdout=out, stderr=subprocess.DEVNULL)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-if done.returncode != 0: sys.exit(f"{sys.argv[2]} ended with {done.returncode}")
-print(f"{(used.ru_utime + used.ru_stime) * 1000:.1f} {used.ru_maxrss}")
-PYTHON
+  "$MEASURE" "$@" 2>/dev/null >>"$runs/$name" || { echo "pipeline: failed: $*" >&2; exit 2; }
 }
 
 median() { cut -d ' ' -f "$2" "$runs/$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
@@ -61,14 +56,19 @@ for n in $SIZES; do
   half=$("$EBB" count "$file" --encoding bytes4 --json | grep -o '"tokens": *[0-9]*' | head -n 1 | grep -o '[0-9]*$')
   half=$((half / 2))
   rm -f "$runs"/ebb "$runs"/plain
+  ours=("$EBB" pipeline "$file" --agent "$runs/agent.json" --encoding bytes4 --set "token-limiter.budget=$half")
+  plain=(node tests/peers/pipeline_plain.mjs "$file" "$runs/agent.json" "$half")
   for ((i = 0; i < ROUNDS; i++)); do
-    run ebb "$EBB" pipeline "$file" --agent "$runs/agent.json" --encoding bytes4 --set "token-limiter.budget=$half"
-    run plain node tests/peers/pipeline_plain.mjs "$file" "$runs/agent.json" "$half"
+    run ebb "${ours[@]}"
+    run plain "${plain[@]}"
   done
-  awk -v n="$n" -v ebb="$(median ebb 1)" -v plain="$(median plain 1)" -v kb="$(median ebb 2)" \
+  awk -v n="$n" -v ebb="$(median ebb 3)" -v plain="$(median plain 3)" -v kb="$(median ebb 2)" \
     -v plain_kb="$(median plain 2)" 'BEGIN {
       printf "%8d | %9.1f %9.1f %6.1f | %8.1f %8.1f\n", n, ebb, plain, plain / ebb, kb / 1000, plain_kb / 1000 }'
-  if [ "$n" -le $COMPARE_MAX ] && [ "$(digest "$runs/ebb.out")" != "$(digest "$runs/plain.out")" ]; then
+  [ "$n" -le $COMPARE_MAX ] || continue
+  "${ours[@]}" 2>/dev/null >"$runs/ebb.out"
+  "${plain[@]}" 2>/dev/null >"$runs/plain.out"
+  if [ "$(digest "$runs/ebb.out")" != "$(digest "$runs/plain.out")" ]; then
     echo "$n messages: the requests differ: $(digest "$runs/ebb.out"), $(digest "$runs/plain.out")"
     differ=1
   fi

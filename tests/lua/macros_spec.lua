@@ -2,6 +2,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local macros = require "ebb.macros"
+local macro_registry = require "ebb.macros.registry"
 
 local refusal = helper.refusal
 
@@ -294,6 +295,20 @@ describe("an environment", function()
     macros.expand("{{setvar::a::1}}", env)
 
     assert.equal("", (macros.expand("{{getvar::a}}", fork)))
+  end)
+end)
+
+describe("built-in macros", function()
+  it("pass the check of others: no start repeats it", function()
+    local count = 0
+    for _, macro in pairs(macro_registry.built_in().macros) do
+      local declaration = {}
+      for field, value in pairs(macro) do declaration[field] = value end
+      declaration.least, declaration.most, declaration.rank = nil, nil, nil
+      assert.same({ macro.least, macro.most }, { macro_registry.check(declaration) })
+      count = count + 1
+    end
+    assert.is_true(count > 60)
   end)
 end)
 

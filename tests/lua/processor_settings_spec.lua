@@ -5,6 +5,8 @@
 dofile "tests/lua/helper.lua"
 local fake = dofile "tests/lua/fake_context.lua"
 local core = require "ebb.support.core"
+local processors = require "ebb.processors"
+local registry = require "ebb.pipeline.registry"
 
 local PNG = { data = "data:image/png;base64,iVBORw0KGgo=", name = "photo.png" }
 local PAPER = { data = "data:application/pdf;base64,JVBERi0=", name = "paper.pdf" }
@@ -96,3 +98,9 @@ for file, cases in pairs(CASES) do
     end)
   end)
 end
+
+describe("built-in processors", function()
+  it("pass the check of others: no start repeats it", function()
+    for _, processor in ipairs(processors.built_in()) do assert.equal(processor, registry.check(processor)) end
+  end)
+end)

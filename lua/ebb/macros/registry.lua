@@ -75,10 +75,8 @@ function registry.check(declaration, file)
   return arity(declaration.parameters or {}, where)
 end
 
---- Adds a macro; one of the same name, also a built-in one, is replaced.
----@param declaration ebb.MacroDeclaration
-function Registry:add(declaration)
-  local least, most = registry.check(declaration)
+--- Adds a checked declaration of a macro that takes so many arguments.
+local function add(self, declaration, least, most)
   local macro = {}
   for field, value in pairs(declaration) do
     macro[field] = value
@@ -90,6 +88,12 @@ function Registry:add(declaration)
   for _, alias in ipairs(macro.aliases or {}) do
     self.macros[alias] = macro
   end
+end
+
+--- Adds a macro; one of the same name, also a built-in one, is replaced.
+---@param declaration ebb.MacroDeclaration
+function Registry:add(declaration)
+  add(self, declaration, registry.check(declaration))
 end
 
 ---@param name string
@@ -151,14 +155,14 @@ end
 
 local built_in
 
---- The built-in macros. This registry is shared; `registry.new()` gives one to add to.
+--- The built-in macros, which a test checks. This registry is shared; `registry.new()` gives one to add to.
 ---@return ebb.MacroRegistry
 function registry.built_in()
   if built_in then return built_in end
   local result = setmetatable({ macros = {} }, Registry)
   for _, group in ipairs(BUILT_IN) do
     for _, declaration in ipairs(require("ebb.macros.builtin." .. group)) do
-      result:add(declaration)
+      add(result, declaration, arity(declaration.parameters or {}, declaration.name))
     end
   end
   built_in = result

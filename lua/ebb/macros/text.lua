@@ -34,28 +34,36 @@ local CASES = {
   { 0xFF21, 0xFF3A, 32, 1 },                                                         -- full width
 }
 
-local to_lower, to_upper = {}, {}
-for _, case in ipairs(CASES) do
-  for code = case[1], case[2], case[4] do
-    to_lower[utf8.char(code)] = utf8.char(code + case[3])
-    to_upper[utf8.char(code + case[3])] = utf8.char(code)
+local to_lower, to_upper
+
+--- Makes the tables of letters, which most runs do not need, on first use.
+local function letters()
+  if to_lower then return end
+  to_lower, to_upper = {}, {}
+  for _, case in ipairs(CASES) do
+    for code = case[1], case[2], case[4] do
+      to_lower[utf8.char(code)] = utf8.char(code + case[3])
+      to_upper[utf8.char(code + case[3])] = utf8.char(code)
+    end
   end
+  for i = 0, 25 do
+    to_lower[string.char(65 + i)], to_upper[string.char(97 + i)] = string.char(97 + i), string.char(65 + i)
+  end
+  to_upper["\u{3C2}"] = "\u{3A3}"                                   -- the sigma at a word's end
+  to_upper["\u{FF}"], to_lower["\u{178}"] = "\u{178}", "\u{FF}"     -- y with diaeresis
 end
-for i = 0, 25 do
-  to_lower[string.char(65 + i)], to_upper[string.char(97 + i)] = string.char(97 + i), string.char(65 + i)
-end
-to_upper["\u{3C2}"] = "\u{3A3}"                                   -- the sigma at a word's end
-to_upper["\u{FF}"], to_lower["\u{178}"] = "\u{178}", "\u{FF}"     -- y with diaeresis
 
 ---@param s string
 ---@return string
 function text.upper(s)
+  letters()
   return (s:gsub("[a-z]", to_upper):gsub(WIDE, to_upper))
 end
 
 ---@param s string
 ---@return string
 function text.lower(s)
+  letters()
   return (s:gsub("[A-Z]", to_lower):gsub(WIDE, to_lower))
 end
 
@@ -63,6 +71,7 @@ end
 ---@param s string
 ---@return string
 function text.capitalize(s)
+  letters()
   return (s:gsub("^[a-z]", to_upper):gsub("^" .. WIDE, to_upper))
 end
 

@@ -64,11 +64,8 @@ function registry.check(processor, file)
   return processor
 end
 
---- Adds a processor, or replaces the one of the same id, which stays core if it was.
----@param processor ebb.Processor
----@return ebb.Processor? replaced
-function Registry:register(processor)
-  registry.check(processor)
+--- Adds a checked processor.
+local function add(self, processor, built_in)
   local before = self.entries[processor.id]
   if not before then self.count = self.count + 1 end
   self.entries[processor.id] = {
@@ -76,10 +73,17 @@ function Registry:register(processor)
     priority = processor.priority or PLUGIN_PRIORITY,
     enabled = processor.default_enabled ~= false,
     is_core = processor.is_core or before and before.is_core or false,
-    built_in = false,
+    built_in = built_in,
     place = before and before.place or self.count,
   }
   return before and before.processor
+end
+
+--- Adds a processor, or replaces the one of the same id, which stays core if it was.
+---@param processor ebb.Processor
+---@return ebb.Processor? replaced
+function Registry:register(processor)
+  return add(self, registry.check(processor), false)
 end
 
 --- The entry of an id; an unknown one is refused.
@@ -139,14 +143,11 @@ function Registry:ids_of(word)
   return { word }
 end
 
----@param built_in? ebb.Processor[]
+---@param built_in? ebb.Processor[]   checked by a test, not at each start
 ---@return ebb.Registry
 function registry.new(built_in)
   local result = setmetatable({ entries = {}, count = 0 }, Registry)
-  for _, processor in ipairs(built_in or {}) do
-    result:register(processor)
-    result.entries[processor.id].built_in = true
-  end
+  for _, processor in ipairs(built_in or {}) do add(result, processor, true) end
   return result
 end
 

@@ -46,15 +46,30 @@ local read   -- forward
 
 --- Reads a part of a value.
 local function read_part(declaration, value, step, context)
-  table.insert(context.path, step)
+  local path = context.path
+  local depth = #path + 1
+  path[depth] = step
   local result = read(declaration, value, context)
-  table.remove(context.path)
+  path[depth] = nil
   return result
 end
 
---- The declared field that a key names; nil if there is none.
-local function field_of(declaration, key)
-  if declaration.fields[key] then return key end
+--- Names of fields, sorted, by the table that declares them: objects of one kind are read by the thousand. Tables of
+--- fields do not change once something was read by them.
+---@type table<table, string[]>
+local names_of = setmetatable({}, { __mode = "k" })
+
+local function sorted_names(fields)
+  local list = names_of[fields]
+  if not list then
+    list = tables.keys(fields)
+    names_of[fields] = list
+  end
+  return list
+end
+
+--- The declared field that a key names in another spelling; nil if there is none.
+local function other_spelling(declaration, key)
   local camel = declaration.camel and type(key) == "string" and names.camel(key)
   return camel and declaration.fields[camel] and camel or nil
 end
@@ -63,32 +78,40 @@ local function hint_of_missing(declaration, field)
   return field.hint or field.type == "choice" and reader.expected_of(field) or declaration.hint
 end
 
---- The keys of the value by declared field, and those that `items` declares; reports the others.
-local function keys_of(declaration, value, context)
-  local keys, others, unknown, results = {}, {}, {}, {}
-  for key in pairs(value) do
-    local name = field_of(declaration, key)
-    local result = name and (declaration.fields[name].as or name)
-    if name and results[result] then
-      add_problem(context, { kind = "value", message = "there are two", value = key }, name)
-    elseif name then
-      keys[name], results[result] = key, true
-    elseif declaration.items and type(key) == "string" then
-      others[#others + 1] = key
-    elseif not (declaration.ignored and declaration.ignored[key]) then
-      unknown[tostring(key)] = key
-    end
-  end
-  for _, word in ipairs(next(unknown) ~= nil and tables.keys(unknown) or {}) do
+local NONE = {}
+
+local function report_unknown(declaration, unknown, context)
+  for _, word in ipairs(tables.keys(unknown)) do
     if #context.problems >= context.most then break end
     local key = unknown[word]
     add_problem(context, {
       kind = "unknown", value = key, code = "unknown_name",
       message = "unknown " .. (declaration.noun or "field"),
-      hint = suggest.hint(key, tables.keys(declaration.fields)) or declaration.hint,
+      hint = suggest.hint(key, sorted_names(declaration.fields)) or declaration.hint,
     }, key)
   end
-  table.sort(others)
+end
+
+--- The keys of the value by declared field, and those that `items` declares, sorted; reports the others.
+local function keys_of(declaration, value, context)
+  local keys, results, others, unknown, fields = {}, {}, NONE, nil, declaration.fields
+  for key in pairs(value) do
+    local name = fields[key] and key or other_spelling(declaration, key)
+    local result = name and (fields[name].as or name)
+    if name and results[result] then
+      add_problem(context, { kind = "value", message = "there are two", value = key }, name)
+    elseif name then
+      keys[name], results[result] = key, true
+    elseif declaration.items and type(key) == "string" then
+      if others == NONE then others = {} end
+      others[#others + 1] = key
+    elseif not (declaration.ignored and declaration.ignored[key]) then
+      unknown = unknown or {}
+      unknown[tostring(key)] = key
+    end
+  end
+  if unknown then report_unknown(declaration, unknown, context) end
+  if others ~= NONE then table.sort(others) end
   return keys, others
 end
 
@@ -97,14 +120,16 @@ types.object = {
   read = function(declaration, value, context)
     if not words.is_object(value) then return nil end
     local result, keys, others = {}, keys_of(declaration, value, context)
-    for _, name in ipairs(tables.keys(declaration.fields)) do
+    local fields = declaration.fields
+    for _, name in ipairs(sorted_names(fields)) do
       if #context.problems >= context.most then return nil end
-      local field, item = declaration.fields[name], value[keys[name] or name]
+      local field, key = fields[name], keys[name] or name
+      local item, default = value[key], field.default
       if context.null and item == core.json.null then item = nil end
       if item ~= nil then
-        result[field.as or name] = read_part(field, item, keys[name] or name, context)
-      elseif field.default ~= nil then
-        result[field.as or name] = tables.copy(field.default)   -- a policy may write into its options
+        result[field.as or name] = read_part(field, item, key, context)
+      elseif default ~= nil then   -- a policy may write into its options
+        result[field.as or name] = type(default) == "table" and tables.copy(default) or default
       elseif field.required then
         local problem = { kind = "missing", message = "is missing", expected = reader.expected_of(field),
           hint = hint_of_missing(declaration, field) }
