@@ -390,10 +390,14 @@ end)
 ---- Wrong types, one argument at a time ----
 
 describe("a bound function that is called with a wrong type", function()
+  local database
+  before_each(function() database = os.tmpname() end)
+  after_each(function() os.execute(("rm -f '%s' '%s'-*"):format(database, database)) end)
+
   --- Every function of core.parameters that can be reached from here: name, function, names of parameters.
   local function bound_functions()
     local regex, set = core.regex.compile "x", core.regex.set()
-    local storage, database = require "ebb.support.storage", os.tmpname()
+    local storage = require "ebb.support.storage"
     local hidden = { Regex = regex, RegexSet = set, Root = core.root ".", Keywords = core.keywords({ "a" }, { 0 }),
       Storage = assert(storage.open(database, { create = true })) }
     local list = {}

@@ -443,10 +443,11 @@ describe("examples in help", function()
   local TOPICS = { "policies-in-lua", "filters-in-lua", "processors-in-lua", "macros-in-lua", "workflows", "operations",
     "environment" }
 
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
   --- The lines of code and of lists in a help text.
   local function indented(words, columns, from)
-    command.make_folder()
-    finally(command.remove_folder)
     command.columns = columns
     local text = command.does(words)
     command.columns = nil
