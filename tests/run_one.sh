@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# run_one.sh KIND NAME...: runs one runner of tests for run.sh, shows what it said and
-# adds "PASSED FAILED SECONDS" to the file RESULTS, and the names of tests that failed
-# to RESULTS.failed. Seconds are of processor time: by
-# the wall they would say how busy the machine is.
+# run_one.sh KIND NAME...: runs one runner of tests for run.sh (behind a C program may
+# stand NAME=VALUE, variables of its own), shows what it said and adds "PASSED FAILED
+# SECONDS" to the file RESULTS, and the names of tests that failed to RESULTS.failed.
+# Seconds are of processor time: by the wall they would say how busy the machine is.
 #
 # A runner is quiet unless it fails, but for what it swept or skipped; where STEPS is
 # set, it says what it did. One that ends badly without having counted a failure (a
@@ -74,7 +74,7 @@ failures() {
 }
 
 cmocka() {
-  limited "$1"
+  limited env "${@:2}" "$1"
   report "$1" $? "$(sum '^\[  PASSED  \] ([0-9]+) test.*')" "$(sum '^ ?\[  FAILED  \] ([0-9]+) test.*')" \
     "$(sum '^ ?\[  SKIPPED \] ([0-9]+) test.*')"
 }
@@ -109,7 +109,7 @@ script() {
 }
 
 case $1 in
-  c) cmocka "$2" ;;
+  c) cmocka "${@:2}" ;;
   lua) run_busted "$2" ;;
   sanitized) sanitized ;;
   script) shift && script "$@" ;;
