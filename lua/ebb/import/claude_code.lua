@@ -206,7 +206,7 @@ local function steps_of(lines, by_id)
   for _, line in ipairs(lines) do
     local step = step_of(line, by_id, replies) or new(line, line.id)
     line.step, step.newest = step, line.order
-    table.insert(step.lines, line)
+    step.lines[#step.lines + 1] = line
   end
   for _, line in ipairs(lines) do
     local parent = line.parent and by_id[line.parent]

@@ -133,6 +133,13 @@ local CHAT = {
   end,
 }
 
+--- The text of a message that is nothing else, as most are; nil for others, and for an empty one.
+local function lone_text(message)
+  local part = message[1]
+  if not part or message[2] or part.kind ~= "text" or part.text == "" then return nil end
+  return part.text
+end
+
 --- Texts as one string; with other parts among them a list.
 local function content_of(parts)
   local list, texts = core.json.array {}, {}
@@ -190,6 +197,8 @@ local function add_results(self, message)
 end
 
 local function add_chat(self, message)
+  local text = lone_text(message)
+  if text then return push(self, { role = message.role, content = text }, message.line) end
   if message.role == "assistant" then return add_assistant(self, message) end
   add_results(self, message)
   local words = select_parts(message, WORDS)

@@ -207,8 +207,10 @@ function opencode.read(source)
   if not fields.list(source.value, "messages") then
     refuse("shape", "1:1: expected an export with info and messages")
   end
+  local info = fields.object(source.value, "info")
+  source.value = nil         -- the collector need not walk it: all messages are read anew, with their bytes
   local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
-  local elements, hidden = before_revert(fields.elements(raw, RAW_PARTS), fields.object(source.value, "info"), report)
+  local elements, hidden = before_revert(fields.elements(raw, RAW_PARTS), info, report)
   local model = model_of(elements)
   local state = { report = report, out = neutral.new(neutral.dialect(model), report) }
   local first = first_of(elements)

@@ -22,6 +22,7 @@ end
 
 ---@class ebb.import.PiEntry: ebb.import.Node
 ---@field record table         whose contents are raw JSON
+---@field kind? string         its type
 ---@field raw string
 
 local RAW_CONTENT = { raw = { content = true } }
@@ -29,7 +30,8 @@ local RAW_CONTENT = { raw = { content = true } }
 local function read_entries(source)
   local list, by_id = {}, {}
   for number, record, raw in source:records(RAW_CONTENT) do
-    if fields.text(record, "type") == "session" and not list[1] then
+    local kind = fields.text(record, "type")
+    if kind == "session" and not list[1] then
       source.report:add("other line", "session", number)
     else
       local previous = list[#list]
@@ -38,7 +40,7 @@ local function read_entries(source)
       if by_id[id] then source.report:add("repeated line", "a later line has its id", entry.line) end
       entry.id = id or ("line %d"):format(number)
       entry.parent = fields.text(record, "parentId") or not id and previous and previous.id or nil
-      entry.record, entry.raw, entry.line = record, raw, number
+      entry.record, entry.raw, entry.line, entry.kind = record, raw, number, kind
       list[entry.order], by_id[entry.id] = entry, entry
     end
   end
@@ -62,7 +64,7 @@ end
 local function edits_of(path)
   local edits = {}
   for _, entry in ipairs(path) do
-    local target = fields.text(entry.record, "type") == "context_edit" and fields.text(entry.record, "targetId")
+    local target = entry.kind == "context_edit" and fields.text(entry.record, "targetId")
     if target then edits[target] = entry end
   end
   return edits
@@ -72,7 +74,7 @@ end
 local function after_compaction(path, report)
   local at
   for i, entry in ipairs(path) do
-    if fields.text(entry.record, "type") == "compaction" then at = i end
+    if entry.kind == "compaction" then at = i end
   end
   if not at then return path end
   local compaction, first = path[at], at
@@ -113,9 +115,10 @@ end
 
 --- Adds the parts of a content, JSON of a text or of a list of blocks.
 local function add_parts(list, content, report, line)
-  if content:match "^%s*(.)" == '"' then
+  local first = content:match "^%s*(.)"
+  if first == '"' then
     list[#list + 1] = { kind = "text", text = core.json.decode(content) }
-  elseif content:match "^%s*(.)" == "[" then
+  elseif first == "[" then
     for _, element in ipairs(fields.elements(content)) do
       local read = PARTS[fields.text(element.value, "type")]
       if read then list[#list + 1] = read(element.value, element.raw)
@@ -262,7 +265,7 @@ local ENTRIES = {
 }
 
 local function add_entry(state, entry, edit)
-  local kind, message = fields.text(entry.record, "type") or "without a type", fields.object(entry.record, "message")
+  local kind, message = entry.kind or "without a type", fields.object(entry.record, "message")
   local is_replaced = edit and (fields.text(edit.record, "replacement") or fields.list(edit.record, "replacement"))
   local role = kind == "message" and fields.text(message, "role") or kind == "custom_message" and "custom" or nil
   if edit and not is_replaced and (role or ENTRIES[kind]) then

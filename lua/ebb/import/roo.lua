@@ -233,11 +233,13 @@ local function read_version_2(elements, report)
 end
 
 function roo.read(source)
-  if is_version_2(source.value) then
+  local version_2, is_list = is_version_2(source.value), fields.is_list(source.value)
+  source.value = nil         -- the collector need not walk it: all messages are read anew, with their bytes
+  if version_2 then
     local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
     return read_version_2(fields.elements(raw, RAW_CONTENT), source.report)
   end
-  if not fields.is_list(source.value) then refuse("shape", "1:1: expected a list of messages") end
+  if not is_list then refuse("shape", "1:1: expected a list of messages") end
   return read_legacy(fields.elements(source.text, RAW_CONTENT), source.report)
 end
 
