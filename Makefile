@@ -154,6 +154,7 @@ bench: deps   ## measure the release build, beside the peers
 	tests/bench/shrink.sh
 	for name in policies turns rules pipeline macros sandbox windows convert each session_tail; do lua5.4 tests/bench/$$name.lua || exit 1; done
 	tests/bench/pipeline.sh
+	tests/bench/sessions.sh
 	tests/bench/tokens.sh
 	tests/bench/vocabularies.sh
 	build/release/bench/patterns

@@ -5,6 +5,7 @@
 #
 #     tests/peers/packages.sh tokens     170 MB
 #     tests/peers/packages.sh sdk        150 MB
+#     tests/peers/packages.sh sessions   150 MB
 #     tests/peers/packages.sh vocabularies     850 MB
 
 set -euo pipefail
