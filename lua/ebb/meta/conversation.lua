@@ -234,7 +234,7 @@ function Conversation:apply(operations) end
 ---    trusted
 ---@field attachments? (string|{ path?: string, data?: string, id?: string, name?: string, mime?: string })[]
 --- What the user has just said: macros expanded, files attached by reference, appended. Macro variables that it
---- changes are kept with the message, in a new batch; raises {code = "limit"} beyond 1 MiB of them.
+--- changes are kept with the message, in a new batch; raises {code = "limit"} beyond 256 KiB of them.
 ---@param text string
 ---@param options? ebb.Input    a list alone is the attachments
 ---@return integer batch
@@ -246,7 +246,7 @@ function Conversation:input(text, options) end
 ---@return ebb.Variables variables   tables of the caller's own
 function Conversation:variables() end
 --- Makes these the variables that the conversation keeps, in a new batch, which `rollback` undoes; others are removed.
---- Values are texts and numbers, or what has a JSON form. Raises {code = "limit"} beyond 1 MiB.
+--- Values are texts and numbers, or what has a JSON form. Raises {code = "limit"} beyond 256 KiB.
 ---@param values { local?: table<string, any>, global?: table<string, any> }
 ---@return integer batch       the current one, where nothing changed
 function Conversation:set_variables(values) end

@@ -16,6 +16,7 @@ local schema = require "ebb.support.schema"
 local variables = {}
 
 local MEMORY = "pipeline:variables"   -- no policy has such a name: a colon ends it
+local BYTES_MAX = 256 * 1024          -- as JSON: the rest of 1 MiB is the policies'
 local SCOPES = { "local", "global" }
 local NAMES_SHOWN, NAME_SHOWN = 8, 40  -- in the description of a batch: the number of names, and the bytes of one
 
@@ -92,9 +93,12 @@ function variables.change(chat, before, after)
     if not ok then return nil, core.is_error(problem) and problem or error(problem, 0) end
   end
   if not changed[1] then return nil end
-  local ok, problem = pcall(core.draft.remembered, kept)
-  if not ok and (not core.is_error(problem) or problem.code == "memory") then error(problem, 0) end
-  if not ok then return nil, core.error(problem.code, (problem.message:gsub("^remembered: ", ""))) end
+  local ok, result = pcall(core.draft.remembered, kept)      -- the text, or an error
+  if not ok and (not core.is_error(result) or result.code == "memory") then error(result, 0) end
+  if not ok then return nil, core.error(result.code, (result.message:gsub("^remembered: ", ""))) end
+  if #result > BYTES_MAX then
+    return nil, core.error("limit", ("they have %d bytes as JSON, %d are the most"):format(#result, BYTES_MAX))
+  end
   return { memory = kept, description = describe(changed) }
 end
 
