@@ -28,8 +28,8 @@ end
 
 ---- The tree ----
 
-local function time_of(node)
-  local time = fields.object(node, "message") and node.message.create_time
+local function time_of(message)
+  local time = message and message.create_time
   return type(time) == "number" and time or 0
 end
 
@@ -63,8 +63,9 @@ end
 local function nodes_of(mapping)
   local list, listers = {}, {}
   for id, node in pairs(mapping) do
-    list[#list + 1] = { id = id, parent = fields.text(node, "parent"), time = time_of(node),
-      message = fields.object(node, "message"), is_message = fields.object(node, "message") ~= nil }
+    local message = fields.object(node, "message")
+    list[#list + 1] = { id = id, parent = fields.text(node, "parent"), time = time_of(message), message = message,
+      is_message = message ~= nil }
     for _, child in ipairs(fields.list(node, "children") or {}) do
       if type(child) == "string" then listers[child] = id end
     end

@@ -28,6 +28,7 @@ end
 ---@field line integer
 ---@field side boolean          a sidechain's, or a team mate's
 ---@field role? string          of a message; nil: the model does not get it
+---@field reply? string         the id of the reply that it is part of
 ---@field step ebb.import.Node
 ---@field former? string       its parent before a compaction preserved it
 ---@field order integer         its place in the file
@@ -54,6 +55,7 @@ local function classify(line, report)
   local hidden = why_hidden(record)
   if hidden then return report:add(hidden, kind, line.line) end
   line.role = role
+  line.reply = role == "assistant" and fields.text(message, "id") or nil
 end
 
 --- Members that are large, and not looked into.
@@ -185,8 +187,7 @@ end
 
 --- The step of a line: that of its reply, or for results that of the calls; else its own.
 local function step_of(line, by_id, replies)
-  local reply = line.role == "assistant" and fields.text(line.record.message, "id")
-  if reply then return replies[reply] end
+  if line.reply then return replies[line.reply] end
   local parent = line.parent and by_id[line.parent]
   if parent and parent.role == "assistant" and has_results(line) then return step_of(parent, by_id, replies) end
 end
@@ -200,7 +201,7 @@ local function steps_of(lines, by_id)
     return step
   end
   for _, line in ipairs(lines) do
-    local reply = line.role == "assistant" and fields.text(line.record.message, "id")
+    local reply = line.reply
     if reply then replies[reply] = replies[reply] or new(line, "reply\0" .. reply) end
   end
   for _, line in ipairs(lines) do

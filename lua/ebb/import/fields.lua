@@ -37,7 +37,8 @@ end
 ---@return any[]?
 function fields.list(record, name)
   local value = type(record) == "table" and rawget(record, name)
-  return fields.is_list(value) and value or nil
+  if type(value) == "table" and getmetatable(value) == LIST then return value end
+  return nil
 end
 
 --- A member that is an object.
@@ -46,7 +47,8 @@ end
 ---@return table?
 function fields.object(record, name)
   local value = type(record) == "table" and rawget(record, name)
-  return fields.is_object(value) and value or nil
+  if type(value) == "table" and getmetatable(value) == nil then return value end
+  return nil
 end
 
 --- A member that is an integer.
