@@ -35,6 +35,7 @@ limits.SECTIONS = {
     { "the weight of a message", "MESSAGE_TOKENS_MAX", "tokens" },
     { "a budget, a reserve", "ebb.trim.options fields.budget.max", "tokens" },
     { "what policies remember, at one batch", "POLICY_MEMORY_MAX", "bytes" },
+    { "of these macro variables, as JSON", "ebb.pipeline.variables BYTES_MAX", "bytes" },
     { "and over all batches: the oldest ones forget", "POLICY_MEMORY_KEPT", "bytes" },
     { "names of such a memory of which tasks and chats are merged", "MEMORY_NAMES_MAX", "names" },
     { "reasons and notes of sandboxed policies, at one batch", "LEDGER_TEXTS_MAX", "bytes" },

@@ -15,8 +15,9 @@ local schema = require "ebb.support.schema"
 
 local variables = {}
 
+variables.BYTES_MAX = 256 * 1024      -- as JSON: the rest of 1 MiB is the policies'
+
 local MEMORY = "pipeline:variables"   -- no policy has such a name: a colon ends it
-local BYTES_MAX = 256 * 1024          -- as JSON: the rest of 1 MiB is the policies'
 local SCOPES = { "local", "global" }
 local NAMES_SHOWN, NAME_SHOWN = 8, 40  -- in the description of a batch: the number of names, and the bytes of one
 
@@ -96,8 +97,9 @@ function variables.change(chat, before, after)
   local ok, result = pcall(core.draft.remembered, kept)      -- the text, or an error
   if not ok and (not core.is_error(result) or result.code == "memory") then error(result, 0) end
   if not ok then return nil, core.error(result.code, (result.message:gsub("^remembered: ", ""))) end
-  if #result > BYTES_MAX then
-    return nil, core.error("limit", ("they have %d bytes as JSON, %d are the most"):format(#result, BYTES_MAX))
+  if #result > variables.BYTES_MAX then
+    local text = ("they have %d bytes as JSON, %d are the most"):format(#result, variables.BYTES_MAX)
+    return nil, core.error("limit", text)
   end
   return { memory = kept, description = describe(changed) }
 end
