@@ -108,6 +108,15 @@ describe("ebb trim of a body in another form than its model's", function()
     contains("(messages 2, 6, 10, 14, 18 and 1 more)", run.err)
   end)
 
+  it("reads what it writes as it read the input, for what is refused in it", function()
+    local path = file("roles.json", '{"messages":[{"role":"pirate","content":"a","metadata":{}},'
+      .. '{"role":"tool","tool_call_id":"x","content":"r"},{"role":"pirate","content":"b"}]}')
+    local run = command.ebb("trim --budget 1000 --role-map pirate=user " .. path)
+    assert.equal(0, run.status, run.err)
+    contains("message 2: orphan_result", run.err)
+    assert.is_nil(run.out:find("metadata", 1, true))
+  end)
+
   it("refuses a budget that only the unconverted body would meet, and writes nothing", function()
     local path = file("small.json", json.encode(body "claude-sonnet-4-5"))
     local run = command.ebb("trim --budget 20 " .. path)

@@ -54,6 +54,13 @@ local function is_sent(chat, args)
   return chat.shape == "body" and not (chat.saved or args.in_place or args.session or sessions.name_of(args.file))
 end
 
+--- A text that is written, read again: the tools of the command line are in it already.
+local function read_written(text, args)
+  local reading = options.of_conversation(args)
+  reading.tools, reading.tools_heading = nil, nil
+  return (failure.check(ebb.parse(text, reading)))
+end
+
 --- The conversation in its target's form: itself, or a copy of a body in another form, which is told.
 ---@param chat ebb.Conversation
 ---@param args table
@@ -67,7 +74,7 @@ function outgoing.in_form(chat, args)
   terminal.say(("converted from %s's form to %s's%s"):format(source, goal.dialect,
     (args.dialect or args.profile) and "" or ", its model's: --dialect " .. source .. " keeps it"))
   losses.tell(lost)
-  return (failure.check(ebb.parse(text, options.of_conversation(args))))
+  return read_written(text, args)
 end
 
 ---@class ebb.cli.Rules         A conversation as it was read
@@ -222,10 +229,11 @@ end
 ---@param copy ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@param left ebb.Violation[]     of the conversation
+---@param args table
 ---@return ebb.Violation[]
-function outgoing.left_in(copy, rules, left)
+function outgoing.left_in(copy, rules, left, args)
   local written = rules.is_request and #left > 0 and written_of(copy, rules.target)
-  return written and violations_of(assert(ebb.parse(written)), rules) or left
+  return written and violations_of(read_written(written, args), rules) or left
 end
 
 ---@class ebb.cli.Saving

@@ -39,8 +39,8 @@ local function elements_of(list)
   return elements
 end
 
---- The tools of the command line, as options of a conversation.
----@param args table
+--- The tools of the command line, as options of a conversation. The file, which may be a pipe, is read once.
+---@param args table     keeps them
 ---@return { name: string, description: string }[]? tools
 ---@return string? heading
 function tool_file.read(args)
@@ -48,6 +48,7 @@ function tool_file.read(args)
     if args.tools_heading then failure.usage("--tools-heading goes with --tools", "--tools tools.json") end
     return nil
   end
+  if args.tool_list then return args.tool_list, args.tools_heading end
   local text = failure.check(core.read_file(args.tools, tool_file.BYTES_MAX))
   local list, why = core.json.decode(text)
   if list == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(args.tools, why and why.message or why)) end
@@ -58,6 +59,7 @@ function tool_file.read(args)
       ("%s: tool %d: expected an object with name and description"):format(args.tools, i), EXPECTED)
   end
   if not tools[1] then failure.raise(failure.REFUSED, ("%s: expected a list of tools"):format(args.tools), EXPECTED) end
+  args.tool_list = tools
   return tools, args.tools_heading
 end
 

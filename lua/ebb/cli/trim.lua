@@ -217,7 +217,7 @@ local function trim_to_fit(chat, args, policy, rules, loading)
     local copy, mended = outgoing.mend(chat, rules)
     local over = mended.ledger and core.counter.calibrated(copy, (trimming.weigh(copy, nil, true, thinking))) - aim or 0
     if over <= 0 or not mended.ledger then
-      mended.left = outgoing.left_in(copy, rules, mended.left)
+      mended.left = outgoing.left_in(copy, rules, mended.left, args)
       return { chat = copy, report = report, mended = mended }
     end
     chat:rollback(start, length)
