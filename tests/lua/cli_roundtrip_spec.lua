@@ -96,23 +96,3 @@ describe("a trimmed body is a request", function()
     assert.is_nil(run.err:find("would refuse", 1, true))
   end)
 end)
-
-describe("ebb convert to the form that a body has", function()
-  before_each(command.make_folder)
-  after_each(command.remove_folder)
-
-  local CONTENTS = '{"contents": [ {"role":"user","parts":[{"text":"a"}],"own":1} ]}\n'
-
-  it("keeps the bytes of a body that is right", function()
-    assert.equal(CONTENTS, ebb("convert --to gemini", file("in", CONTENTS)).out)
-  end)
-
-  it("writes messages of another form anew, as check advises", function()
-    local path = file("in", CONTENTS)
-    assert.equal(0, ebb("input b -i " .. path).status)
-    assert.equal(1, ebb("check " .. path).status)
-    assert.equal(0, ebb("convert --to gemini -i " .. path).status)
-    assert.equal(0, ebb("check " .. path).status)
-    assert.truthy(read(path):find('{"role":"user","parts":[{"text":"a"}],"own":1}', 1, true), read(path))
-  end)
-end)

@@ -41,6 +41,7 @@ end
 --- The text in the dialect, and what is lost. In its own dialect and shape a conversation keeps its bytes.
 local function write(chat, dialect, args)
   local is_own = dialect == chat:dialect() and (args.shape or chat.shape) == chat.shape
+  if is_own and not args.model then return chat:json(), {} end
   return failure.typed(chat.write, chat, dialect,
     { shape = args.shape, keep_extra = args.keep_extra or is_own, model = args.model })
 end
