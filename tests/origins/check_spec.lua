@@ -13,6 +13,7 @@ local KNOWN = {
   ["ai-fixture-programmatic-tool-calling.1.json"] = "unanswered_call",   -- a response: its calls wait for outputs
   ["starts with assistant -> google"] = "user_first",         -- the SDK sends what it was given
   ["dangling call -> openai-chat"] = "unanswered_call",
+  ["only system -> anthropic"] = "no_messages",               -- the SDK sends an empty list, which Anthropic refuses
 }
 
 local function files_in(folder)
