@@ -27,10 +27,16 @@ int luaopen_ebb_storage(lua_State *L);
 
 /* ---- sessions ---- */
 
-static int answer_info(lua_State *L, Status status, SessionInfo *info, Text name, const StorageError *error) {
+/* Pushes the table of a session that is about to be made: once it is on disk, nothing may fail. */
+static void reserve_info(lua_State *L, Text name, uint64_t origin) {
+  SessionInfo info = {.name = name, .origin = origin};
+  bind_push_session_info(L, &info);
+}
+
+/* Fills the table on top. */
+static int answer_reserved(lua_State *L, Status status, const SessionInfo *info, const StorageError *error) {
   if (status != STATUS_OK) return bind_storage_refuse(L, status, error);
-  info->name = name;
-  bind_push_session_info(L, info);
+  bind_set_session_numbers(L, info);
   return 1;
 }
 
@@ -85,17 +91,22 @@ static int l_find(lua_State *L) {
   StorageError error;
   SessionInfo info;
   Status status = storage_find(storage, name, &info, &error);
-  return answer_info(L, status, &info, name, &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
+  info.name = name;
+  bind_push_session_info(L, &info);
+  return 1;
 }
 
 /* db:create(name, now) -> info | nil, error */
 static int l_create(lua_State *L) {
   Storage *storage = bind_check_storage(L, 1);
   Text name = bind_name(L, 2, "the name of a session");
+  int64_t now = bind_integer(L, 3, NULL, INT64_MIN, INT64_MAX);
   StorageError error;
   SessionInfo info;
-  Status status = storage_create(storage, name, bind_integer(L, 3, NULL, INT64_MIN, INT64_MAX), &info, &error);
-  return answer_info(L, status, &info, name, &error);
+  reserve_info(L, name, 0);
+  Status status = storage_create(storage, name, now, &info, &error);
+  return answer_reserved(L, status, &info, &error);
 }
 
 /* db:branch(session, name, now) -> info | nil, error */
@@ -103,11 +114,12 @@ static int l_branch(lua_State *L) {
   Storage *storage = bind_check_storage(L, 1);
   uint64_t session = bind_session_argument(L, 2);
   Text name = bind_name(L, 3, "the name of a session");
+  int64_t now = bind_integer(L, 4, NULL, INT64_MIN, INT64_MAX);
   StorageError error;
   SessionInfo info;
-  Status status = storage_branch(storage, session, name, bind_integer(L, 4, NULL, INT64_MIN, INT64_MAX), &info,
-                                 &error);
-  return answer_info(L, status, &info, name, &error);
+  reserve_info(L, name, session);
+  Status status = storage_branch(storage, session, name, now, &info, &error);
+  return answer_reserved(L, status, &info, &error);
 }
 
 static int answer_done(lua_State *L, Status status, const StorageError *error) {

@@ -44,10 +44,8 @@ uint64_t bind_session_argument(lua_State *L, int index) {
   return (uint64_t)bind_integer(L, index, NULL, 1, INT64_MAX);
 }
 
-void bind_push_session_info(lua_State *L, const SessionInfo *info) {
-  lua_createtable(L, 0, 11);
+void bind_set_session_numbers(lua_State *L, const SessionInfo *info) {
   bind_set_integer(L, "id", (lua_Integer)info->id);
-  bind_set_text(L, "name", info->name);
   bind_set_integer(L, "version", (lua_Integer)info->version);
   bind_set_integer(L, "messages", (lua_Integer)info->messages);
   bind_set_integer(L, "tokens", (lua_Integer)info->tokens);
@@ -58,4 +56,10 @@ void bind_push_session_info(lua_State *L, const SessionInfo *info) {
   if (info->origin == 0) return;
   bind_set_integer(L, "origin", (lua_Integer)info->origin);
   bind_set_integer(L, "shared", (lua_Integer)info->shared);
+}
+
+void bind_push_session_info(lua_State *L, const SessionInfo *info) {
+  lua_createtable(L, 0, 11);
+  bind_set_text(L, "name", info->name);
+  bind_set_session_numbers(L, info);
 }

@@ -19,5 +19,7 @@ uint64_t bind_session_argument(lua_State *L, int index);
 /* Pushes nil and the error; a conflict has the actual version, too. */
 int   bind_storage_refuse(lua_State *L, Status status, const StorageError *error);
 void  bind_push_session_info(lua_State *L, const SessionInfo *info);
+/* Sets all but the name in the table on top; in one that has these fields it allocates nothing. */
+void  bind_set_session_numbers(lua_State *L, const SessionInfo *info);
 
 #endif

@@ -47,6 +47,7 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
 }
 
 int luaopen_lpeg(lua_State *L);              /* LPeg has no header */
+int luaopen_ebb_storage(lua_State *L);
 
 /* Leaves the module of calls at 1 and its list at 2. */
 static void open_world(World *world) {
@@ -56,7 +57,10 @@ static void open_world(World *world) {
   luaL_openlibs(L);
   luaL_requiref(L, "ebb.core", luaopen_ebb_core, 0);
   luaL_requiref(L, "lpeg", luaopen_lpeg, 0);
-  lua_pop(L, 2);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, luaopen_ebb_storage);
+  lua_setfield(L, -2, "ebb.storage");
+  lua_pop(L, 3);
   bool loaded = luaL_dostring(L, "package.path = 'lua/?.lua;lua/?/init.lua'\n"
                                  "return dofile 'tests/faults/memory_calls.lua'") == LUA_OK;
   if (!loaded) fail_msg("%s", lua_tostring(L, -1));

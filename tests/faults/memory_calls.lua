@@ -9,6 +9,7 @@ local hints = require "ebb.support.hints"
 local import = require "ebb.import"
 local memory = require "ebb.trim.memory"
 local samples = dofile "tests/lua/import_samples.lua"
+local sessions = dofile "tests/faults/memory_sessions.lua"
 require "ebb.windows"      -- loaded on first use, as these are
 require "ebb.request"
 require "ebb.conversation.descriptions"
@@ -792,6 +793,10 @@ for _, way in ipairs { "drop", "synthesize" } do
   end, broken)
 end
 
+---- Sessions on disk ----
+
+sessions.add(call, make_chat)
+
 ---- What must stay ----
 
 local function digest_of_draft(draft)
@@ -828,6 +833,7 @@ local function digest(world)
   words[#words + 1] = ebb.json.encode(memory.recall(chat))
   local closed = not world.draft or not pcall(world.draft.tokens, world.draft)
   if not closed then words[#words + 1] = digest_of_draft(world.draft) end
+  if world.db then words[#words + 1] = sessions.digest() end
   return table.concat(words, "\n")
 end
 
@@ -842,7 +848,8 @@ end
 
 --- The tables of functions that C gives to Lua, the library's methods among them.
 local function function_tables()
-  local tables = { core = core }
+  local tables = sessions.function_tables()
+  tables.core = core
   for name, value in pairs(core) do
     local is_table_of_functions = name ~= "methods" and name ~= "parameters" and name ~= "descriptions"
     if type(value) == "table" and is_table_of_functions then tables["core." .. name] = value end
@@ -887,6 +894,7 @@ local function close()
   for _, ending in ipairs { "", ".copy", ".folder", ".vocab", ".regex.vocab" } do
     os.remove(path .. ending)
   end
+  sessions.close()
 end
 
 return { calls = calls, unreached = unreached, digest = digest, wrong_refusal = wrong_refusal, close = close }
