@@ -170,6 +170,38 @@ describe("the command", function()
     end)
   end)
 
+  describe("hints at --lenient", function()
+    local ONE = '{"role":"user","content":"a"}\n'
+    local cases = {   -- what the file is, its text, the hint
+      { "a line that is cut off", ONE .. '{"role":"user","content":"b"', "--lenient reads 1 message, and skips 1" },
+      { "a broken line between others", ONE .. '{"role":"user"\n' .. ONE, "--lenient reads 2 messages, and skips 1" },
+      { "a line that is no message", ONE .. "[1]\n", "--lenient reads 1 message, and skips 1" },
+      { "a key twice", '[{"role":"user","content":"a","content":"b"}]', "--lenient reads 1 message\n" },
+      { "bytes that are not UTF-8", '{"role":"user","content":"\xFF"}\n', "--lenient reads 1 message\n" },
+    }
+    for _, case in ipairs(cases) do
+      it("at " .. case[1], function()
+        local path = file("bad", case[2])
+        contains("hint: " .. case[3], fails(REFUSED, "inspect " .. path))
+        contains("hint: " .. case[3], fails(REFUSED, "inspect -", path))
+        assert.equal(3, ebb("inspect --lenient " .. path).status)
+      end)
+    end
+
+    it("only where it would help", function()
+      for _, other in ipairs { "[1, 2]", "no JSON at all\n", '[{"role":"user","content":"a"},]', ONE .. "a\nb\nc\n",
+        ONE .. '{"role":"usr","content":"a"}\n' } do
+        assert.falsy(fails(REFUSED, "inspect " .. file("bad", other)):find("--lenient", 1, true), other)
+      end
+    end)
+  end)
+
+  it("does not call an input empty of which all was skipped", function()
+    local skipped, empty = file("skipped", '{"role":"user"}\n'), file("empty", "\n")
+    contains("warning: no messages, all of the input was skipped", ebb("inspect --lenient " .. skipped).err)
+    contains("warning: no messages, the input is empty", ebb("inspect --lenient " .. empty).err)
+  end)
+
   it("reads a file of several byte order marks leniently, and writes one", function()
     local MARK = "\u{FEFF}"
     for _, text in ipairs { command.SMALL, '{"model":"gpt-4o","messages":' .. command.SMALL .. "}",

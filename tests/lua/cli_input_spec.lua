@@ -104,6 +104,23 @@ describe("ebb input", function()
     fails(command.IO, line:format(path_of "small.json", path_of "absent.xml"))
   end)
 
+  it("names the file and the place of a bad window", function()
+    local cases = {
+      { '{"id":"x",\n "content": }', "bad:2:13: expected a value" },
+      { "[]", "bad: expected a window: an object with id and content, or markup" },
+      { '{"description":"x"}', "bad: windows:open: id is missing" },
+      { '{"id":"x","actions":[{"id":5}]}', "bad: windows:open: actions[1].id: expected a string" },
+      { '<Window id="x"><Foo/></Window>', "bad:1:16: expected <Description>" },
+    }
+    for _, case in ipairs(cases) do
+      local said = fails(command.REFUSED, ("input x %s --window %s"):format(path_of "small.json", file("bad", case[1])))
+      contains(case[2], said)
+    end
+    local good = file("good", '{"id":"x","content":"a"}')
+    local words = ("input x %s --window %s --window %s"):format(path_of "small.json", good, good)
+    contains("hint: each window has an id of its own", fails(command.REFUSED, words))
+  end)
+
   it("takes the text from standard input", function()
     local out = does("input - " .. path_of "small.json", file("text", "two\nlines\n"))
     assert.equal("two\nlines", messages_of(out)[5].content)

@@ -138,6 +138,23 @@ describe("ebb run --isolate #kernel", function()
     end)
   end
 
+  it("says which option allows what was refused", function()
+    local cases = {
+      { "assert(io.open '/etc/passwd')", "hint: with --isolate a script reads what --allow-read names" },
+      { "assert(require 'ebb'.load '/etc/passwd')", "and writes what --allow-write names" },
+      { "assert(require 'ebb'.conversation {}:save(arg[0] .. 'x'))", "hint: with --isolate a script reads" },
+      { "return { { type = 'pipeline', agent = '/etc/passwd' } }", "hint: with --isolate a script reads" },
+      { "assert(os.execute 'true')", "hint: with --isolate a script starts no program" },
+    }
+    for _, case in ipairs(cases) do
+      local run = command.ebb(("run --isolate %s --input %s"):format(script(case[1]), path_of "small.json"))
+      assert.not_equal(0, run.status)
+      contains(case[2], run.err)
+    end
+    local refused = fails(command.SCRIPT, "run --isolate " .. script "error 'boom'")
+    assert.falsy(refused:find("hint", 1, true))
+  end)
+
   it("lets it read its own folder, and what is allowed", function()
     file("words.lua", "return 'from beside'")
     os.execute("mkdir " .. path_of "sub" .. " " .. path_of "sub/out")

@@ -18,6 +18,7 @@ local command = {
   vocabulary = "`ebb vocab verify` says more; importing it again replaces it",
   bad_lines = "--lenient reads on behind such lines",
   forms = "--from names the form to read it as",
+  window_exists = "each window has an id of its own; in Lua chat.windows:get(id):update { ... } changes one",
   limits = "--deadline, --fuel and --memory allow more, in Lua limits = { deadline, fuel, memory }",
 }
 

@@ -43,12 +43,16 @@ for _, name in ipairs { "id", "description", "content", "actions", "closable", "
   FIELDS[name] = ANY
 end
 
+--- Refuses a file with its name before the place of the mistake.
+local function refuse(path, problem)
+  local between = problem.message:find "^%d+:%d+: " and ":" or ": "
+  failure.raise(failure.exit_of(problem), path .. between .. problem.message, problem.hint)
+end
+
 --- The window of markup, as the options that open it. The built-in `close` is not declared again.
 local function of_markup(text, path)
   local view, problem = ebb.read_window(text, { indented = true })
-  if not view then
-    failure.raise(failure.exit_of(problem), ("%s: %s"):format(path, problem.message), problem.hint)
-  end
+  if not view then refuse(path, problem) end
   local actions, is_closable = {}, false
   for _, action in ipairs(view.actions or {}) do
     if action.id == "close" then is_closable = true else actions[#actions + 1] = action end
@@ -61,7 +65,20 @@ end
 local function window_of(path)
   local text = failure.check(core.read_file(path, input.BYTES_MAX))
   if text:find "^%s*<" then return of_markup(text:gsub("^%s+", ""), path) end
-  return (json_arguments.options(text, FIELDS, path))
+  local object, problem = core.json.decode(text)
+  if problem then refuse(path, problem) end
+  if type(object) ~= "table" or getmetatable(object) == "json.array" then
+    refuse(path, { code = "shape", message = "expected a window: an object with id and content, or markup" })
+  end
+  return json_arguments.fields(object, FIELDS, path)
+end
+
+--- Opens the window of a file.
+local function open(chat, path, window)
+  local ok, problem = pcall(chat.windows.open, chat.windows, window)
+  if ok then return end
+  if not core.is_error(problem) then error(problem, 0) end
+  refuse(path, problem)
 end
 
 ---- The command ----
@@ -84,7 +101,7 @@ function input.run(args)
   local text = text_of(args)
   local chat = options.load(args.file, args)
   local before = chat:fork()
-  for _, window in ipairs(windows) do failure.typed(chat.windows.open, chat.windows, window) end
+  for i, path in ipairs(args.windows) do open(chat, path, windows[i]) end
   local values = macro_options.add({ attachments = args.attachments[1] and args.attachments }, args, loading)
   local _, variables = failure.typed(chat.input, chat, text, values)
   edits.finish(args, { before = before, after = chat, by = "input" }, function() options.save(chat, args, before) end,

@@ -112,13 +112,32 @@ function isolate.check_argument(args, path)
     ("ebb run --isolate %s --input %s"):format(args.script, path))
 end
 
+--- Hints by what the kernel's refusals say of a call of the script's.
+local WAYS = {
+  { "Permission denied", "with --isolate a script reads what --allow-read names beside its own folder, "
+    .. "and writes what --allow-write names" },
+  { "Operation not permitted", "with --isolate a script starts no program and opens no connection" },
+  { "SQLite is not installed", "with --isolate a script reaches no database" },
+}
+
+--- A failure of the script with what would allow it; other errors with their traceback.
+local function explain(problem)
+  local failed = failure.from_value(problem)
+  if not failed then return debug.traceback(tostring(problem), 2) end
+  for _, way in ipairs(WAYS) do
+    if failed.message:find(way[1], 1, true) then failed.hint = failed.hint or way[2] end
+  end
+  return failed
+end
+
 --- Runs the command in the child; its result goes to the parent.
 local function run_child(args, run_script)
-  run_script(args, function(chat)
+  local ok, problem = xpcall(run_script, explain, args, function(chat)
     io.stdout:flush()
     if args.output then host.capture() end
     failure.check(chat:save "-")
   end)
+  if not ok then error(problem, 0) end
   return failure.lenient and failure.MENDED or 0
 end
 

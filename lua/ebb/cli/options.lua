@@ -318,6 +318,30 @@ local WAYS_OUT = {
   damaged = "--lenient reads what is left of a conversation whose digest differs",
 }
 
+--- Codes of problems that a lenient reading skips or mends.
+local LENIENT = { syntax = true, shape = true, encoding = true, duplicate = true }
+
+--- The hint at --lenient, where it reads more messages of the file than it skips.
+---@param path string
+---@param args table
+---@param code string       of the problem of a strict reading
+---@param bytes? string     of standard input
+local function lenient_way(path, args, code, bytes)
+  if args.lenient or not LENIENT[code] or not bytes and not core.file_identity(path) then return nil end
+  local chat_options = options.of_conversation(args)
+  chat_options.lenient = true
+  local chat
+  if bytes then chat = ebb.parse(bytes, chat_options) else chat = ebb.load(path, chat_options) end
+  if not chat or #chat == 0 then return nil end
+  local skipped = 0
+  for _, warning in ipairs(chat:warnings()) do
+    if warning.lenient and warning.message:find "^skipped" then skipped = skipped + 1 end
+  end
+  if skipped > #chat then return nil end
+  local others = skipped > 0 and (", and skips %d"):format(skipped) or ""
+  return ("--lenient reads %s%s"):format(text.count(#chat, "message"), others)
+end
+
 --- Reads a conversation, or a file of another program.
 local function read(path, args)
   local chat_options = options.of_conversation(args)
@@ -328,7 +352,8 @@ local function read(path, args)
   local other, result = imported.rescue(path, options.name(path), args, chat_options, problem, bytes)
   if other then return other, result end
   if chat then return chat end
-  failure.raise(failure.exit_of(problem), problem.message, WAYS_OUT[problem.code] or result or problem.hint)
+  local way = WAYS_OUT[problem.code] or lenient_way(path, args, problem.code, bytes)
+  failure.raise(failure.exit_of(problem), problem.message, way or result or problem.hint)
 end
 
 local LONG_TO_READ = 100e6   -- bytes; about a second
@@ -362,7 +387,10 @@ function options.load(file, args, quiet)
   terminal.progress(nil)
   if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
   local is_empty = #chat == 0 and chat.shape == "jsonl" and not chat.saved   -- so empty input is read
-  if is_empty then terminal.say(("%s: warning: no messages, the input is empty"):format(options.place(path, {}))) end
+  if is_empty then
+    local why = chat:warnings()[1] and "all of the input was skipped" or "the input is empty"
+    terminal.say(("%s: warning: no messages, %s"):format(options.place(path, {}), why))
+  end
   return chat, path, result
 end
 
