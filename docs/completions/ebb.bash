@@ -56,7 +56,7 @@ _ebb() {
                 ;;
             convert)
                 cmd="convert"
-                opts="$opts --to --dialect --shape --strict --keep-extra -o --output --tools --tools-heading -i --in-place --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                opts="$opts --to --dialect --profile --repair --shape --strict --keep-extra -o --output --tools --tools-heading -i --in-place --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
             import)
@@ -1038,6 +1038,14 @@ _ebb() {
         'convert')
             case "$prev" in
                 --to|--dialect)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --repair)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

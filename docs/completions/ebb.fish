@@ -425,6 +425,8 @@ complete -c ebb -n '__fish_ebb_seen_command check' -l db -r -d 'The database of 
 complete -c ebb -n '__fish_ebb_seen_command check' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command convert' -l to -l dialect -r -d 'The dialect to write: openai, responses, anthropic or gemini; default: the model\'s'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l profile -r -d 'The server\'s rules, by a name that \'ebb profiles\' lists or by its URL'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l repair -r -d 'Repair what the provider would refuse; unanswered calls: drop (default) or synthesize'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l shape -xa 'body array jsonl' -d 'body, array or jsonl; default: the input\'s, or body where system texts need it'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l strict -d 'Write nothing if something of the conversation would be left out'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l keep-extra -d 'Keep id, timestamp, metadata and others in messages that are not written anew'

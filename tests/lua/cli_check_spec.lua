@@ -108,6 +108,41 @@ describe("what was broken before", function()
     contains("--repair", err)
   end)
 
+  it("is told by convert, too, by the rules of the form that it writes", function()
+    local path = file("broken_pairs.json", BROKEN)
+    local _, err = does("convert --to anthropic " .. path)
+    contains("anthropic would refuse this: ", err)
+    contains("message 4: results_late", err)
+    contains("--repair repairs them", err)
+    local report = json.decode((does("convert --to gemini --dry-run --json " .. path)))
+    assert.is_true(report.violations > 0)
+    _, err = does("convert --to gemini " .. file("system.json", '[{"role":"system","content":"s"}]'))
+    contains("the request: no_messages", err)
+    _, err = does("convert --to anthropic --role-map pirate=user "
+      .. file("pirate.json", '[{"role":"pirate","content":"a"}]'))
+    assert.is_nil(err:find("refuse", 1, true))
+  end)
+
+  it("is mended by convert under --repair, in the form that it writes", function()
+    local path, out = file("broken_pairs.json", BROKEN), command.path_of "out.json"
+    for _, to in ipairs { "openai", "anthropic", "gemini", "responses" } do
+      for _, way in ipairs { "drop", "synthesize" } do
+        local run = command.ebb(("convert --to %s --repair=%s --json -o %s %s"):format(to, way, out, path))
+        local report = json.decode(run.err:match "%b{}")
+        assert.same({ 0, to ~= "responses" }, { report.violations, report.repairs ~= nil }, to)   -- results may be late
+        assert.equal(0, command.ebb(("check --dialect %s %s"):format(to, out)).status)
+      end
+    end
+    contains("--to ebb writes a whole conversation", fails(2, "convert --to ebb --repair " .. path))
+    local lines = file("many.jsonl", ('{"messages":%s}\n'):format((BROKEN:gsub("\n", " "))):rep(2)
+      .. '{"messages":[{"role":"user","content":"a"}]}\n')
+    local _, err = does("convert --to anthropic " .. lines)
+    contains("anthropic would refuse 2 conversations: ", err)
+    contains("the first in line 1: message ", err)
+    local report = json.decode((does("convert --to anthropic --repair --dry-run --json " .. lines)))
+    assert.same({ 3, 2, 0, 0 }, { report.conversations, report.repaired, report.refused, report.violations })
+  end)
+
   it("is mended by --repair, also before a file, and nothing else changes", function()
     local path = file("broken_pairs.json", BROKEN)
     for _, words in ipairs { "trim --repair --budget 1000", "trim --budget 1000 --repair=drop" } do

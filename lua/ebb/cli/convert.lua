@@ -6,6 +6,7 @@ local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
+local outgoing = require "ebb.cli.outgoing"
 local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -18,7 +19,9 @@ function convert.declare(parser)
   options.input(parser)
   parser:option("--to --dialect", "The dialect to write: openai, responses, anthropic or gemini; default: the model's. "
     .. "ebb: the whole conversation, with batches and windows.")
-    :argname("<dialect>")
+    :argname("<dialect>"):target "dialect"
+  outgoing.declare_profile(parser)
+  outgoing.declare_repair(parser)
   parser:option("--shape", "body, array or jsonl; default: the input's, or body where system texts need it.")
     :choices(SHAPES):argname("<shape>")
   parser:flag("--strict", "Write nothing if something of the conversation would be left out.")
@@ -38,43 +41,75 @@ function convert.declare(parser)
   })
 end
 
---- The text in the dialect, and what is lost. In its own dialect and shape a conversation keeps its bytes.
-local function write(chat, dialect, args)
+--- The text for the target, and what is lost. In its own dialect and shape a conversation keeps its bytes, but for
+--- what an importer made of a file of another program, which gets what a request must have.
+local function write(chat, goal, args, import)
+  local dialect = goal.dialect
   local is_own = dialect == chat:dialect() and (args.shape or chat.shape) == chat.shape
-  if is_own and not args.model then return chat:json(), {} end
-  return failure.typed(chat.write, chat, dialect,
-    { shape = args.shape, keep_extra = args.keep_extra or is_own, model = args.model })
+  if is_own and not args.model and not import then return chat:json(), {} end
+  return failure.typed(chat.write, chat, dialect, {
+    shape = args.shape, keep_extra = args.keep_extra or is_own, model = args.model,
+    profile = args.profile and goal.profile or nil,
+  })
+end
+
+---@class ebb.cli.Converted : ebb.cli.Checked
+---@field goal ebb.Target
+---@field losses ebb.Loss[]
+
+--- A conversation in the form of its target, repaired if that is asked for.
+---@param chat ebb.Conversation
+---@param args table
+---@param import? ebb.Import     of a file of another program
+---@return ebb.cli.Converted
+function convert.converted(chat, args, import)
+  outgoing.check_repair(chat, args)
+  local goal = failure.typed(target.of_list, chat, outgoing.target(args))
+  local written, lost = write(chat, goal, args, import)
+  local converted = outgoing.checked(chat, written, goal, args)
+  converted.goal, converted.losses = goal, lost
+  return converted
 end
 
 --- Writes the conversation as a whole, without any loss.
 local function save(chat, args)
-  if args.shape or args.keep_extra then
-    failure.usage("--shape and --keep-extra are for requests, and --to ebb writes a whole conversation")
+  if args.shape or args.keep_extra or args.repair or args.profile then
+    failure.usage("--to ebb writes a whole conversation, as it is",
+      "leave out --shape, --keep-extra, --repair and --profile, which are for requests")
   end
   edits.write(args, function()
     return { from = chat:dialect(), to = "ebb", messages = #chat, losses = core.json.array {} }
   end, function() options.save(chat, args, chat, "ebb") end)
 end
 
+--- Reports what is lost, repaired, and still refused.
+local function tell(converted, args)
+  if args.explain then losses.list(converted.losses) else losses.tell(converted.losses) end
+  if args.strict then losses.refuse(converted.losses, converted.goal.dialect) end
+  if converted.repair then outgoing.tell_repaired(converted.repair) end
+  outgoing.tell_left(converted.left, converted.goal.dialect, not args.repair)
+end
+
 function convert.run(args)
   options.use_in_place(args)
   edits.check(args)
   local many = conversations.open(args.file, args)
-  if many and args.to == "ebb" then
+  if many and args.dialect == "ebb" then
     failure.usage("--to ebb writes one conversation, and the file has many", "other dialects write a line for each")
   end
-  if many then return require("ebb.cli.convert_many").run(args, many, write) end
-  local chat = options.load(args.file, args)
-  if args.to == "ebb" then return save(chat, args) end
-  local wanted = failure.typed(target.of_list, chat, { dialect = args.to, model = args.model })
-  local written, lost = write(chat, wanted.dialect, args)
-  if args.explain then losses.list(lost) else losses.tell(lost) end
-  if args.strict then losses.refuse(lost, wanted.dialect) end
+  if many then return require("ebb.cli.convert_many").run(args, many, convert.converted) end
+  local chat, _, import = options.load(args.file, args)
+  if args.dialect == "ebb" then return save(chat, args) end
+  local converted = convert.converted(chat, args, import)
+  local dialect = converted.goal.dialect
+  tell(converted, args)
   edits.write(args, function()
-    return { from = chat:dialect(), to = wanted.dialect, messages = #chat, losses = core.json.array(lost) }
+    local ledger = converted.repair and converted.repair.ledger
+    return { from = chat:dialect(), to = dialect, messages = #chat, losses = core.json.array(converted.losses),
+      repairs = ledger and core.json.array { core.json.raw(ledger:json()) }, violations = #converted.left }
   end, function()
-    terminal.result(written, args.output)
-    terminal.inform(("%s for %s%s"):format(text.count(#chat, "message"), wanted.dialect, options.target(args)))
+    terminal.result(converted.text, args.output)
+    terminal.inform(("%s for %s%s"):format(text.count(#chat, "message"), dialect, options.target(args)))
   end)
 end
 

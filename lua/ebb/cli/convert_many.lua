@@ -5,7 +5,6 @@ local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local imported = require "ebb.cli.imported"
 local losses = require "ebb.cli.losses"
-local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -64,13 +63,35 @@ local function list_losses(list, path, line)
   losses.list(list)
 end
 
+--- Counts what the target refuses of one conversation, or what was repaired in it.
+local function add_violations(refused, converted, line)
+  local list, repair = converted.left, converted.repair
+  if repair and repair.ledger then refused.repaired = refused.repaired + 1 end
+  if #list == 0 then return end
+  refused.first = refused.first or { violation = list[1], dialect = converted.goal.dialect, line = line }
+  refused.conversations, refused.violations = refused.conversations + 1, refused.violations + #list
+end
+
+local function tell_refused(refused, args)
+  local first = refused.first
+  if refused.repaired > 0 then terminal.say("repaired in " .. text.count(refused.repaired, "conversation")) end
+  if not first then return end
+  local index = first.violation.index
+  terminal.say(("warning: %s would refuse %s: %s"):format(first.dialect,
+    text.count(refused.conversations, "conversation"), text.count(refused.violations, "violation")))
+  terminal.say(("  the first in line %d: %s: %s: %s%s"):format(first.line,
+    index and ("message %d"):format(index) or "the request", first.violation.code, first.violation.text,
+    args.repair and "" or "; --repair repairs what can be"))
+end
+
 --- What is lost, for programs: each kind with the number of conversations and the first line.
-local function data_of(kinds, many)
+local function data_of(kinds, refused, many)
   local list = core.json.array {}
   for i, kind in ipairs(kinds) do
     list[i] = { code = kind.loss.code, text = kind.loss.text, conversations = kind.count, line = kind.line }
   end
-  return { conversations = many.count, losses = list }
+  return { conversations = many.count, losses = list, refused = refused.conversations, repaired = refused.repaired,
+    violations = refused.violations }
 end
 
 --- Refuses a conversation that loses something, with its line.
@@ -83,7 +104,7 @@ end
 
 ---@param args table
 ---@param many ebb.cli.Conversations
----@param convert fun(chat: ebb.Conversation, dialect: string, args: table): string, ebb.Loss[]
+---@param convert fun(chat: ebb.Conversation, args: table): ebb.cli.Converted
 function convert_many.run(args, many, convert)
   if args.shape == "jsonl" then
     failure.usage("each conversation is one line, a body or an array", "--shape jsonl is for one conversation")
@@ -92,18 +113,20 @@ function convert_many.run(args, many, convert)
   local function nothing() end
   local write, finish = nothing, nothing
   if not args.dry_run then write, finish = output(args.output) end
-  local kinds = {}
+  local kinds, refused = {}, { conversations = 0, violations = 0, repaired = 0 }
   for chat, result in many:each() do
-    local wanted = failure.typed(target.of_list, chat, { dialect = args.to, model = args.model })
-    local written, lost = convert(chat, wanted.dialect, args)
+    local converted = convert(chat, args)
+    local lost = converted.losses
     if args.explain then list_losses(lost, many.path, result.line) end
-    if args.strict then refuse_losses(lost, wanted.dialect, many.path, result.line) end
+    if args.strict then refuse_losses(lost, converted.goal.dialect, many.path, result.line) end
     add_losses(kinds, lost, result.line)
-    write(written)
+    add_violations(refused, converted, result.line)
+    write(converted.text)
   end
   tell_losses(kinds)
+  tell_refused(refused, args)
   many:finish()
-  edits.write(args, function() return data_of(kinds, many) end, finish)
+  edits.write(args, function() return data_of(kinds, refused, many) end, finish)
 end
 
 return convert_many

@@ -27,14 +27,22 @@ local function way_of(word)
 end
 
 function outgoing.declare(parser)
+  outgoing.declare_repair(parser)
+  outgoing.declare_dialect(parser)
+end
+
+function outgoing.declare_repair(parser)
   parser:option("--repair", "Repair what the provider would refuse; unanswered calls: drop (default) or synthesize.")
     :argname("<way>"):convert(way_of)
-  outgoing.declare_dialect(parser)
 end
 
 function outgoing.declare_dialect(parser)
   parser:option("--dialect --to", "The form of the request: openai, responses, anthropic or gemini; default: the "
     .. "model's, else that of the messages."):argname("<name>")
+  outgoing.declare_profile(parser)
+end
+
+function outgoing.declare_profile(parser)
   parser:option("--profile", "The server's rules, by a name that 'ebb profiles' lists or by its URL.")
     :argname("<name>")
 end
@@ -161,7 +169,12 @@ function outgoing.tell_repaired(report)
     counts.replaced, counts.inserted))
 end
 
-local function tell_left(left, dialect, mends)
+--- Reports violations that are left in what is written; not all of a long list.
+---@param left ebb.Violation[]
+---@param dialect string
+---@param mends boolean     --repair would repair some
+function outgoing.tell_left(left, dialect, mends)
+  if #left == 0 then return end
   terminal.say(("warning: %s would refuse this: %s"):format(dialect, count_of(#left, "violation")))
   for i = 1, math.min(#left, SHOWN) do
     local place = left[i].index and ("message %d"):format(left[i].index) or "the request"
@@ -200,7 +213,7 @@ end
 ---@param args table
 function outgoing.tell(report, args)
   outgoing.tell_repaired(report)
-  if #report.left > 0 then tell_left(report.left, report.dialect, not args.repair) end
+  outgoing.tell_left(report.left, report.dialect, not args.repair)
 end
 
 --- True if members that requests lack, and reasoning that is no longer valid, are left out.
@@ -234,6 +247,28 @@ end
 function outgoing.left_in(copy, rules, left, args)
   local written = rules.is_request and #left > 0 and written_of(copy, rules.target)
   return written and violations_of(read_written(written, args), rules) or left
+end
+
+---@class ebb.cli.Checked
+---@field text string
+---@field left ebb.Violation[]           what the target refuses of it
+---@field repair? ebb.RepairReport       if something was repaired
+
+--- Checks a text that was made of a conversation by its target's rules, and repairs it where --repair asks for that.
+--- The text is read only if the target refuses something of the conversation, which may have another form.
+---@param chat ebb.Conversation
+---@param written string
+---@param goal ebb.Target
+---@param args table
+---@return ebb.cli.Checked
+function outgoing.checked(chat, written, goal, args)
+  local rules = { target = goal }
+  local left = violations_of(chat, rules)
+  if #left == 0 then return { text = written, left = left } end
+  local copy = read_written(written, args)
+  if not args.repair then return { text = written, left = violations_of(copy, rules) } end
+  local repaired, report = outgoing.mend(copy, rules, args.repair)
+  return { text = report.ledger and repaired:json() or written, left = report.left, repair = report }
 end
 
 ---@class ebb.cli.Saving
