@@ -833,7 +833,7 @@ local function digest(world)
   words[#words + 1] = ebb.json.encode(memory.recall(chat))
   local closed = not world.draft or not pcall(world.draft.tokens, world.draft)
   if not closed then words[#words + 1] = digest_of_draft(world.draft) end
-  if world.db then words[#words + 1] = sessions.digest() end
+  if world.db then words[#words + 1] = sessions.digest(world) end
   return table.concat(words, "\n")
 end
 

@@ -3,16 +3,20 @@
 -- Each call gets a copy of one database of SQLite, which is compared, too: a call that failed has written nothing.
 -- Allocations of SQLite itself are those of storage_memory.lua.
 
+local ebb = require "ebb"
 local storage = require "ebb.support.storage"
+local tail = require "ebb.session.tail"
 
 local NOW = 1700000000000
+
+local OPTIONS = { conversation = { clock = function() return NOW end } }
 
 local sessions = {}
 
 local path = os.tmpname()
 local place = path .. ".db"
 local template             -- the bytes of the database
-local opened               -- of the world before
+local opened, store        -- of the world before
 
 local function resolve() return { clock = function() return NOW end } end
 
@@ -22,7 +26,8 @@ end
 
 local function close_opened()
   if opened then pcall(opened.close, opened) end      -- a call may have closed it
-  opened = nil
+  if store then store:close() end
+  opened, store = nil, nil
 end
 
 local function open() return assert(storage.open(place, { create = true, relaxed = true })) end
@@ -57,8 +62,27 @@ local function database(make_chat)
   return world
 end
 
---- All that is in the database, as another connection reads it.
-function sessions.digest()
+--- A session of it, which was read whole or by its tail.
+local function session_of(world, by_tail)
+  store = assert(ebb.sessions(place, { create = false, relaxed = true }))
+  local from, count = tail.from, tail.count
+  tail.from, tail.count = by_tail and 1 or math.maxinteger, 2
+  world.session = assert(store:session("main", OPTIONS))
+  tail.from, tail.count = from, count
+  assert(by_tail == (world.session.tail ~= false))
+  return world
+end
+
+--- What a session shows.
+local function shown(session)
+  local words = { session.version, tostring(session.chat) }
+  for i = #session, math.max(1, #session - 2), -1 do words[#words + 1] = session[i].json end
+  words[#words + 1] = session.chat:fork():write "ebb"
+  return table.concat(words, "\n")
+end
+
+--- All that is in the database, as another connection reads it, and what the world's session shows.
+function sessions.digest(world)
   local db = assert(storage.open(place))
   local words = assert(db:check())
   for _, info in ipairs(assert(db:list())) do
@@ -67,6 +91,7 @@ function sessions.digest()
     if info.version > 0 then words[#words + 1] = assert(db:load(info.id, {}, resolve)):write "ebb" end
   end
   db:close()
+  if world.session then words[#words + 1] = shown(world.session) end
   return table.concat(words, "\n")
 end
 
@@ -99,12 +124,17 @@ end
 
 --- A tail of `main`, with an append.
 local function tailed(world)
-  local chat, info, tail = world.db:tail(world.main.id, 2, {}, resolve)
-  assert(tail.hidden > 0)
-  tail.tokens = info.tokens
-  world.tail_of, world.tail, world.branch = chat, tail, storage.begin(chat)
+  local chat, info, where = world.db:tail(world.main.id, 2, {}, resolve)
+  assert(where.hidden > 0)
+  where.tokens = info.tokens
+  world.tail_of, world.tail, world.branch = chat, where, storage.begin(chat)
   world.branch:append(user "one")
   return world
+end
+
+local function edit_twice(chat)
+  chat:append { user "one", user "two" }
+  return chat:truncate { keep_last = 3 }
 end
 
 local function commit_two(world)
@@ -201,6 +231,36 @@ function sessions.add(call, make_chat)
     each.db:close()
     return true
   end, world)
+
+  local function whole() return session_of(world(), false) end
+  local function tail_alone() return session_of(world(), true) end
+  call("ebb.session", function()
+    local session, problem = ebb.session(place, "main", { create = false })
+    if not session then return nil, problem end
+    session:close()
+    return true
+  end, world)
+  call("session:append", function(each) return each.session:append(user "one") end, whole)
+  call("session:append, of a tail", function(each) return each.session:append(user "one") end, tail_alone)
+  call("session:edit", function(each) return each.session:edit(edit_twice) end, whole)
+  call("session:refresh", function(each)
+    local changed, problem = each.session:refresh()
+    if changed == nil then return nil, problem end
+    return true
+  end, function()
+    local each = whole()
+    local other = assert(ebb.session(place, "main"))
+    assert(other:append(user "by another"))
+    other:close()
+    return each
+  end)
+  call("session's first message", function(each) return each.session[1] end, tail_alone)
+  call("store:together", function(each)
+    return each.session.store:together(function(opened_store)
+      assert(each.session:append(user "one"))
+      return assert(opened_store:session("other", OPTIONS):append(user "two"))
+    end)
+  end, whole)
 end
 
 return sessions

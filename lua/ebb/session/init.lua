@@ -41,6 +41,9 @@ for name in ([[append insert replace truncate clear filter rollback checkpoint t
   EDITS[name] = true
 end
 
+--- The C module, which loads on first use.
+local function storage() return require "ebb.support.storage" end
+
 ---- Reading ----
 
 --- Was nothing committed yet? The version alone does not say so: it grows as well when a lease is taken over. What is
@@ -66,7 +69,7 @@ end
 local function take_whole(self, info)
   local chat, state = read(self, info)
   if not chat then return nil, state end
-  self.state = require("ebb.support.storage").state(chat)
+  self.state = storage().state(chat)
   self.chat, self.tail, self.version, self.id, self.is_stale = chat, false, state.version, state.id, false
   self.is_empty = is_empty(self, state)
   self.saved_options = not self.is_empty and saved_options.text(chat)
@@ -110,11 +113,6 @@ end
 
 ---- Writing ----
 
---- Forgets what is in memory: the disk may have another state, which the next use reads.
-local function doubt(self)
-  self.chat, self.tail, self.is_stale = nil, false, true
-end
-
 --- Where a branch of the tail stands in the session.
 local function place_of(of)
   local place = of.place
@@ -125,6 +123,8 @@ end
 --- twice. Returns the version, whether the operation was committed before, and the tokens; or nil and an error; or
 --- false where the tail is not enough.
 local function commit(self, branch, operation, of, replaces)
+  local group = self.store.group
+  if group then group[#group + 1] = self end      -- before it is there: nothing may fail afterwards
   local options = saved_options.text(branch)
   local before = not self.is_empty and not replaces and (of or self).chat or nil
   local is_new = not before or options ~= self.saved_options or core.state(branch).is_enclosed
@@ -133,35 +133,32 @@ local function commit(self, branch, operation, of, replaces)
     operation = operation, options = options, new_options = is_new, now = core.now(), tail = of and place_of(of),
   }
   local version, repeated, tokens = self.store.db:commit(change)
-  local group = self.store.group
   if version == nil and repeated.code == "io" and not group then      -- it may be there all the same
     if self.store:reopen() then version, repeated, tokens = self.store.db:commit(change) end
   end
   if not version then return version, repeated end
-  if group then group[self] = function() doubt(self) end end
   self.is_empty, self.saved_options = false, options
   return version, repeated, tokens
 end
 
---- Reads the session again after a failure between disk and memory.
-local function recover(self)
-  self.is_stale = true
-  return take(self)
-end
-
 local function pack(...) return { n = select("#", ...), ... } end
 
---- Merges a branch that is on disk. One whose operation was committed before may differ from what is there, and others
---- may have gone on: then the disk is read.
+--- One whose operation was committed before may differ from what is there, and others may have gone on.
+local function join(self, branch, repeated)
+  if repeated or core.state(branch).is_enclosed then
+    assert(take(self))
+  else
+    session.inherit(self.chat, branch)
+    storage().merge(self.chat, branch)
+    self.state = storage().state(self.chat)
+  end
+end
+
+--- Merges a branch that is on disk. Where that fails, as without memory, the edit is done all the same: the next use
+--- reads the disk.
 local function merge(self, branch, version, repeated)
-  if repeated or core.state(branch).is_enclosed then return take(self) end
-  local storage = require "ebb.support.storage"
-  session.inherit(self.chat, branch)
-  local ok, why = pcall(storage.merge, self.chat, branch)
-  self.version, self.state = version, storage.state(self.chat)
-  if ok then return true end
-  if recover(self) then return true end
-  return nil, why
+  self.version = version
+  if not pcall(join, self, branch, repeated) then store.doubt(self) end
 end
 
 --- Runs an edit on the tail, where that was read and is enough. Nothing: it is not.
@@ -169,10 +166,7 @@ local function attempt_on_tail(self, method, operation, ...)
   if not method or not self.tail then return nil end
   local calls = { commit = commit, inherit = session.inherit }
   local results, problem, is_unknown = tail.edit(self, calls, method, operation, ...)
-  if is_unknown then
-    local ok, why = recover(self)
-    if not ok then return nil, why end
-  end
+  if is_unknown then store.doubt(self) end
   return results, problem
 end
 
@@ -186,8 +180,7 @@ local function attempt(self, run, method, operation, ...)
   local results = pack(run(branch, ...))
   local version, repeated = commit(self, branch, operation)
   if not version then return nil, repeated end
-  local merged, why = merge(self, branch, version, repeated)
-  if not merged then return nil, why end
+  merge(self, branch, version, repeated)
   return results
 end
 
@@ -222,7 +215,7 @@ local function edit(self, run, method, values, ...)
       local ok, why = regain(self)
       if not ok then return nil, why end
     end
-    local operation = values.operation or require("ebb.support.storage").operation()
+    local operation = values.operation or storage().operation()
     local results, problem = attempt(self, run, method, operation, ...)
     if results then return table.unpack(results, 1, results.n) end
     if problem.code ~= "conflict" or try == values.retries then return nil, problem end
@@ -244,12 +237,11 @@ end
 --- Begins an edit that `commit` ends: the branch is a conversation of its own until then.
 ---@return ebb.Conversation branch
 function Session:begin()
-  local storage = require "ebb.support.storage"
-  if storage.state(self.chat) ~= self.state then
+  if storage().state(self.chat) ~= self.state then
     refuse("argument", "the session's conversation was edited outside of the session, and is not on disk",
       "session:edit(function(chat) ... end)")
   end
-  local branch = storage.begin(self.chat)
+  local branch = storage().begin(self.chat)
   session.inherit(branch, self.chat)
   return branch
 end
@@ -260,12 +252,10 @@ end
 ---@return integer? version
 ---@return ebb.Error? problem
 function Session:commit(branch, options)
-  local storage = require "ebb.support.storage"
   local values = schema.options(EDIT, options, "commit")
-  local version, repeated = commit(self, branch, values.operation or storage.operation())
+  local version, repeated = commit(self, branch, values.operation or storage().operation())
   if not version then return nil, repeated end
-  local merged, why = merge(self, branch, version, repeated)
-  if not merged then return nil, why end
+  merge(self, branch, version, repeated)
   return version
 end
 
@@ -290,7 +280,7 @@ end
 function Session:put(branch, chat)
   if self.closed then refuse("closed", "the session is closed") end
   show(branch, chat)
-  require("ebb.support.storage").enclose(branch, chat)
+  storage().enclose(branch, chat)
   core.state(branch).is_enclosed = true
 end
 
@@ -299,9 +289,10 @@ end
 ---@return true? done
 ---@return ebb.Error? problem
 function Session:adopt(chat)
-  local version, problem = commit(self, chat, require("ebb.support.storage").operation(), nil, true)
+  local version, problem = commit(self, chat, storage().operation(), nil, true)
   if not version then return nil, problem end
-  return take(self)
+  merge(self, chat, version, true)
+  return true
 end
 
 ---- The session ----
@@ -312,7 +303,7 @@ end
 function Session:refresh()
   local info, problem = self.store.db:find(self.name)
   if not info then return nil, problem end
-  if info.version == self.version and not self.is_stale then return false end
+  if not self.is_stale and info.version == self.version then return false end
   local ok, why = take(self)
   if not ok then return nil, why end
   return true
@@ -342,7 +333,7 @@ function Session:lease(ms)
     refuse("argument", "lease: a number of milliseconds from 1 on is expected", "session:lease(5000)")
   end
   if self.closed then refuse("closed", "the session is closed") end
-  self.owner = self.owner or require("ebb.support.storage").operation()
+  self.owner = self.owner or storage().operation()
   local left, problem = self.store.db:lease(self.id, self.owner, ms)
   if not left then return nil, problem end
   self.lease_ms = left == 0 and ms
@@ -432,7 +423,10 @@ end
 
 function Meta.__index(self, key)
   if Session[key] then return Session[key] end
-  if key == "chat" then return whole(self) end
+  if key == "chat" or key == "version" then      -- forgotten: store.doubt
+    whole(self)
+    return rawget(self, key)
+  end
   if EDITS[key] then
     return function(caller, ...)
       if caller ~= self then refuse("argument", key .. ": expected the session", ("session:%s()"):format(key)) end

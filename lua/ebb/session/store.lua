@@ -93,16 +93,29 @@ function Store:branch(from, to)
   return self.db:branch(info.id, to, core.now())
 end
 
-local function pack(...) return { n = select("#", ...), ... } end
+--- Makes a session forget what it has in memory: the disk has another state, which its next use reads. It needs no
+--- memory.
+---@param session ebb.Session
+function store.doubt(session)
+  session.chat, session.version, session.tail, session.is_stale = nil, nil, false, true
+end
 
---- Ends a group. Sessions that were edited in it, and are not on disk so, read the disk at their next use.
-local function end_group(self, keeps)
-  local touched = self.group
-  self.group = false
-  local done, problem = self.db:end_group(keeps)
-  if keeps and done then return true end
-  for _, doubt in pairs(touched) do doubt() end
-  return nil, problem
+---- Groups ----
+
+--- Sessions that were edited in a group that is not on disk.
+local Group = { __close = function(group)
+  group.store.group = false
+  if group.is_kept then return end
+  for i = 1, #group do      -- store.doubt: no call, for there may be no memory
+    local session = group[i]
+    session.chat, session.version, session.tail, session.is_stale = nil, nil, false, true
+  end
+end }
+
+local function run_in_group(group, run, opened)
+  local results = table.pack(run(opened))
+  group.keeps = not (results[1] == nil and core.is_error(results[2]))
+  return results
 end
 
 --- Makes all that a function writes to sessions of this store one transaction, with one sync of the disk: all is on
@@ -114,16 +127,22 @@ function Store:together(run)
   if type(run) ~= "function" then
     refuse("argument", "together: a function is expected", "store:together(function() a:append(x) b:append(y) end)")
   end
-  local begun, problem = self.db:begin_group()
+  local db = self.db
+  local new = setmetatable({ store = self, keeps = false, is_kept = false }, Group)
+  local begun, problem = db:begin_group()
   if not begun then return nil, problem end
-  self.group = {}
-  local results = pack(pcall(run, self))
-  local keeps = results[1] and not (results[2] == nil and core.is_error(results[3]))
-  local done, why = end_group(self, keeps)
-  if not results[1] then error(results[2], 0) end
+  local group <close> = new      -- from here on nothing that needs memory, but in the function
+  self.group = group
+  local ok, results = pcall(run_in_group, group, run, self)
+  local keeps = ok and group.keeps
+  local done, why = db:end_group(keeps)
+  if not ok then error(results, 0) end
   if keeps and not done then return nil, why end
-  return table.unpack(results, 2, results.n)
+  group.is_kept = keeps
+  return table.unpack(results, 1, results.n)
 end
+
+---- Upkeep ----
 
 --- What is wrong with the database, a text for each fault; an empty list: nothing.
 ---@return string[]? faults

@@ -165,6 +165,12 @@ local function fits(self, method, first, ...)
   return math.type(n) == "integer" and n >= 0 and n <= #self.tail.chat
 end
 
+--- Merges a branch that is on disk.
+local function join(calls, chat, branch)
+  calls.inherit(chat, branch)
+  require("ebb.support.storage").merge(chat, branch)
+end
+
 --- Runs an edit on a branch of the tail and commits it. Nothing: it has to be run on all of the session.
 ---@param self ebb.Session
 ---@param calls { commit: function, inherit: function }
@@ -172,24 +178,21 @@ end
 ---@param operation string
 ---@return table? results
 ---@return ebb.Error? problem
----@return boolean? repeated
+---@return boolean? is_unknown   it is on disk, and what is in memory may differ
 function tail.edit(self, calls, method, operation, ...)
   if not fits(self, method, ...) then return nil end
   local storage, current = require "ebb.support.storage", self.tail
   local branch = storage.begin(current.chat)
   calls.inherit(branch, current.chat)
   local results = table.pack(branch[method](branch, ...))
-  local version, repeated, tokens = calls.commit(self, branch, operation, current)
-  if version == false then return nil end
-  if not version then return nil, repeated end
-  if repeated then return results, nil, true end
-  calls.inherit(current.chat, branch)
-  self.version, current.tokens = version, tokens
-  if not pcall(storage.merge, current.chat, branch) then return results, nil, true end
   local first = results[1]
   if math.type(first) == "integer" then results[1] = batch_number(current.place, first) end
   if method == "trim" and first then first.batch = batch_number(current.place, first.batch) end
-  return results
+  local version, repeated, tokens = calls.commit(self, branch, operation, current)
+  if version == false then return nil end
+  if not version then return nil, repeated end
+  self.version, current.tokens = version, tokens
+  return results, nil, repeated or not pcall(join, calls, current.chat, branch)
 end
 
 return tail
