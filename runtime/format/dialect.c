@@ -1,6 +1,7 @@
 #include "format/dialect.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "format/message_form.h"
 
@@ -101,24 +102,65 @@ static bool may_be_late_system(const Message *message) {
          message_form(message) == FORM_CONTENT && parts_fit(DIALECT_ANTHROPIC, message);
 }
 
-Dialect dialect_detect(const Store *store, const Sequence *list) {
-  return dialect_detect_within(store, list, DIALECTS_ALL, 0);
+/* Platforms put their name and a dot before the model's. Names with a slash are those of routers, which speak any
+   form. */
+static bool begins_model(Text name, Text beginning) {
+  for (size_t at = 0; at + beginning.size <= name.size; at++) {
+    bool begins = at == 0 || name.bytes[at - 1] == '.';
+    if (begins && memcmp(name.bytes + at, beginning.bytes, beginning.size) == 0) return true;
+    if (name.bytes[at] == '/') return false;
+  }
+  return false;
 }
 
-Dialect dialect_detect_within(const Store *store, const Sequence *list, unsigned possible, unsigned likely) {
-  assert(possible != 0 && (likely & ~possible) == 0);
-  unsigned common = DIALECTS_ALL, only = 0;
+unsigned dialects_of_model(Text name) {
+  unsigned dialects = 0;
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if (FORMS[i]->models != NULL && begins_model(name, text_of(FORMS[i]->models))) dialects |= 1u << i;
+  }
+  return dialects;
+}
+
+/* What messages tell. */
+typedef struct Evidence {
+  unsigned only;             /* the dialects that alone have the form of some message */
+  unsigned common;           /* those that have the form of all messages, as far as there are any */
+} Evidence;
+
+static void take_evidence(Evidence *evidence, const Message *message) {
+  unsigned dialects = message_dialects(message);
+  bool is_only = dialects != 0 && (dialects & (dialects - 1)) == 0 && !may_be_late_system(message);
+  if (is_only) evidence->only |= dialects;
+  if ((evidence->common & dialects) != 0) evidence->common &= dialects;
+}
+
+static bool was_read(const DialectHints *hints, MessageId id) {
+  return hints->count == 0 || (id >= hints->first && id - hints->first < hints->count);
+}
+
+/* The dialects of `told` that the members around the messages tell, or else the model; all, where they tell none. */
+static unsigned narrowed(unsigned told, const DialectHints *hints) {
+  if ((told & hints->likely) != 0) return told & hints->likely;
+  return (told & hints->model) != 0 ? told & hints->model : told;
+}
+
+Dialect dialect_detect(const Store *store, const Sequence *list) {
+  return dialect_detect_within(store, list, &(DialectHints){.possible = DIALECTS_ALL});
+}
+
+Dialect dialect_detect_within(const Store *store, const Sequence *list, const DialectHints *hints) {
+  unsigned possible = hints->possible;
+  assert(possible != 0 && (hints->likely & ~possible) == 0 && (hints->model & ~possible) == 0);
+  Evidence read = {.common = DIALECTS_ALL}, added = {.common = DIALECTS_ALL};
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      const Message *message = store_message(store, walk.ids[i]);
-      unsigned dialects = message_dialects(message);
-      bool is_only = dialects != 0 && (dialects & (dialects - 1)) == 0 && !may_be_late_system(message);
-      if (is_only) only |= dialects;
-      if ((common & dialects) != 0) common &= dialects;
+      take_evidence(was_read(hints, walk.ids[i]) ? &read : &added, store_message(store, walk.ids[i]));
     }
   }
-  unsigned order[] = {only & possible, likely, common & possible, possible};
+  unsigned common = (read.common & added.common) != 0 ? read.common & added.common : read.common;
+  unsigned order[] = {narrowed(read.only & possible, hints), hints->likely, read.common & hints->model,
+                      narrowed(added.only & possible, hints), common & possible, possible};
   for (size_t i = 0;; i++) {
     if (order[i] != 0) return (Dialect)first_of(order[i]);
   }

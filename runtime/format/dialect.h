@@ -37,6 +37,7 @@ typedef struct DialectForm {
   unsigned traits;           /* of its bodies: bits of DialectTrait */
   const char *part_types[16];/* the types of its content parts; NULL behind the last */
   const char *type_endings[3];/* types with these endings are its, too; NULL behind the last */
+  const char *models;        /* how names of models begin that are served in its form; NULL: names tell nothing */
   bool (*fits)(const Message *message);            /* true if a message has its form */
   Status (*check)(struct Checker *checker);        /* its rules (check_rules.h); NULL: there are no rules yet */
   Status (*repair)(struct Plan *plan);             /* plans a repair (repair_plan.h); NULL: there is none */
@@ -61,10 +62,21 @@ unsigned    message_dialects(const Message *message);
    whose form some message has (but system messages of text, which stand between the messages of two dialects); else
    the first whose form all messages have, else openai. O(messages and their parts). */
 Dialect     dialect_detect(const Store *store, const Sequence *list);
-/* The same for messages of a body, where the member that has them leaves the `possible` dialects
-   (bits, not 0), and other members tell some of these (`likely`; 0: they tell nothing): one of them, unless a
-   message has the form of another possible dialect only. */
-Dialect     dialect_detect_within(const Store *store, const Sequence *list, unsigned possible, unsigned likely);
+
+/* What a body tells besides its messages. */
+typedef struct DialectHints {
+  unsigned possible;         /* the dialects that have the member of its messages, as bits; not 0 */
+  unsigned likely;           /* those of them that its other members tell; 0: they tell nothing */
+  unsigned model;            /* those of them that its model tells; 0: it tells nothing */
+  MessageId first;           /* its messages when it was read: first, first + 1, ...; others were added */
+  uint32_t count;            /* 0: all count as read */
+} DialectHints;
+
+/* The same for messages of a body. What was read goes before what was added. Messages of one form only tell
+   it; where they tell none, or several, the members around them do, then the model. */
+Dialect     dialect_detect_within(const Store *store, const Sequence *list, const DialectHints *hints);
+/* The dialects in whose form a model of this name is served, as bits; 0: its name tells nothing. */
+unsigned    dialects_of_model(Text name);
 
 /* True if content parts of this type are the dialect's. */
 bool        dialect_has_part(Dialect dialect, Text type);

@@ -24,6 +24,7 @@ const DialectForm dialect_anthropic = {
   .part_types = {"text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking",
                  "search_result", "compaction", "fallback", "container_upload", "mcp_tool_listing"},
   .type_endings = {"_tool_use", "_tool_result"},
+  .models = "claude-",
   .fits = fits,
   .check = check_anthropic,
   .repair = plan_anthropic,

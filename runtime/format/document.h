@@ -93,8 +93,9 @@ bool document_cap(const DocumentLimits *limits, const char *bytes, size_t size, 
 /* The error for a file over the cap of arrays and bodies. */
 DocumentError document_over_cap(void);
 
-/* The dialect of a list that was read as the document: of its messages, and of the members around them where the
-   messages fit several. O(messages and their parts). */
+/* The dialect of a list of the document: of the messages that were read, and of the members around them where these
+   messages fit several, or are in several forms; what was added since tells it where nothing else does. O(messages and
+   their parts). */
 Dialect document_dialect(const Document *document, const Store *store, const Sequence *list);
 
 /* The cost of a body's members besides its messages (request_cost.h); 0 for other shapes. Tools share

@@ -45,7 +45,9 @@ static unsigned with_members(const Document *document) {
 
 Dialect document_dialect(const Document *document, const Store *store, const Sequence *list) {
   assert((document->likely & ~document->dialects) == 0);
-  bool is_body = document->shape == DOCUMENT_BODY && document->dialects != 0;
-  return is_body ? dialect_detect_within(store, list, document->dialects, with_members(document))
-                 : dialect_detect(store, list);
+  if (document->shape != DOCUMENT_BODY || document->dialects == 0) return dialect_detect(store, list);
+  DialectHints hints = {.possible = document->dialects, .likely = with_members(document),
+                        .model = dialects_of_model(document->model) & document->dialects,
+                        .first = document->first, .count = document->count};
+  return dialect_detect_within(store, list, &hints);
 }

@@ -35,6 +35,44 @@ describe("the dialect of plain texts", function()
     assert.equal("openai", assert(ebb.parse(body)):dialect())
   end)
 
+  it("is anthropic where the model is Claude's", function()
+    for model, dialect in pairs { ["claude-opus-4-5"] = "anthropic",
+      ["us.anthropic.claude-opus-4-5-v1:0"] = "anthropic", ["anthropic/claude-opus-4-5"] = "openai",
+      ["claude"] = "openai", ["my-claude-4"] = "openai" } do
+      assert.same({ model, dialect }, { model, dialect_of(('"model":"%s"'):format(model)) })
+    end
+    local call = '{"role":"assistant","tool_calls":[{"id":"c","type":"function",'
+      .. '"function":{"name":"f","arguments":"{}"}}]}'
+    local body = '{"model":"claude-opus-4-5","messages":[{"role":"user","content":"q"},%s]}'
+    assert.equal("openai", assert(ebb.parse(body:format(call))):dialect())
+  end)
+
+  local USE = '{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]}'
+  local RESULT = '{"role":"tool","tool_call_id":"c","content":"r"}'
+
+  it("is told by other members, or by the model, where messages are in several forms", function()
+    local body = '{"messages":[%s,%s]%s}'
+    for members, dialect in pairs { [',"system":"s"'] = "anthropic", [',"stop_sequences":["x"]'] = "anthropic",
+      [',"model":"claude-opus-4-5"'] = "anthropic", [',"model":"gpt-5"'] = "openai", [""] = "openai",
+      [',"model":"claude-opus-4-5","stop":["x"]'] = "openai" } do
+      assert.same({ members, dialect }, { members, assert(ebb.parse(body:format(USE, RESULT, members))):dialect() })
+    end
+  end)
+
+  it("stays when a message of another form is added", function()
+    for _, members in ipairs { ',"system":"s"', ',"model":"claude-opus-4-5"' } do
+      local chat = assert(ebb.parse(('{"messages":[{"role":"user","content":"q"}]%s}'):format(members)))
+      chat:append { role = "tool", tool_call_id = "c", content = "r" }
+      assert.same({ members, "anthropic" }, { members, chat:dialect() })
+    end
+    local chat = assert(ebb.parse('{"messages":[{"role":"user","content":"q"},' .. USE .. "]}"))
+    chat:append(ebb.json.decode(RESULT))
+    assert.equal("anthropic", chat:dialect())
+    local plain = assert(ebb.parse '{"messages":[{"role":"user","content":"q"}]}')
+    plain:append(ebb.json.decode(USE))
+    assert.equal("anthropic", plain:dialect())
+  end)
+
   it("is not told by a late system message, which Claude's newest models take", function()
     local late = '{"role":"system","content":[{"type":"text","text":"s"}]},{"role":"user","content":"q"}]'
     local call = '[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},'
