@@ -29,6 +29,7 @@ describe("margins", function()
       { { model = "claude-opus-4-5", encoding = "bytes4" }, 1000 }, { {}, 1000 },
       { { model = "claude-opus-4-5" }, 909, { encoding = "cjk" }, 1000 },
       { {}, 1000, { model = "claude-opus-4-5" }, 909 },
+      { { model = "claude-opus-4-5", encoding = "claude" }, 1000 },
     }
     for i, row in ipairs(rows) do
       local options, own, named, other = table.unpack(row)
@@ -40,6 +41,21 @@ describe("margins", function()
         assert.same({ i, other, 1000 - other }, { i, report.budget, report.margin })
       end
     end
+  end)
+
+  it("are none by an encoding of the caller's choice, the one that stands in too", function()
+    local model = "ebb-test-margin"
+    ebb.models[model] = { encoding = "not-installed", window = 8000, output = 1000, dialect = "openai" }
+    finally(function() ebb.models[model] = nil end)
+    local function margin(chat) return assert(chat:trim { budget = 1000, dry_run = true }).margin end
+    local chat = chat_of { model = model }
+    assert.same({ "cjk", 131 }, { chat:encoding(), margin(chat) })
+    assert.equal(0, margin(chat_of { model = model, encoding = "cjk" }))
+    assert.equal(0, margin((assert(ebb.parse('{"model":"ebb-test-margin","messages":[]}', { encoding = "cjk" })))))
+    chat:recount { encoding = "cjk" }
+    assert.equal(0, margin(chat:fork()))
+    chat:recount { model = model }
+    assert.equal(131, margin(chat))
   end)
 
   it("go after a report of the provider", function()

@@ -267,13 +267,21 @@ function models.count_body(core_options, options, name)
   if core_options.tokenizer then core_options.encoding = nil end
 end
 
---- Does an estimator stand in for the vocabulary of the conversation's model? Its name then.
+--- Did the caller name the encoding that counts a conversation?
+---@param chat ebb.Conversation
+---@return boolean
+function models.is_chosen(chat)
+  local options = core.state(chat).options
+  return options and options.encoding ~= nil or false
+end
+
+--- The vocabulary of the conversation's model, if an estimator that the caller did not choose stands in for it.
 ---@param chat ebb.Conversation
 ---@return string? vocabulary
 function models.missing(chat)
   local model = models.of_chat(chat)
-  local encoding = chat:encoding()
-  if model and encoding == STAND_IN and not ESTIMATORS[model.encoding] then return model.encoding end
+  local stands_in = model and chat:encoding() == STAND_IN and not ESTIMATORS[model.encoding]
+  if stands_in and not models.is_chosen(chat) then return model.encoding end
 end
 
 --- What counts for a conversation whose model is not listed, for a person; nil for a listed model, or for none.

@@ -41,13 +41,15 @@ function margins.percent(model, name)
   return margins.narrowed(name, is_estimator and encoding or models.STAND_IN, percent)
 end
 
---- The margin of a conversation's counts: 0 without a model, by another counter than the model's, and after a report.
+--- The margin of a conversation's counts: 0 without a model, by an encoding that the caller chose, and after a report.
 ---@param chat ebb.Conversation
 ---@return integer percent
 function margins.of_chat(chat)
   local model, encoding = models.of_chat(chat), chat:encoding()
   local is_estimated = model and encoding and models.is_estimator(encoding)
-  if not is_estimated or encoding ~= model.encoding and not models.missing(chat) then return 0 end
+  if not is_estimated or models.is_chosen(chat) or encoding ~= model.encoding and not models.missing(chat) then
+    return 0
+  end
   return chat:trust() == "calibrated" and 0 or margins.percent(model, models.name(chat))
 end
 
