@@ -109,4 +109,22 @@ describe("margins", function()
     assert.truthy(result.tokens <= 909 and result.tokens > 909 - one - 4, result.tokens)   -- once, not twice
     assert.equal("budget 1000", select(2, run { model = "claude-opus-4-5", encoding = "claude" }))
   end)
+
+  it("are taken off once in a pipeline, whose request is as full as it may be", function()
+    local list = {}
+    for i = 1, 400 do list[i] = { role = "user", content = "word word " .. i } end
+    local model = "claude-opus-4-5"
+    for name, options in pairs { own = { model = model }, chosen = { model = model, encoding = "claude" } } do
+      local chat = ebb.conversation(options)
+      chat:append(list)
+      local body = assert(ebb.parse(ebb.json.encode { model = model, messages = list }, options))
+      for _, source in ipairs { chat, body } do
+        local result = assert(ebb.pipeline { encoding = options.encoding, set = { "token-limiter.budget=1000" } }
+          :run(source))
+        local budget = name == "own" and 909 or 1000
+        assert.equal(budget, result.budget)
+        assert.truthy(result.tokens <= budget and result.tokens > budget - 32, name .. result.tokens)
+      end
+    end
+  end)
 end)

@@ -3,6 +3,7 @@
 -- By measurements of others and of the project, an estimate and its margin are below the truth in at most 5 % of the
 -- known cases; what a provider reports (chat:report_usage) takes the place of a margin. A model may have its own.
 
+local core = require "ebb.support.core"
 local models = require "ebb.models"
 local vocabularies = require "ebb.models.vocabularies"
 
@@ -41,12 +42,19 @@ function margins.percent(model, name)
   return margins.narrowed(name, is_estimator and encoding or models.STAND_IN, percent)
 end
 
+--- From now on budgets of a conversation have its margin taken off before they are given; forks do not know it.
+---@param chat ebb.Conversation
+function margins.settle(chat)
+  core.state(chat).has_net_budgets = true
+end
+
 --- The margin of a conversation's counts: 0 without a model, by an encoding that the caller chose, and after a report.
 ---@param chat ebb.Conversation
 ---@return integer percent
 function margins.of_chat(chat)
   local model, encoding = models.of_chat(chat), chat:encoding()
   local is_estimated = model and encoding and models.is_estimator(encoding)
+  if core.state(chat).has_net_budgets then return 0 end
   if not is_estimated or models.is_chosen(chat) or encoding ~= model.encoding and not models.missing(chat) then
     return 0
   end

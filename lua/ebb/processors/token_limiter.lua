@@ -192,6 +192,7 @@ end
 local function cut(plan, growth)
   local chat, loading = plan.chat:fork(), plan.context:loading "policy"
   local reserve = plan.fixed + growth
+  margins.settle(chat)   -- the plan's budget is net
   local report, problem = trim.run(chat, {
     budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
     policy = plan.policy, guards = plan.config.guards,
@@ -248,23 +249,33 @@ local function give_up(plan, message)
   return cannot_fit(plan, smallest, message)
 end
 
+--- The growth to try after a cut that was made for `growth` and grew by `seen`; nil: no better cut is to be expected.
+---@param fits? integer        the least growth whose cut fitted
+---@param over? integer        the greatest growth whose cut did not
+local function next_growth(growth, seen, excess, fits, over)
+  local guess = excess > 0 and math.max(seen, growth + excess) or seen
+  if fits and over and (guess <= over or guess >= fits) then guess = (over + fits) // 2 end
+  if fits and fits - guess <= (over and SLACK or 0) then return nil end
+  return guess
+end
+
 --- The cut that leaves most and still fits in the end.
 local function search(plan, growth)
-  local best
+  local best, fits, over
   for _ = 1, ATTEMPTS do
     local result, problem = cut(plan, growth)
     if not result and problem.code ~= "cannot_fit" then error(problem, 0) end
     if not result then return best or give_up(plan, problem.message) end
-    local final = final_tokens(plan, result)
-    local seen = final - result.tokens
-    if final <= plan.budget then
-      if not best or result.tokens > best.tokens then best = result end
-      if plan.budget - final <= SLACK or seen >= growth then return best end
-      growth = seen
+    local excess = final_tokens(plan, result) - plan.budget
+    if excess > 0 then
+      over = math.max(over or growth, growth)
     else
-      growth = math.max(seen, growth + final - plan.budget)
-      if best then return best end
+      if not best or result.tokens > best.tokens then best = result end
+      if -excess <= SLACK then return best end
+      fits = math.min(fits or growth, growth)
     end
+    growth = next_growth(growth, result.final - result.tokens, excess, fits, over)
+    if not growth then return best end
   end
   return best or give_up(plan, "cannot fit: the later stages add more than can be dropped")
 end
