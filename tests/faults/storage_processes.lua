@@ -26,15 +26,17 @@ local function texts_of(name)
     times[message.text] = (times[message.text] or 0) + 1
     order[#order + 1] = message.text
   end
-  return times, order, session.version
+  return times, order, session.version, session:variables()["local"].turns
 end
 
-local function share(count)
+--- `prefix`: what stands before each turn, for the shell.
+local function share(count, prefix)
   remove()
   kit.open("shared"):close()
   local pipes, told, worst = {}, 0, 0
   for i = 1, count do
-    pipes[i] = io.popen(("lua5.4 tests/faults/storage_worker.lua '%s' worker%d %d"):format(kit.place, i, TURNS))
+    pipes[i] = io.popen(("lua5.4 tests/faults/storage_worker.lua '%s' worker%d %d %s"):format(kit.place, i, TURNS,
+      prefix or ""))
   end
   local acknowledged = {}
   for i, pipe in ipairs(pipes) do
@@ -44,13 +46,14 @@ local function share(count)
     end
     expect(pipe:close(), "worker %d of %d ends badly", i, count)
   end
-  local times, order, version = texts_of "shared"
+  local times, order, version, counted = texts_of "shared"
   for _, text in ipairs(acknowledged) do
     told = told + 1
     expect(times[text] == 1, "%d processes: turn '%s' is there %d times", count, text, times[text] or 0)
   end
   expect(#order == told and told == count * TURNS and version == told, "%d processes: %d turns, %d acknowledged",
     count, #order, told)
+  if prefix then expect(counted == told, "%d processes count %s of %d turns", count, counted, told) end
   local last = {}
   for _, text in ipairs(order) do
     local worker, turn = text:match "^(%S+) (%d+)$"
@@ -59,7 +62,8 @@ local function share(count)
     last[worker] = turn
   end
   expect(kit.faults() == "", "%d processes: %s", count, kit.faults())
-  print(("swept: %d processes, %d turns to one session, worst wait %d ms"):format(count, told, worst))
+  print(("swept: %d processes, %d turns to one session%s, worst wait %d ms"):format(count, told,
+    prefix and ", each counted in a macro variable" or "", worst))
 end
 
 --- One command that is killed after some milliseconds, unless it has ended; true: it ended well.
@@ -107,5 +111,6 @@ end
 print("SEED=" .. kit.seed)
 assert(ebb)
 for _, count in ipairs { 2, 4, 8 } do share(count) end
+share(4, "'{{incvar::turns}}'")
 kill()
 kit.finish()

@@ -1,5 +1,7 @@
---- A process that appends turns to a shared session, for storage_processes.lua: PLACE NAME TURNS. It writes each turn
---- that was acknowledged, and at last the longest wait in ms.
+--- A process that appends turns to a shared session, for storage_processes.lua: PLACE NAME TURNS [TEXT].
+--
+-- It writes each turn that was acknowledged, and at last the longest wait in ms. TEXT stands before each turn, and its
+-- macros are expanded.
 
 local build = os.getenv "EBB_BUILD" or "build"
 package.path = ("%s/lua/?.lua;%s/lua/?/init.lua;"):format(build, build) .. package.path
@@ -14,7 +16,7 @@ local worst = 0
 for turn = 1, turns do
   local content, start = ("%s %d"):format(name, turn), core.now()
   local done, problem = session:edit(function(chat)
-    chat:append { role = "user", content = content }
+    if arg[4] then chat:input(arg[4] .. content, { now = 0 }) else chat:append { role = "user", content = content } end
     return true
   end, { retries = 100000, operation = content })
   if not done then error(problem.message) end

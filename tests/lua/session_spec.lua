@@ -122,6 +122,30 @@ describe("a session", function()
     assert.same({ "by one", "by two" }, { two[1].text, two[2].text })
   end)
 
+  it("keeps the macro variables of the first of two requests, and refuses the other one's", function()
+    local function request(text)
+      local pipe = ebb.pipeline { agent = { presets = { { role = "system", content = text } } }, now = 0, zone = 0 }
+      return function(chat) return assert(pipe:run(chat)).chat[1].text end
+    end
+    local function kept(session) return ebb.json.encode(session:variables()) end
+    local first <close> = open "a"
+    first:append(user "one")
+    local second <close> = open "a"
+    local reader <close> = open "a"
+    assert.equal("1", first:edit(request "{{setglobalvar::by::first}}{{incvar::n}}{{getvar::n}}"))
+    local state = on_disk "a"
+
+    local result, problem = second:edit(request "{{setglobalvar::by::second}}{{incvar::n}}{{getvar::n}}")
+
+    assert.same({ nil, "conflict", first.version }, { result, problem.code, problem.actual })
+    assert.same({ nil, "conflict" }, { result, select(2, second:input("{{incvar::n}}two", { now = 0 })).code })
+    assert.equal(state, (on_disk "a"))
+    assert.equal('{"global":{},"local":{}}', kept(second))
+    assert.equal("[]", reader:edit(request "[{{getvar::n}}]"))      -- a request that changes none conflicts with none
+    assert.equal("2", second:edit(request "{{incvar::n}}{{getvar::n}}", { retries = 1 }))
+    assert.equal('{"global":{"by":"first"},"local":{"n":2}}', kept(open "a"))
+  end)
+
   it("does an operation once, however often it is sent", function()
     local one <close> = open "a"
     local two <close> = open "a"
