@@ -359,6 +359,12 @@ function Conversation.act(chat, message)
   return require("ebb.windows.message_calls")(chat, message)
 end
 
+--- The messages as they are sent: those of chat.windows:render.
+function Conversation.render(chat, options)
+  check_chat(chat, "render")
+  return render().run(chat, options, trim().look)
+end
+
 ---- Windows: the methods of chat.windows ----
 
 local Windows = core.methods.Windows
@@ -396,10 +402,20 @@ function Windows.listing(list)
 end
 
 function Windows.act(list, calls, options)
-  return require("ebb.windows.act").run(owner(list), calls, options)
+  local chat = owner(list)
+  if type(calls) == "table" and calls.role then calls = ebb.conversation { messages = { calls } }[1] end
+  if core.type(calls) ~= "Message" then return require("ebb.windows.act").run(chat, calls, options) end
+  if #calls.calls > 0 then return require("ebb.windows.message_calls")(chat, calls), 0 end
+  return require("ebb.windows.act").run(chat, calls.text, options)
+end
+
+--- The logical clock of the windows: the seq of the newest message ever stored.
+function Windows.clock(list)
+  return owner(list).windows.seq
 end
 
 function Windows.tools(list, options)
+  if type(options) == "string" then options = { dialect = options } end
   return require("ebb.request.action_tools")(owner(list), options)
 end
 

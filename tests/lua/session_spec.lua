@@ -62,6 +62,20 @@ describe("a session", function()
     assert.equal(whole(session), (on_disk "a"))
   end)
 
+  it("is named alone where options have the place", function()
+    do
+      local session <close> = assert(ebb.session("a", { db = place, conversation = { encoding = "cjk" } }))
+      session:append(user "one")
+    end
+    assert.equal("one", open("a")[1].text)
+    for _, wrong in ipairs { { "a", {} }, { "a", { db = place }, {} }, { place, 5 } } do
+      local ok, problem = pcall(ebb.session, table.unpack(wrong))
+      assert.same({ false, "argument" }, { ok, problem.code })
+      assert.truthy(problem.message:find("^session: "))
+    end
+    assert.is_nil(io.open "a")
+  end)
+
   it("commits nothing where nothing changed", function()
     local session <close> = open "a"
     session:append(user "one")

@@ -57,6 +57,12 @@ describe("actions as tools", function()
     assert.equal("[]", plain().windows:tools())
   end)
 
+  it("are listed for a dialect that is named alone", function()
+    local chat = with_create()
+    assert.equal(chat.windows:tools { dialect = "gemini" }, chat.windows:tools "gemini")
+    assert.equal("argument", refusal(chat.windows.tools, chat.windows, "gemnii").code)
+  end)
+
   it("have names that providers take, and each its own", function()
     local chat = plain()
     for _, id in ipairs { "a.b", "a b", ("x"):rep(100), ("x"):rep(101) } do
@@ -111,6 +117,23 @@ describe("chat:act", function()
     chat:act()
     local blocks = core.json.decode(chat:json()).messages[3].content
     assert.same({ nil, true }, { blocks[1].is_error, blocks[2].is_error })
+  end)
+
+  it("is what chat.windows:act does with a message, and with the text of one that has no native call", function()
+    local chat = plain()
+    todo(chat)
+    says(chat, call("c1", "todo__add", '{"text":"milk"}'))
+    assert.equal("todo.add: item 1", chat.windows:act(chat[#chat])[1].text)
+    assert.equal("tool", chat[#chat].role)
+    local text = '<tool_call>{"name":"todo.add","arguments":{"text":"tea"}}</tool_call>'
+    chat:append { role = "assistant", content = text }
+    local shown = #chat
+    assert.equal("todo.add: item 2", chat.windows:act(chat[shown]).text)
+    assert.equal("todo.add: item 3", chat.windows:act({ role = "assistant", content = text }).text)
+    assert.equal(0, #chat.windows:act(chat[1]))
+    local unknown = { role = "assistant", content = core.json.null, tool_calls = { call("c2", "todo__add", "{}") } }
+    assert.equal("append a message before its calls are performed",
+      refusal(chat.windows.act, chat.windows, unknown).hint)
   end)
 
   it("takes one message, by its position too", function()

@@ -27,6 +27,15 @@ describe("the seed's conversation", function()
     return chat
   end
 
+  it("is rendered by the conversation, too, and tells the clock of its windows", function()
+    local chat = make()
+    assert.same(chat.windows:render(), chat:render())
+    assert.equal(3, #chat:render { include_system = false })
+    assert.equal("cannot_fit", select(2, chat:render { max_tokens = 5 }).code)
+    assert.equal(chat.windows.seq, chat.windows:clock())
+    assert.equal(4, chat.windows:clock())
+  end)
+
   it("shows the window with its items and actions, close among them, as a user's message", function()
     local message = make().windows:render()[4]
 

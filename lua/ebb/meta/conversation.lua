@@ -265,6 +265,11 @@ function Conversation:action(options) end
 ---@param message? integer|ebb.Message   default: all calls at the end that have no result
 ---@return ebb.ActionResult[] results
 function Conversation:act(message) end
+--- The messages as they are sent, with windows rendered, as plain tables: the same as `chat.windows:render(options)`.
+---@param options? ebb.Render
+---@return ebb.MessageTable[]? messages
+---@return ebb.Error? problem  code: "cannot_fit" or "over_budget"
+function Conversation:render(options) end
 --- Visible messages, batches and statistics as one table (camelCase, positions from 0). What can be read again is
 --- `chat:write "ebb"`.
 ---@return table

@@ -106,6 +106,7 @@ function ebb.parse(text, options) end
 function ebb.tokenizer(encoding) end
 
 --- A conversation on disk: what its edits return is durable. Begins the session where there is none.
+--- `ebb.session("support", { db = "chats.db" })` is the same as `ebb.session("chats.db", "support")`.
 ---@param place string         the path of a database, or a URL of PostgreSQL
 ---@param name? string         of the session; default: "main"
 ---@param options? ebb.SessionOptions

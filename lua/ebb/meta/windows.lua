@@ -129,16 +129,20 @@ function Windows:stats() end
 --- others. Built in is `close`, with an optional summary, where the window is closable. A window whose action
 --- is done is updated, unless the action did that. `results.text` has all texts, a line per call.
 --- Raises {code = "busy"} when called by an action.
----@param calls string|ebb.WindowCall|ebb.WindowCall[]
+--- A message of the conversation stands for its text; one with native calls is performed as by chat:act(message).
+---@param calls string|ebb.Message|ebb.WindowCall|ebb.WindowCall[]
 ---@param options? { instructions?: integer }   for all actions of the text; default 50 million, about half a second
 ---@return ebb.ActionResult[] results
 ---@return integer quoted      calls that were skipped because they are quoted: in a fenced block, behind a backtick
 function Windows:act(calls, options) end
 --- The actions that a model may call now, those of the conversation and of open windows, as the list of tools of a
 --- request: `todo__add` is the action `add` of the window `todo`. chat:act() performs such calls.
----@param options? { dialect?: ebb.Dialect }   default: where the conversation is sent
+---@param options? ebb.Dialect|{ dialect?: ebb.Dialect }   default: where the conversation is sent
 ---@return string json
 function Windows:tools(options) end
+--- The logical clock, as `seq`: seq of the newest message ever stored, 0 if there is none.
+---@return integer
+function Windows:clock() end
 --- Sets the listener, which is called after each event of the windows; nil removes it. Forks do not inherit it.
 --- Its errors are logged.
 ---@param listener? fun(event: ebb.WindowEvent)

@@ -472,14 +472,31 @@ local function find_or_begin(opened, name, values)
   return session.of(opened, name, values.conversation)
 end
 
---- Opens a session, and begins it where there is none.
+local EXAMPLE = 'ebb.session("chats.db", "support")'
+
+--- The arguments of `open` from a name and options that have the place of the database.
+local function by_options(name, values, more)
+  if more ~= nil or type(values.db) ~= "string" then
+    refuse("argument", "session: expected the path or URL of a database, and a name", EXAMPLE)
+  end
+  local options = {}
+  for key, value in pairs(values) do options[key] = value end
+  options.db = nil
+  return values.db, name, options
+end
+
+--- Opens a session, and begins it where there is none; also as `session.open(name, { db = place })`.
 ---@param place string        of the database
 ---@param name? string        default: "main"
 ---@param options? { create?: boolean, relaxed?: boolean, wait?: integer, conversation?: ebb.ConversationOptions }
 ---@return ebb.Session? result
 ---@return ebb.Error? problem
 function session.open(place, name, options)
-  local values = schema.options(OPTIONS, options, "session", 'ebb.session("chats.db", "support")')
+  if type(name) == "table" then place, name, options = by_options(place, name, options) end
+  if name ~= nil and type(name) ~= "string" then
+    refuse("argument", "session: name: expected a string, got " .. schema.describe(name), EXAMPLE)
+  end
+  local values = schema.options(OPTIONS, options, "session", EXAMPLE)
   local opened, problem = store.open(place, { create = values.create, relaxed = values.relaxed, wait = values.wait })
   if not opened then return nil, problem end
   local result, why = find_or_begin(opened, name, values)

@@ -25,7 +25,8 @@ local function calls_of(chat, message)
     if wanted[call.id or call.name] then chosen[#chosen + 1] = call end
   end
   if #chosen == 0 and #message.calls > 0 then
-    refuse("argument", "act: the calls of this message have their results, or a message of the user followed")
+    refuse("argument", "act: the calls of this message have their results, or a message of the user followed",
+      "append a message before its calls are performed")
   end
   return chosen
 end
