@@ -5,7 +5,8 @@
 **     local db = storage.open("chats.db", { create = true })
 **     local info = db:create("support", now)
 **     local chat, info = db:load(info.id, options, resolve)
-**     local chat, info, tail = db:tail(info.id, 200, options, resolve)      the last messages alone
+**     local chat, info, tail, past = db:tail(info.id, 200, options, resolve)      the last messages alone
+**     local chat, info = db:load(info.id, options, resolve, past)      all of the session, in the tail's version
 **     local branch = storage.begin(chat)                      edits go to the branch
 **     local version = db:commit { session = info.id, expected = 3, before = chat, after = branch, ... }
 **     storage.merge(chat, branch)                             what is on disk is in memory
@@ -13,13 +14,12 @@
 */
 #include "bind/storage_tail.h"
 
-#include <string.h>
-
 #include "bind/argument.h"
 #include "bind/conversation.h"
 #include "bind/error.h"
 #include "bind/open.h"
 #include "bind/state.h"
+#include "bind/storage_read.h"
 #include "core/merge_branch.h"
 #include "os/entropy.h"
 
@@ -143,80 +143,6 @@ static int l_remove(lua_State *L) {
   StorageError error;
   Status status = storage_remove(storage, bind_session_argument(L, 2), &error);
   return answer_done(L, status, &error);
-}
-
-/* ---- reading ---- */
-
-typedef struct Joining {
-  StateJoin join;
-  StateRow bad;              /* the row that did not fit */
-} Joining;
-
-static Status join_row(void *user, const StateRow *row) {
-  Joining *joining = user;
-  Status status = state_join_row(&joining->join, row);
-  if (status == STATUS_SHAPE) joining->bad = *row;
-  return status;
-}
-
-/* Reads all rows as the text of a state. */
-static Status read_state(Storage *storage, uint64_t session, Buffer *text, SessionInfo *info, StorageError *error) {
-  Joining joining = {.bad.kind = STATE_ROW_KINDS};
-  Status status = state_join_start(&joining.join, text);
-  StateRowSink sink = {.put = join_row, .user = &joining};
-  if (status == STATUS_OK) status = storage_read(storage, session, sink, info, error);
-  if (status == STATUS_SHAPE && joining.bad.kind < STATE_ROW_KINDS) {
-    storage_fail(error, status, "the rows of the session do not fit together, from kind %u, number %llu on",
-                 (unsigned)joining.bad.kind, (unsigned long long)joining.bad.number);
-  }
-  Status end = state_join_end(&joining.join);
-  return status == STATUS_OK ? end : status;
-}
-
-/* db:load(session, options, resolve) -> conversation, info | nil, error; options and resolve are those of core.load */
-static int l_load(lua_State *L) {
-  Storage *storage = bind_check_storage(L, 1);
-  uint64_t session = bind_session_argument(L, 2);
-  bind_expect(L, 4, NULL, LUA_TFUNCTION);
-  lua_settop(L, 4);
-  StorageError error;
-  SessionInfo info;
-  Buffer *text = bind_buffer(L);
-  Status status = read_state(storage, session, text, &info, &error);
-  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
-  info.name = text_of("");
-  int results = bind_load_state(L, "session", text_plain(text->bytes, text->size), STATE_READ_JOINED, 4);
-  if (results != 1) return results;
-  bind_push_session_info(L, &info);
-  return 2;
-}
-
-typedef struct Texts {
-  Buffer *text;              /* "[message,\nmessage" */
-  uint64_t count;
-} Texts;
-
-static Status add_message(void *user, const StateRow *row) {
-  Texts *texts = user;
-  static const char window[] = "{\"type\":\"window\"";      /* where a window stands, not a message */
-  if (row->bytes.size >= sizeof window && memcmp(row->bytes.bytes, window, sizeof window - 1) == 0) return STATUS_OK;
-  Status status = buffer_add_string(texts->text, texts->count++ == 0 ? "[" : ",\n");
-  return status == STATUS_OK ? buffer_add(texts->text, row->bytes.bytes, row->bytes.size) : status;
-}
-
-/* db:messages(session) -> all stored messages that are there, by seq, as a JSON list; their number | nil, error */
-static int l_messages(lua_State *L) {
-  Storage *storage = bind_check_storage(L, 1);
-  uint64_t session = bind_session_argument(L, 2);
-  StorageError error;
-  Texts texts = {.text = bind_buffer(L)};
-  Status status = storage_read_some(storage, session, STATE_ROW_MESSAGE, 1, UINT32_MAX,
-                                    (StateRowSink){.put = add_message, .user = &texts}, &error);
-  if (status == STATUS_OK) status = buffer_add_string(texts.text, texts.count == 0 ? "[]" : "]");
-  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
-  lua_pushlstring(L, texts.text->bytes, texts.text->size);
-  lua_pushinteger(L, (lua_Integer)texts.count);
-  return 2;
 }
 
 /* ---- commits ---- */
@@ -502,9 +428,9 @@ int luaopen_ebb_storage(lua_State *L) {
     {"branch", l_branch, "session name now", CHARGE_NEVER},
     {"rename", l_rename, "session name", CHARGE_NEVER},
     {"remove", l_remove, "session", CHARGE_NEVER},
-    {"load", l_load, "session options resolve", CHARGE_NEVER},
+    {"load", bind_load_session, "session options resolve past", CHARGE_NEVER},
     {"tail", bind_load_tail, "session count options resolve", CHARGE_NEVER},
-    {"messages", l_messages, "session", CHARGE_NEVER},
+    {"messages", bind_session_messages, "session", CHARGE_NEVER},
     {"commit", l_commit, "change", CHARGE_NEVER},
     {"begin_group", l_begin_group, "", CHARGE_NEVER},
     {"end_group", l_end_group, "keeps", CHARGE_NEVER},
@@ -529,6 +455,7 @@ int luaopen_ebb_storage(lua_State *L) {
   };
   bind_type(L, &BIND_STORAGE, index_storage, NULL);
   bind_methods(L, &BIND_STORAGE, methods);
+  bind_type(L, &BIND_PAST, NULL, NULL);
   lua_newtable(L);
   bind_functions(L, "storage", functions);
   return 1;

@@ -3,6 +3,7 @@
 #include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/state.h"
+#include "bind/storage_read.h"
 
 /* ---- in ---- */
 
@@ -12,12 +13,16 @@ typedef struct TailLook {
   SessionInfo info;
   StateTail tail;
   bool alone;
+  StoragePast *past;
 } TailLook;
 
 static Status look_at_tail(void *user, const SessionInfo *info, StateRowSource rows) {
   TailLook *look = user;
   look->info = *info;
-  return state_read_tail(rows, info->stored, info->batches, look->wanted, look->text, &look->tail, &look->alone);
+  Status status = state_read_tail(rows, info->stored, info->batches, look->wanted, look->text, &look->tail,
+                                  &look->alone);
+  if (status != STATUS_OK || !look->alone) return status;
+  return storage_past_note(look->past, info, look->tail.batch, rows);
 }
 
 static void push_tail(lua_State *L, const StateTail *tail) {
@@ -34,6 +39,8 @@ int bind_load_tail(lua_State *L) {
   bind_expect(L, RESOLVE, NULL, LUA_TFUNCTION);
   lua_settop(L, RESOLVE);
   TailLook look = {.wanted = (uint32_t)bind_integer(L, 3, NULL, 1, INT32_MAX / 64), .text = bind_buffer(L)};
+  look.past = bind_push_past(L);
+  int past = lua_gettop(L);
   StorageError error;
   Status status = storage_look(storage, session, (StorageLook){.run = look_at_tail, .user = &look}, &error);
   if (status == STATUS_SHAPE && error.text[0] == '\0') {
@@ -53,7 +60,8 @@ int bind_load_tail(lua_State *L) {
   look.info.name = text_of("");
   bind_push_session_info(L, &look.info);
   push_tail(L, &look.tail);
-  return 3;
+  lua_pushvalue(L, past);
+  return 4;
 }
 
 /* ---- out ---- */

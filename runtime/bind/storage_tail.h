@@ -15,8 +15,8 @@ typedef struct SessionTail {
   Text growth;               /* the row that state_write_tail_rows takes; empty where that batch did not grow */
 } SessionTail;
 
-/* db:tail(session, count, options, resolve) -> conversation, info, {batch, batches, hidden} | nil, error | false: the
-   last messages cannot be read alone */
+/* db:tail(session, count, options, resolve) -> conversation, info, {batch, batches, hidden}, past | nil, error | false:
+   the last messages cannot be read alone. `past`: what db:load needs to read all of it in the same version. */
 int   bind_load_tail(lua_State *L);
 /* Reads the table {batch, batches, hidden, tokens} at `index`, and sets what the commit says of the session. False:
    what was added may belong to hidden messages. Raises. */

@@ -8,8 +8,6 @@
 #include <assert.h>
 #include <inttypes.h>
 
-static bool is_shared(StateRowKind kind) { return kind >= STATE_ROW_MESSAGE && kind <= STATE_ROW_ANSWERS; }
-
 /* ---- reading ---- */
 
 static const char *const KINDS[STATE_ROW_KINDS] = {"part", "message", "origin", "moved", "answers", "batch", "window"};
@@ -46,7 +44,7 @@ static Status read_range(Reading *reading, uint64_t session, StateRowKind kind, 
 static Status read_kind(Reading *reading, const PostgresSegments *segments, StateRowKind kind, uint64_t first,
                         uint64_t last) {
   Status status = STATUS_OK;
-  if (!is_shared(kind)) return read_range(reading, segments->list[0].session, kind, first, last);
+  if (!storage_shares(kind)) return read_range(reading, segments->list[0].session, kind, first, last);
   for (int i = segments->count - 1; i >= 0 && status == STATUS_OK; i--) {
     PostgresSegment part = segments->list[i];
     uint64_t from = part.first > first ? part.first : first, to = part.last < last ? part.last : last;
@@ -290,7 +288,7 @@ static PostgresQuery put_query(PostgresStorage *p) {
 /* The session that has the row: an origin, for a message that is shared and forgotten. */
 static uint64_t owner_of(const PostgresStorage *p, const StateRow *row) {
   uint64_t owner = p->commit.session;
-  if (!is_shared(row->kind) || row->number > p->stored_before) return owner;
+  if (!storage_shares(row->kind) || row->number > p->stored_before) return owner;
   for (int i = 0; i < p->segments.count; i++) {
     PostgresSegment part = p->segments.list[i];
     if (row->number >= part.first && row->number <= part.last) owner = part.session;

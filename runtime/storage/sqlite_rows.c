@@ -39,8 +39,6 @@ static Status find_segments(SqliteStorage *s, const SessionInfo *session, Segmen
   }
 }
 
-static bool is_shared(StateRowKind kind) { return kind >= STATE_ROW_MESSAGE && kind <= STATE_ROW_ANSWERS; }
-
 /* ---- reading ---- */
 
 static const char *const KINDS[STATE_ROW_KINDS] = {"part", "message", "origin", "moved", "answers", "batch", "window"};
@@ -77,7 +75,7 @@ static Status read_range(SqliteStorage *s, Segment *part, StateRowKind kind, uin
 static Status read_kind(SqliteStorage *s, Segments *segments, StateRowKind kind, uint64_t first, uint64_t last,
                         StateRowSink sink, StorageError *error) {
   Status status = STATUS_OK;
-  if (!is_shared(kind)) return read_range(s, &segments->list[0], kind, first, last, sink, error);
+  if (!storage_shares(kind)) return read_range(s, &segments->list[0], kind, first, last, sink, error);
   for (int i = segments->count - 1; i >= 0 && status == STATUS_OK; i--) {
     Segment *part = &segments->list[i];
     uint64_t from = part->first > first ? part->first : first, to = part->last < last ? part->last : last;
@@ -105,7 +103,7 @@ static Status compare_tallies(SqliteStorage *s, Segments *segments, StorageError
   for (int i = 0; i < segments->count && status == STATUS_OK; i++) {
     Segment *part = &segments->list[i];
     for (StateRowKind kind = 0; i > 0 && kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
-      bool shares = is_shared(kind);
+      bool shares = storage_shares(kind);
       if (shares && part->first > 0) status = add_unread(s, part, kind, 0, part->first - 1, error);
       uint64_t first = shares ? part->last + 1 : 0;
       if (status == STATUS_OK) status = add_unread(s, part, kind, first, ROW_LAST_NUMBER, error);
@@ -247,7 +245,7 @@ static Status owner_of(SqliteStorage *s, const StateRow *row, uint64_t *owner, S
   SessionInfo info;
   Segments segments;
   *owner = s->commit.session;
-  if (!is_shared(row->kind) || s->commit.replaces) return STATUS_OK;
+  if (!storage_shares(row->kind) || s->commit.replaces) return STATUS_OK;
   if (row->number > s->stored_before) return STATUS_OK;
   s->forgets = true;
   Status status = sqlite_session(s, s->commit.session, &info, error);

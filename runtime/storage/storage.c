@@ -172,7 +172,9 @@ Status storage_read_some(Storage *storage, uint64_t session, StateRowKind kind, 
 Status storage_begin(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error) {
   Status status = enter_to_write(storage, error);
   *done = false;
-  return status == STATUS_OK ? storage->driver->begin(storage, commit, done, error) : status;
+  if (status == STATUS_OK) status = storage->driver->begin(storage, commit, done, error);
+  if (status != STATUS_OK) *done = false;      /* the row of an operation may be damaged */
+  return status;
 }
 
 Status storage_put(Storage *storage, const StateRow *row, StorageError *error) {

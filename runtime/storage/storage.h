@@ -209,6 +209,9 @@ struct Storage {
 
 extern const StorageDriver STORAGE_SQLITE, STORAGE_POSTGRES, STORAGE_SALVAGE;
 
+/* Whether a branch shares rows of this kind with its origin. */
+static inline bool storage_shares(StateRowKind kind) { return kind >= STATE_ROW_MESSAGE && kind <= STATE_ROW_ANSWERS; }
+
 /* IO for a write in a group whose transaction was lost. */
 Status storage_enter_group(Storage *storage, bool writes, StorageError *error);
 /* Sets the text of an error, and returns the status. */

@@ -40,12 +40,14 @@ local OPTIONS = { conversation = { clock = function() return 1700000000000 end }
 
 local function open(place) return assert(ebb.session(place, "a", OPTIONS)) end
 
+local function whole(chat) return (chat:fork():write "ebb") end
+
 --- All of the session on disk, as bytes.
 local function on_disk(place)
   by_all()
   local session <close> = open(place)
   local info = assert(session.store:find "a")
-  return (session.chat:fork():write "ebb"), info.messages, info.tokens, info.batches, info.stored, session.version
+  return whole(session.chat), info.messages, info.tokens, info.batches, info.stored, session.version
 end
 
 ---- Random edits; each is a function of a session ----
@@ -88,18 +90,12 @@ add(2, function()
   local place, messages = random(), some_messages()
   return function(session) return session:insert(1 + math.floor(place * (#session + 1)), messages) end
 end)
-add(1, function() return function(session) return session:clear { keep_system = true } end end)
+add(1, function() return function(session) return session:clear { keep_system_message = true } end end)
 add(1, function()
   local place = random()
   return function(session)
     if #session > 0 then session:mark(session[1 + math.floor(place * #session)], "pin") end
     return true
-  end
-end)
-add(1, function()
-  local place = random()
-  return function(session)
-    return session:rollback(math.floor(place * session:stats().total_batches))
   end
 end)
 add(3, function()
@@ -116,6 +112,23 @@ add(1, function()
     return session:edit(function(chat) chat.windows:open { id = "w" .. #chat, content = content } return true end)
   end
 end)
+
+local ADDING = #EDITS      -- those before do not change rows of earlier versions
+
+add(1, function()
+  local place = random()
+  return function(session)
+    return session:rollback(math.floor(place * session:stats().total_batches))
+  end
+end)
+
+--- Edits that may replace rows of earlier versions.
+local REPLACES = {
+  function(session) return session:rollback(random(0, session:stats().total_batches - 1)) end,
+  function(session) return session:prune { keep = 1 } end,
+  function(session) return #session > 0 and session:forget(1) end,
+  function(session) return session:adopt(ebb.conversation { messages = { user "adopted" } }) end,
+}
 
 local function same_reads(one, other)
   assert.equal(#one, #other)
@@ -167,9 +180,59 @@ local function live(seed)
   places.remove(short) places.remove(long)
 end
 
+--- Reads a session by its tail, lets another one commit some edits, and reads the rest of it.
+---@return string outcome     "same", or the code of an error
+local function read_beside(place, edits)
+  by_tails()
+  local reader <close> = open(place)
+  local before, version = on_disk(place), reader.version
+  assert(reader.tail)
+  by_all()
+  do
+    local writer <close> = open(place)
+    for _, edit in ipairs(edits) do
+      local ran, done, problem = pcall(edit, writer)      -- a rollback to what is pruned raises
+      assert(not ran or done ~= nil, problem and problem.message)
+    end
+  end
+  by_tails()
+  local ok, problem = pcall(function() return reader.chat end)
+  if not ok then return problem.code end
+  assert.same({ before, version }, { whole(reader), reader.version })
+  local is_current = select(6, on_disk(place)) == version
+  by_tails()
+  assert.same({ is_current, true }, { reader:append(user "late") ~= nil, reader:refresh() ~= nil })
+  assert.equal(on_disk(place), whole(reader))
+  return "same"
+end
+
 describe("sessions by their tails", function()
   teardown(as_ever)
   after_each(as_ever)
+
+  it("are read whole in the version of the tail, whatever others add meanwhile", function()
+    math.randomseed(SEED)
+    local place = places.new()
+    places.remove(place)
+    by_all()
+    do
+      local session <close> = open(place)
+      for i = 1, 12 do session:append { user("m " .. i), call("c" .. i), result("c" .. i) } end
+    end
+    local outcomes = {}
+    for round = 1, LIVES * 6 do
+      local edits = {}
+      for i = 1, random(0, 5) do edits[i] = EDITS[random(ADDING)]() end
+      local replacing = round % 3 == 0 and REPLACES[random(#REPLACES)]
+      if replacing then edits[#edits + 1] = replacing end
+      local outcome = read_beside(place, edits)
+      local title = ("seed %d, round %d: %s"):format(SEED, round, outcome)
+      assert.truthy(outcome == "same" or replacing and outcome == "conflict", title)
+      outcomes[outcome] = (outcomes[outcome] or 0) + 1
+    end
+    assert.truthy(outcomes.same > LIVES and outcomes.conflict > 0)
+    places.remove(place)
+  end)
 
   it("are what sessions are that are read whole, at every step of random lives", function()
     for i = 1, LIVES do live(SEED + i) end
@@ -204,21 +267,44 @@ describe("sessions by their tails", function()
       assert.falsy(session.tail)
     end)
 
-    it("are not read in another version than the one before", function()
+    it("are read beside one that appends, and not where what was read is gone", function()
       local session <close> = open(place)
       local other <close> = open(place)
       other:append(user "later")
-      local ok, problem = pcall(function() return session[1] end)
-      assert.is_false(ok)
-      assert.equal("conflict", problem.code)
-      assert.equal(other.version, problem.actual)
+      assert.same({ "m 3", 40, "m 42" }, { session[1].text, #session, session[40].text })
       local done, why = session:trim { budget = 10 }
-      assert.is_nil(done)
-      assert.equal("conflict", why.code)
-      assert.is_nil((session:append(user "no")))
+      assert.same({ nil, "conflict", other.version }, { done, why.code, why.actual })
       assert.is_true(session:refresh())
-      assert.equal("m 3", session[1].text)
       assert.equal("later", session[41].text)
+      assert(other:refresh() ~= nil and other:prune { keep = 1 })
+      local ok, problem = pcall(function() return session[1] end)
+      assert.same({ false, "conflict", other.version }, { ok, problem.code, problem.actual })
+      assert.truthy(problem.hint:find("refresh", 1, true))
+      assert.equal("later", session[41].text)      -- the tail stays
+      assert.is_true(session:refresh())
+      assert.same({ "m 3", "later" }, { session[1].text, session[41].text })
+    end)
+
+    it("are read beside others that append where they are branches, too", function()
+      by_all()
+      do
+        local origin <close> = open(place)
+        assert(origin:branch "b"):append { user "in b", user "last in b" }
+      end
+      local expected = whole(assert(ebb.session(place, "b", OPTIONS)))
+      by_tails()
+      local session <close> = assert(ebb.session(place, "b", OPTIONS))
+      local other <close> = assert(ebb.session(place, "b", OPTIONS))
+      assert(other:append(user "later"))
+      local origin <close> = open(place)
+      assert(origin:append(user "in the origin"))
+      assert.same({ "m 3", "last in b", expected }, { session[1].text, session[#session].text, whole(session) })
+
+      assert(other:append(user "even later"))
+      assert(session:refresh())
+      assert(origin.store:remove "a")      -- its rows are those of the branch now
+      assert(other:append(user "at last"))
+      assert.same({ "m 3", "even later" }, { session[1].text, session[#session].text })
     end)
 
     it("give messages that all of the session takes for its own", function()

@@ -8,8 +8,9 @@
 --- `session[i]` and `session:recent(n)` near its end, `session:stats()`, `session:append` and
 --- `session:truncate { keep_last = n }` need no more. Where that was all that is visible, so do `insert`, `replace`,
 --- `clear`, `truncate`, a trim by keep_recent, and `tokens`, `trust`, `count`, `range`, `where`, `marked`, `shows`,
---- `check`, `dialect`. Anything else reads all of it first, and raises the database's error where that fails:
---- "conflict", if another process wrote meanwhile; `session:refresh()` reads what it wrote.
+--- `check`, `dialect`. Anything else reads all of it first, in the version that was opened, and raises the database's
+--- error where that fails: "conflict", if another process has replaced what was not read, as by `prune` or `forget`, or
+--- has written after an edit of this session that read no more; `session:refresh()` reads what it wrote.
 
 ---@class ebb.SessionOptions
 ---@field create? boolean      begin the session, and make the database, where there is none; default true

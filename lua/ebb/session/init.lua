@@ -52,12 +52,12 @@ local function is_empty(self, info)
   return info.version == 0 or info.batches == 0 and not self.store.options.salvage
 end
 
---- Reads the session's rows; one without commits is a new conversation.
-local function read(self, info)
+--- Reads the session's rows; one without commits is a new conversation. `past`: in the version of a tail.
+local function read(self, info, past)
   if is_empty(self, info) then return session.new(self.options or nil), info end
   local state
   local chat, why = session.read(function(_, options, resolve)
-    local loaded, result = self.store.db:load(info.id, options, resolve)
+    local loaded, result = self.store.db:load(info.id, options, resolve, past)
     if loaded then state = result end
     return loaded, result
   end, nil, self.options or nil)
@@ -66,8 +66,8 @@ local function read(self, info)
 end
 
 --- Takes all that is on disk.
-local function take_whole(self, info)
-  local chat, state = read(self, info)
+local function take_whole(self, info, past)
+  local chat, state = read(self, info, past)
   if not chat then return nil, state end
   self.state = storage().state(chat)
   self.chat, self.tail, self.version, self.id, self.is_stale = chat, false, state.version, state.id, false
@@ -90,21 +90,27 @@ local function take(self)
   return true
 end
 
---- Reads all of a session of which the tail was read, in the same version.
+--- Says that the version whose tail was read is gone.
+local function outdated(self, actual)
+  local conflict = core.error("conflict", ("the session is at version %d, not at %d, and not all of it was read")
+    :format(actual, self.version), "session:refresh() reads what others wrote")
+  conflict.actual = actual
+  return nil, conflict
+end
+
+--- Reads all of a session of which the tail was read, in the same version: of a tail that was edited only until others
+--- commit, else as long as what they commit replaces nothing of it.
 local function complete(self)
   if rawget(self, "chat") then return true end
   if self.closed then refuse("closed", "the session is closed, and not all of it was read") end
   if self.is_stale then return take(self) end
   local info, problem = self.store.db:find(self.name)
   if not info then return nil, problem end
-  if info.version ~= self.version then
-    local conflict = core.error("conflict", ("the session is at version %d, not at %d, and not all of it was read")
-      :format(info.version, self.version), "session:refresh() reads what others wrote")
-    conflict.actual = info.version
-    return nil, conflict
-  end
+  local past = self.tail.past
+  if info.version ~= self.version and not past then return outdated(self, info.version) end
   local version, was = self.version, self.tail
-  local ok, why = take_whole(self, info)
+  local ok, why = take_whole(self, info, past or nil)
+  if not ok and why.code == "conflict" then return outdated(self, why.actual) end
   if not ok then return nil, why end
   if self.version == version then return true end
   self.chat, self.tail, self.version = nil, was, version      -- others wrote between the two readings

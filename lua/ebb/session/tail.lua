@@ -43,20 +43,20 @@ end
 ---@param read function      reads a conversation, as ebb.load does
 ---@param id integer
 ---@param count integer      messages at least
----@return table|false|nil result   { chat, place, info, first, tokens }
+---@return table|false|nil result   { chat, place, info, first, tokens, past: what reads all of the same version }
 ---@return ebb.Error? problem
 function tail.read(self, read, id, count)
-  local info, place, is_whole
+  local info, place, past, is_whole
   local chat, problem = read(function(_, options, resolve)
-    local loaded, result, where = self.store.db:tail(id, count, options, resolve)
+    local loaded, result, where, noted = self.store.db:tail(id, count, options, resolve)
     is_whole = loaded == false
-    if loaded then info, place = result, where end
+    if loaded then info, place, past = result, where, noted end
     return loaded, result
   end, nil, self.options or nil)
   if is_whole then return false end
   if not chat then return nil, problem end
   local first = place.hidden > 0 and first_turn(chat) or 1
-  return { chat = chat, place = place, info = info, first = first, tokens = info.tokens, count = count }
+  return { chat = chat, place = place, info = info, first = first, tokens = info.tokens, count = count, past = past }
 end
 
 --- Makes the tail so long that the last `n` messages can be given. Returns whether it is.
@@ -191,7 +191,7 @@ function tail.edit(self, calls, method, operation, ...)
   local version, repeated, tokens = calls.commit(self, branch, operation, current)
   if version == false then return nil end
   if not version then return nil, repeated end
-  self.version, current.tokens = version, tokens
+  self.version, current.tokens, current.past = version, tokens, false
   return results, nil, repeated or not pcall(join, calls, current.chat, branch)
 end
 
