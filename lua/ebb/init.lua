@@ -452,16 +452,28 @@ local function saved_options(chat, options, came_so)
   return is_whole and require("ebb.conversation.saved_options").text(chat) or nil
 end
 
---- In other dialects than ours the markup of windows replaces their items.
+--- The body of a conversation to which messages in another form were added, all in its own form; nil for others.
+local function in_own_form(chat)
+  return chat.shape == "body" and core.may_lack_form(chat) and require("ebb.request").in_own_form(chat, false) or nil
+end
+
+--- True if options save the messages in the shape in which they came.
+local function keeps_shape(chat, options)
+  return options == nil or type(options) == "table" and (options.shape == nil or options.shape == chat.shape)
+end
+
+--- In other dialects than ours the markup of windows replaces their items, and a body has one form.
 function Conversation.save(chat, path, options)
   check_chat(chat, "save")
   local saved = saved_options(chat, options, chat.saved)
+  local text = not saved and keeps_shape(chat, options) and in_own_form(chat)
+  if text then return core_save(chat, path, options, text) end
   return core_save(chat, path, options, not saved and written(chat) or nil, saved)
 end
 
 function Conversation.json(chat)
   check_chat(chat, "json")
-  return core_json(chat, written(chat))
+  return in_own_form(chat) or core_json(chat, written(chat))
 end
 
 --- The conversation as a request of a dialect, and what that leaves out; or as a whole.

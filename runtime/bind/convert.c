@@ -7,7 +7,7 @@
 #include "bind/open.h"
 #include "bind/type.h"
 #include "format/bound_thinking.h"
-#include "format/convert_list.h"
+#include "format/convert_own.h"
 
 static void end_report(void *block) {
   ConvertReport *report = block;
@@ -58,7 +58,7 @@ static void read_profile(lua_State *L, ConvertOptions *options) {
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
                                       "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from",
-                                      "probe", "origins", "unbound_past", NULL};
+                                      "probe", "origins", "unbound_past", "all", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,
@@ -166,9 +166,56 @@ static int l_convert(lua_State *L) {
   return 5;
 }
 
+/* ---- a body's own form ---- */
+
+static void end_own_form(void *block) {
+  OwnForm *form = block;
+  if (form->memory.allocate != NULL) own_form_free(form);
+}
+
+/* may_lack_form(list) -> boolean: may the body that is written of it have messages in another form? */
+static int l_may_lack_form(lua_State *L) {
+  View view = bind_view(L, 1);
+  lua_pushboolean(L, own_form_may_lack(&view.handle->document, view.conversation, view.list));
+  return 1;
+}
+
+/* own_form(list, texts, options) -> texts by seq | nil if every message has the form, system texts as JSON | nil,
+   losses. options.all: messages that were read count, too, not those alone that were added. */
+static int l_own_form(lua_State *L) {
+  lua_settop(L, 3);
+  View view = bind_view(L, 1);
+  ViewTexts texts;
+  Text system, text;
+  ConvertOptions options = read_options(L, &view, &system);
+  bool all = flag(L, "all");
+  bind_view_texts(L, &texts, &view, 2);
+  ConvertReport *report = bind_own(L, sizeof *report, end_report);
+  convert_report_init(report, bind_memory(L));
+  OwnForm *form = bind_own(L, sizeof *form, end_own_form);
+  Buffer *words = bind_buffer(L);
+  Status status = own_form_of(&view.handle->document, view.conversation, view.list,
+                              texts.has ? &texts.windows : NULL, system, &options, all, form, report);
+  if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "write: %s", BIND_TOO_DEEP);
+  if (status != STATUS_OK) return bind_raise_status(L, status, "own_form");
+  MessageId id;
+  size_t at = 0;
+  if (form->count == 0) lua_pushnil(L);
+  else lua_createtable(L, 0, (int)(form->count > INT32_MAX ? INT32_MAX : form->count));
+  while (own_form_next(form, &at, &id, &text)) {
+    bind_push_text(L, text);
+    lua_rawseti(L, -2, (lua_Integer)id);
+  }
+  push_json(L, &form->system);
+  push_losses(L, report, words);
+  return 3;
+}
+
 void bind_open_convert(lua_State *L) {
   static const BindMethod functions[] = {
     {"convert", l_convert, "list texts options", CHARGE_LIST},
+    {"may_lack_form", l_may_lack_form, "list", CHARGE_LIST},
+    {"own_form", l_own_form, "list texts options", CHARGE_LIST},
     {"bound_thinking", l_bound_thinking, "conversation", CHARGE_LIST},
     BIND_END,
   };

@@ -3,6 +3,7 @@
 */
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bind/argument.h"
@@ -329,10 +330,42 @@ static const Text *push_texts(lua_State *L, int from, const Windows *windows) {
   return texts;
 }
 
+static int compare_ids(const void *a, const void *b) {
+  MessageId first = ((const MessageText *)a)->id, second = ((const MessageText *)b)->id;
+  return (first > second) - (first < second);
+}
+
+static const Text *text_instead(void *user, MessageId id) {
+  const WindowTable *table = user;
+  MessageText key = {.id = id};
+  const MessageText *found =
+    table->message_count == 0 ? NULL : bsearch(&key, table->messages, table->message_count, sizeof key, compare_ids);
+  return found == NULL ? NULL : &found->text;
+}
+
+/* Texts of messages, by seq, from the table at `from`, in a block left on the stack. */
+static void push_message_texts(lua_State *L, int from, WindowTable *table) {
+  uint32_t count = 0, filled = 0;
+  for (lua_pushnil(L); lua_next(L, from); lua_pop(L, 1)) count += (uint32_t)lua_isinteger(L, -2);
+  if (count == 0) return;
+  MessageText *texts = lua_newuserdatauv(L, count * sizeof *texts, 0);
+  for (lua_pushnil(L); lua_next(L, from); lua_pop(L, 1)) {
+    if (!lua_isinteger(L, -2)) continue;
+    texts[filled++] = (MessageText){.id = (MessageId)lua_tointeger(L, -2), .text = bind_text(L, -1)};
+  }
+  assert(filled == count);
+  qsort(texts, count, sizeof *texts, compare_ids);
+  table->messages = texts;
+  table->message_count = count;
+}
+
 void bind_view_texts(lua_State *L, ViewTexts *texts, const View *view, int index) {
   *texts = (ViewTexts){.has = lua_istable(L, index), .table.conversation = view->conversation};
-  if (texts->has) texts->table.texts = push_texts(L, index, conversation_windows(view->conversation));
-  texts->windows = (WindowTexts){.text = text_of_item, .user = &texts->table};
+  if (texts->has) {
+    texts->table.texts = push_texts(L, index, conversation_windows(view->conversation));
+    push_message_texts(L, index, &texts->table);
+  }
+  texts->windows = (WindowTexts){.text = text_of_item, .instead = text_instead, .user = &texts->table};
 }
 
 /* How a view is written. What may raise comes first. */
@@ -366,8 +399,7 @@ static Status write_as(lua_State *L, const ViewWriter *writer, const Document *d
   return bind_write_state(writer->view->handle, &memory, bind_text(L, saved), sink);
 }
 
-/* conversation:json(texts, saved) -> text */
-static int l_json(lua_State *L) {
+static int push_json(lua_State *L) {
   View view = bind_view(L, 1);
   ViewWriter writer;
   lua_settop(L, 3);
@@ -379,6 +411,12 @@ static int l_json(lua_State *L) {
   lua_pushlstring(L, out->size == 0 ? "" : out->bytes, out->size);
   return 1;
 }
+
+/* conversation:json(texts, saved) -> text */
+static int l_json(lua_State *L) { return push_json(L); }
+
+/* list_json(list, texts, saved) -> text */
+static int l_list_json(lua_State *L) { return push_json(L); }
 
 static Status add_to_file(void *user, const char *bytes, size_t size) { return file_write(user, bytes, size); }
 
@@ -410,7 +448,8 @@ static bool read_unchanged(lua_State *L, FileIdentity *unchanged) {
   return true;
 }
 
-/* conversation:save(path, options, texts, saved) -> true, what is lost of the old file | nil, error */
+/* conversation:save(path, options, texts, saved) -> true, what is lost of the old file | nil, error. In the place of
+   texts may stand the text of the whole file. */
 static int l_save(lua_State *L) {
   View view = bind_view(L, 1);
   const char *path = bind_string(L, 2, NULL);
@@ -421,11 +460,13 @@ static int l_save(lua_State *L) {
   Memory memory = bind_memory(L);
   ViewWriter writer;
   FileWriter file;
+  Text whole = lua_type(L, 4) == LUA_TSTRING ? bind_text(L, 4) : text_plain(NULL, 0);
   prepare_writer(L, &writer, &view, 4);
   Status status = file_create(&file, &memory, path);
   if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
   Sink sink = {.write = add_to_file, .user = &file};
-  status = write_as(L, &writer, &document, 5, sink);
+  if (whole.bytes != NULL) status = add_to_file(&file, whole.bytes, whole.size);
+  else status = write_as(L, &writer, &document, 5, sink);
   if (status == STATUS_LIMIT) {
     file_abandon(&file);
     return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, BIND_TOO_DEEP));
@@ -443,6 +484,7 @@ void bind_open_load(lua_State *L) {
   static const BindMethod functions[] = {
     {"load", l_load, "path options resolve", CHARGE_NEVER},
     {"parse", l_parse, "text options resolve", CHARGE_TEXT},
+    {"list_json", l_list_json, "list texts saved", CHARGE_LIST},
     BIND_END,
   };
   bind_methods(L, &BIND_CONVERSATION, methods);

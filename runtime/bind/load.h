@@ -21,21 +21,29 @@ int   bind_parse_buffer(lua_State *L, Buffer *text, Text envelope);
    table at index 2, by window; nil: items are skipped. Leaves blocks on the stack. STATUS_LIMIT if a message would be
    nested too deeply, STATUS_MEMORY, the sink's status. */
 Status bind_write_list(lua_State *L, const Document *document, Sink sink);
-/* The texts of windows by their index in the conversation. */
+/* What stands in the place of a message. */
+typedef struct MessageText {
+  MessageId id;
+  Text text;
+} MessageText;
+
+/* The texts of windows by their index in the conversation, and those of messages. */
 typedef struct WindowTable {
   const Conversation *conversation;
   const Text *texts;
+  const MessageText *messages;   /* by id */
+  uint32_t message_count;
 } WindowTable;
 
-/* How a view's windows are written. */
+/* How a view's windows are written, and messages in another form. */
 typedef struct ViewTexts {
   WindowTable table;
   WindowTexts windows;
   bool has;                  /* false: its windows are not shown */
 } ViewTexts;
 
-/* Reads the texts from the table at `index`, by window; nil: the view shows no windows. They stay while *texts and
-   the stack do. May raise. */
+/* Reads the texts from the table at `index`, by window, and by seq for messages; nil: the view shows no windows. They
+   stay while *texts and the stack do. May raise. */
 void  bind_view_texts(lua_State *L, ViewTexts *texts, const View *view, int index);
 extern const char *const BIND_TOO_DEEP;      /* the words of that STATUS_LIMIT */
 

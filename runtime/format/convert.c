@@ -45,6 +45,15 @@ static bool has_member(unsigned dialects, Text type, Text key) {
   return false;
 }
 
+bool convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, JsonValue *value) {
+  unsigned own = dialects != 0 ? dialects : DIALECTS_ALL;
+  while (json_next_member(json, key) && json_value(json, value)) {
+    bool reasoning = text_is(*key, "reasoning_content");       /* a piece, which is reported as such */
+    if (!reasoning && !has_member(own, type, *key)) return true;
+  }
+  return false;
+}
+
 /* Reports the members of a message that is written anew which no request in its own form has, either. keep_extra does
    not keep them: several messages of one role become one, a message becomes several items, and then no message of the
    output is the one that they describe. */
@@ -52,14 +61,12 @@ static void lose_members(Convert *convert, Text raw) {
   Json json;
   Text key;
   JsonValue value, type;
-  unsigned own = convert->pieces.dialects != 0 ? convert->pieces.dialects : DIALECTS_ALL;
   Text kind = json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
   json_open(&json, raw.bytes, raw.size);
   json.tolerant = true;
   json_enter(&json);
-  while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    bool reasoning = text_is(key, "reasoning_content");        /* a piece, which is reported as such */
-    if (!reasoning && !has_member(own, kind, key)) convert_lose(convert, LOSS_MEMBER, key);
+  while (convert_next_extra(convert->pieces.dialects, kind, &json, &key, &value)) {
+    convert_lose(convert, LOSS_MEMBER, key);
   }
 }
 
@@ -96,8 +103,18 @@ void convert_message(Convert *convert, Text raw) {
     return;
   }
   convert->changed = true;
-  lose_members(convert, raw);
+  if (!convert->options->skips_extra) lose_members(convert, raw);
   convert->writer->message(convert, &convert->pieces);
+}
+
+void convert_keep(Convert *convert) {
+  assert(convert->open == ROLE_NONE || convert->status != STATUS_OK);
+  for (uint32_t i = 0; i < convert->pieces.count && convert->status == STATUS_OK; i++) {
+    const Piece *piece = &convert->pieces.list[i];
+    bool linked = piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT;
+    if (linked && !piece->nested) convert_note(convert, piece);
+  }
+  convert->written++;
 }
 
 Status convert_end(Convert *convert) {

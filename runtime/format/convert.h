@@ -62,7 +62,8 @@ typedef struct ConvertReport {
   Loss *list;                /* in the order of the messages */
   uint32_t count, room;
   Buffer subjects;           /* plain text: ids, types, names of members */
-  bool with_origins;         /* set by the caller, for targets whose messages are complete when they begin: openai */
+  bool with_origins;         /* set by the caller. Of a message that is still open when others come only the first is
+                                noted: openai has none */
   ConvertOrigin *origins;    /* of each message of the output */
   uint32_t origin_count, origin_room;
 } ConvertReport;
@@ -90,6 +91,7 @@ typedef struct ConvertOptions {
   bool reasoning_text;       /* openai: reasoning goes into reasoning_content */
   bool signs_calls;          /* gemini: the model wants a signature on the first call of a step */
   bool lines;                /* one message per line, in place of a JSON list */
+  bool skips_extra;          /* the caller sees to members that no request has, of messages that are written anew */
   uint32_t unbound_from;     /* index of the first message whose bound reasoning cannot be sent; CONVERT_NEVER */
   uint32_t unbound_end;      /* of the first behind it whose reasoning can be sent again */
   const Text *members;       /* further members that the server takes in a message or part */
@@ -139,6 +141,12 @@ bool   convert_system(Convert *convert, Text raw);
 /* True if the target has a list of system texts apart from the messages. */
 bool   convert_has_system(Dialect target);
 void   convert_message(Convert *convert, Text raw);
+/* Notes the calls and results of the message that was taken apart last, which stays as it is between those that are
+   written. */
+void   convert_keep(Convert *convert);
+/* Finds the next member that no request in one of these `dialects` (bits) has, of a message of this `type` (size 0:
+   none). The cursor is in the message. */
+bool   convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, JsonValue *value);
 /* Ends the open message, if there is one. */
 void   convert_close(Convert *convert);
 /* Frees all but the report. Returns the first failure: STATUS_MEMORY, STATUS_LIMIT, or what convert_fail was told. */
@@ -176,6 +184,8 @@ static inline bool convert_is_unbound(const Convert *convert) {
 /* Begins a value of the list: a message or an item. */
 void   convert_begin(Convert *convert);
 void   convert_lose(Convert *convert, LossKind kind, Text subject);
+/* Notes a call or a result that keeps its id. */
+void   convert_note(Convert *convert, const Piece *piece);
 /* Notes a call and returns its id as written; stays valid until the next call is noted. */
 Text   convert_call(Convert *convert, const Piece *call);
 /* The same for a result; *name: its tool, size 0 if no call is known. */

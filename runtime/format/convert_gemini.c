@@ -236,7 +236,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   json_out_open(out, '{');
   json_out_name(out, "functionResponse");
   json_out_open(out, '{');
-  json_out_member_text(out, "id", id);
+  if (id.size > 0) json_out_member_text(out, "id", id);
   json_out_member_text(out, "name", name.size > 0 ? name : id);
   write_response(convert, pieces, index, name.size > 0 ? name : id);
   json_out_close(out, '}');

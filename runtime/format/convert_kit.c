@@ -128,22 +128,27 @@ static void next_step(Convert *convert) {
   convert->answered = false;
 }
 
-static Text note_id(Convert *convert, const Piece *call) {
+/* Adds the id of a call as it is written. STATUS_MEMORY, STATUS_LIMIT. */
+static Status add_id(Convert *convert, Text id) {
+  Status status = text_decode(id, &convert->ids);
+  return status == STATUS_OK && convert->ids.size > UINT32_MAX ? STATUS_LIMIT : status;
+}
+
+static Text note_id(Convert *convert, const Piece *call, bool keeps) {
   char room[24];
   const DialectWriter *writer = convert->writer;
   uint64_t before = count_id(convert, key_of(call));
-  bool kept = is_valid_id(convert, call->id) && !(writer->unique_ids && before > 0);
+  bool kept = keeps || (is_valid_id(convert, call->id) && !(writer->unique_ids && before > 0));
   Text id = kept ? call->id : make_id(convert, key_of(call), before, room);
   if (!kept && call->id.size > 0) convert_lose(convert, CHANGE_ID, call->id);
   size_t at = convert->ids.size;
   Status status = kept ? STATUS_OK : map_put(&convert->used, hash_text(id, &convert->calls.key), 1);
-  if (status == STATUS_OK) status = buffer_add(&convert->ids, id.bytes, id.size);
-  if (status == STATUS_OK && convert->ids.size > UINT32_MAX) status = STATUS_LIMIT;
+  if (status == STATUS_OK) status = add_id(convert, id);
   convert_fail(convert, status);
-  return text_plain(convert->ids.bytes + at, status == STATUS_OK ? id.size : 0);
+  return text_plain(convert->ids.bytes + at, status == STATUS_OK ? convert->ids.size - at : 0);
 }
 
-Text convert_call(Convert *convert, const Piece *call) {
+static Text open_call(Convert *convert, const Piece *call, bool keeps) {
   next_step(convert);
   uint32_t index = convert->calls.count;
   const Memory *memory = &convert->pieces.memory;
@@ -151,10 +156,19 @@ Text convert_call(Convert *convert, const Piece *call) {
   if (grown != NULL) convert->names = grown;
   convert_fail(convert, grown == NULL ? STATUS_MEMORY : calls_open(&convert->calls, key_of(call)));
   if (convert->status != STATUS_OK) return text_plain("", 0);
-  Text id = note_id(convert, call);
+  Text id = note_id(convert, call, keeps);
   convert->names[index] = (CallNames){.name = call->name, .at = (uint32_t)(convert->ids.size - id.size),
                                       .size = (uint32_t)id.size};
   return id;
+}
+
+Text convert_call(Convert *convert, const Piece *call) { return open_call(convert, call, false); }
+
+void convert_note(Convert *convert, const Piece *piece) {
+  Text name;
+  assert(piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT);
+  if (piece->kind == PIECE_CALL) open_call(convert, piece, true);
+  else convert_result(convert, piece, &name);
 }
 
 Text convert_result(Convert *convert, const Piece *result, Text *name) {

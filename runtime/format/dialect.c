@@ -135,7 +135,7 @@ static void take_evidence(Evidence *evidence, const Message *message) {
 }
 
 static bool was_read(const DialectHints *hints, MessageId id) {
-  return hints->count == 0 || (id >= hints->first && id - hints->first < hints->count);
+  return hints->first == 0 || (id >= hints->first && id - hints->first < hints->count);
 }
 
 /* The dialects of `told` that the members around the messages tell, or else the model; all, where they tell none. */
@@ -160,7 +160,7 @@ Dialect dialect_detect_within(const Store *store, const Sequence *list, const Di
   }
   unsigned common = (read.common & added.common) != 0 ? read.common & added.common : read.common;
   unsigned order[] = {narrowed(read.only & possible, hints), hints->likely, read.common & hints->model,
-                      narrowed(added.only & possible, hints), common & possible, possible};
+                      narrowed(added.only & read.common & possible, hints), common & possible, possible};
   for (size_t i = 0;; i++) {
     if (order[i] != 0) return (Dialect)first_of(order[i]);
   }

@@ -68,8 +68,9 @@ typedef struct DialectHints {
   unsigned possible;         /* the dialects that have the member of its messages, as bits; not 0 */
   unsigned likely;           /* those of them that its other members tell; 0: they tell nothing */
   unsigned model;            /* those of them that its model tells; 0: it tells nothing */
-  MessageId first;           /* its messages when it was read: first, first + 1, ...; others were added */
-  uint32_t count;            /* 0: all count as read */
+  MessageId first;           /* its messages when it was read: first, first + 1, ...; others were added. 0: it is not
+                                known which these were, and all count as read */
+  uint32_t count;
 } DialectHints;
 
 /* The same for messages of a body. What was read goes before what was added. Messages of one form only tell

@@ -48,7 +48,7 @@ typedef struct Document {
   unsigned dialects;         /* of a body: those whose bodies have the messages in this member, as bits */
   unsigned likely;           /* those of them that its other members tell (format/dialect_members.h) */
   Text before, after, gap;   /* plain */
-  MessageId first;           /* the messages read have the ids first, first + 1, ... */
+  MessageId first;           /* the messages read have the ids first, first + 1, ...; 0: unknown, and count is 0 */
   uint32_t count;
   Text block;                /* the bytes they were read from; gaps are found there as long as the store has them */
   JsonValue members[REQUEST_MEMBERS]; /* of a body: what the model reads besides messages; bytes NULL: absent */
@@ -126,10 +126,13 @@ Status document_keep(Document *document, DocumentWarnings *warnings, const Memor
 Envelope *envelope_share(Envelope *envelope);
 void   envelope_release(Envelope *envelope);
 
-/* The messages that replace items of windows. */
+/* The messages that replace items of windows, and others that are written in another form. */
 typedef struct WindowTexts {
   /* The item as a JSON message, valid until writing ends; size 0: skip the item. */
   Text (*text)(void *user, MessageId id);
+  /* The same of any message or item: what stands in its place, one JSON message or several; NULL: it stands
+     itself. May be NULL. */
+  const Text *(*instead)(void *user, MessageId id);
   void *user;
 } WindowTexts;
 

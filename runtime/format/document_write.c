@@ -49,7 +49,8 @@ static Text gap_of(const DocumentWriter *writer, MessageId id) {
   const Document *document = writer->document;
   const Store *store = conversation_store(writer->conversation);
   id = store_origin(store, id);
-  if (!was_read(document, id) || id == document->first || id <= store_moved(store)) return document->gap;
+  bool lies_there = was_read(document, id) && id != document->first && document->block.size > 0;
+  if (!lies_there || id <= store_moved(store)) return document->gap;
   Text before = message_raw(conversation_message(writer->conversation, id - 1));
   Text raw = message_raw(conversation_message(writer->conversation, id));
   const char *end = before.bytes + before.size;
@@ -58,13 +59,24 @@ static Text gap_of(const DocumentWriter *writer, MessageId id) {
   return text_plain(end, (size_t)(raw.bytes - end));
 }
 
+/* What stands in the place of a message; NULL: it stands itself. */
+static const Text *instead_of(const WindowTexts *windows, MessageId id) {
+  return windows == NULL || windows->instead == NULL ? NULL : windows->instead(windows->user, id);
+}
+
+/* The bytes of a message as they are written; size 0: nothing is. */
+static Text text_of_message(const DocumentWriter *writer, MessageId id) {
+  const Text *instead = instead_of(writer->windows, id);
+  const Message *message = conversation_message(writer->conversation, id);
+  if (instead != NULL) return *instead;
+  if (!message_is_window(message)) return message_raw(message);
+  return writer->windows == NULL ? text_plain("", 0) : writer->windows->text(writer->windows->user, id);
+}
+
 static Status put_message(DocumentWriter *writer, MessageId id) {
   Status status = STATUS_OK;
-  Text raw = message_raw(conversation_message(writer->conversation, id));
-  if (message_is_window(conversation_message(writer->conversation, id))) {
-    raw = writer->windows == NULL ? text_plain("", 0) : writer->windows->text(writer->windows->user, id);
-    if (raw.size == 0) return STATUS_OK;
-  }
+  Text raw = text_of_message(writer, id);
+  if (raw.size == 0) return STATUS_OK;
   if (writer->before != 0) {
     Text gap = gap_of(writer, id);
     status = put(writer, gap.bytes, gap.size);
@@ -112,8 +124,9 @@ static Status put_sent(DocumentWriter *writer, const Sequence *list) {
 }
 
 /* True if the list is still one message that the body had without a list around it. */
-static bool is_single(const Document *document, const Sequence *list) {
+static bool is_single(const Document *document, const Sequence *list, const WindowTexts *windows) {
   if (document->single == SINGLE_NONE || sequence_count(list) != 1 || sequence_sum(list).windows > 0) return false;
+  if (instead_of(windows, sequence_at(list, 0)) != NULL) return false;
   return document->single == SINGLE_OBJECT || sequence_at(list, 0) == document->first;
 }
 
@@ -138,7 +151,7 @@ Status document_write_windows(const Document *document, const Conversation *conv
                               const WindowTexts *windows, Sink sink) {
   DocumentWriter writer = {.document = document, .conversation = conversation, .windows = windows, .sink = sink};
   if (!all_fit(document, conversation, list)) return STATUS_LIMIT;
-  if (is_single(document, list)) return put_single(&writer, list);
+  if (is_single(document, list, windows)) return put_single(&writer, list);
   Status status = put(&writer, document->before.bytes, document->before.size);
   if (status == STATUS_OK) status = windows == NULL ? put_list(&writer, list) : put_sent(&writer, list);
   /* JSONL without messages has no line to end. */

@@ -1,5 +1,7 @@
 #include "format/state_options.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "format/dialect.h"
@@ -10,6 +12,14 @@
 enum { BEFORE, GAP, AFTER, TEXTS };
 
 static const char *const NAMES[TEXTS] = {"before", "gap", "after"};
+
+/* True if bodies of several dialects have their messages in the member where this one has them. */
+static bool is_ambiguous(const Document *document) { return (document->dialects & (document->dialects - 1)) != 0; }
+
+/* True if the messages that were read may tell the dialect otherwise than those that were added (document_dialect). */
+static bool needs_count(const Document *document) {
+  return document->shape == DOCUMENT_BODY && document->first == 1 && is_ambiguous(document);
+}
 
 static Status add_texts(const Document *document, Buffer *out) {
   const Text texts[TEXTS] = {document->before, document->gap, document->after};
@@ -24,6 +34,11 @@ static Status add_texts(const Document *document, Buffer *out) {
   if (status == STATUS_OK && document->single != SINGLE_NONE) {
     bool string = document->single == SINGLE_STRING;
     status = buffer_add_string(out, string ? ",\"single\":\"string\"" : ",\"single\":\"object\"");
+  }
+  if (status == STATUS_OK && needs_count(document)) {
+    char count[32];
+    snprintf(count, sizeof count, ",\"read\":%" PRIu32, document->count);
+    status = buffer_add_string(out, count);
   }
   return status == STATUS_OK ? buffer_add_string(out, "}") : status;
 }
@@ -95,10 +110,28 @@ typedef struct Restoring {
   Buffer texts;              /* one behind the other */
   size_t sizes[TEXTS];
   DocumentSingle single;
+  bool has_count;
+  uint32_t count;            /* messages that were read */
   Conversation *scratch;     /* reads the texts around no message */
   Document document;
   DocumentWarnings warnings;
 } Restoring;
+
+/* Reads what a document may say beside its texts, each once. */
+static bool read_option(Restoring *restoring, Text key, const JsonValue *value) {
+  if (text_equal(key, text_of("read")) && !restoring->has_count) {
+    int64_t count = 0;
+    bool good = value->kind == JSON_NUMBER && json_integer(value, &count) && count >= 0 && count < UINT32_MAX;
+    restoring->has_count = good;
+    restoring->count = good ? (uint32_t)count : 0;
+    return good;
+  }
+  bool is_single = text_equal(key, text_of("single")) && restoring->single == SINGLE_NONE;
+  if (!is_single || value->kind != JSON_STRING) return false;
+  bool string = text_is(json_text(value), "string");
+  restoring->single = string ? SINGLE_STRING : SINGLE_OBJECT;
+  return string || text_is(json_text(value), "object");
+}
 
 /* The strings of the first option, decoded. STATUS_SHAPE. */
 static Status read_texts(Restoring *restoring, Text options) {
@@ -115,12 +148,8 @@ static Status read_texts(Restoring *restoring, Text options) {
     if (text_decode(json_text(&value), &restoring->texts) != STATUS_OK) return STATUS_MEMORY;
     restoring->sizes[i] = restoring->texts.size - before;
   }
-  if (json_next_member(&json, &key)) {
-    bool good = text_equal(key, text_of("single")) && json_value(&json, &value) && value.kind == JSON_STRING;
-    bool string = good && text_is(json_text(&value), "string");
-    if (!string && (!good || !text_is(json_text(&value), "object"))) return STATUS_SHAPE;
-    restoring->single = string ? SINGLE_STRING : SINGLE_OBJECT;
-    if (json_next_member(&json, &key)) return STATUS_SHAPE;
+  while (json_next_member(&json, &key)) {
+    if (!json_value(&json, &value) || !read_option(restoring, key, &value)) return STATUS_SHAPE;
   }
   return json.status == STATUS_OK ? STATUS_OK : STATUS_SHAPE;
 }
@@ -179,6 +208,8 @@ static Status split_texts(Restoring *restoring) {
               is_gap(document->shape, gap, restoring->sizes[GAP]);
   if (!good || (restoring->single != SINGLE_NONE && !may_be_single(restoring))) return STATUS_SHAPE;
   document->single = restoring->single;
+  if (is_ambiguous(document) && !restoring->has_count) document->first = 0;
+  document->count = restoring->count;
   document->before = text_plain(bytes, before);
   document->after = text_plain(bytes + before, restoring->sizes[AFTER]);
   document->gap = text_plain(gap, restoring->sizes[GAP]);

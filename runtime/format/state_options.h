@@ -4,6 +4,9 @@
 **
 **     {"document":{"before":"{\"messages\":[","gap":",","after":"]}"},   <- the library's
 **      "model":"gpt-4o"}                                                <- the caller's
+**
+** Beside its texts a document says "single" where a body had one message without a list, and "read", how many messages
+** it had, where its dialect is told by them.
 */
 #ifndef EBB_FORMAT_STATE_OPTIONS_H
 #define EBB_FORMAT_STATE_OPTIONS_H

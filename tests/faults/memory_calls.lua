@@ -120,8 +120,27 @@ local BODIES = {
 
 local DIALECTS = { "openai", "responses", "anthropic", "gemini" }
 
+--- Messages that no body but openai's has as they are.
+local OF_OPENAI = {
+  { role = "system", content = "late" },
+  { role = "assistant", content = "hm", tool_calls = { { id = "a.b c", type = "function",
+    ["function"] = { name = "f", arguments = "{}" } } } },
+  { role = "tool", tool_call_id = "a.b c", content = "r", timestamp = 5 },
+}
+
+local function with_added(body)
+  return function()
+    local chat = assert(ebb.parse(body, { clock = clock }))
+    chat:append(OF_OPENAI)
+    return { chat = chat }
+  end
+end
+
 for _, dialect in ipairs(DIALECTS) do
   local body = BODIES[dialect]
+  call("own form of " .. dialect, function(world)
+    return core.may_lack_form(world.chat) ~= nil and world.chat:json()
+  end, with_added(body))
   call("parse a body of " .. dialect, function() return ebb.parse(body, { clock = clock }) end)
   local function world() return { chat = assert(ebb.parse(body, { clock = clock })) } end
   for _, target in ipairs(DIALECTS) do

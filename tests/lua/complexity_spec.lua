@@ -390,7 +390,8 @@ local ELSEWHERE = {
   ["core.draft.ledger"] = "Conversation:trim", ["core.draft.recall"] = "Conversation:trim",
   ["core.draft.refusals"] = "Conversation:trim", ["core.draft.remembered"] = "Conversation:trim",
   ["core.like"] = "ebb pipeline", ["core.repair"] = "Conversation:repaired", ["core.convert"] = "Conversation:write",
-  ["core.bound_thinking"] = "Conversation:write",
+  ["core.own_form"] = "Conversation:json", ["core.may_lack_form"] = "Conversation:json",
+  ["ebb.list_json"] = "Conversation:json", ["core.bound_thinking"] = "Conversation:write",
   ["core.regex.set"] = "ebb rules",
   ["RegexSet:add"] = "ebb rules", ["RegexSet:apply"] = "ebb rules", ["RegexSet:begin"] = "ebb rules",
   ["RegexSet:count"] = "ebb rules", ["RegexSet:limit"] = "ebb rules",
@@ -548,6 +549,20 @@ describe("four times the input takes at most five times as long #time:", functio
       end)
     end)
   end
+
+  it("Conversation:json of a body to which messages of another form were added", function()
+    gate.check("added", N, function(n)
+      local chat, list = ebb.parse '{"contents":[{"role":"user","parts":[{"text":"q"}]}]}', {}
+      for i = 1, n do
+        local id = "c" .. i
+        list[#list + 1] = { role = "assistant", tool_calls = { { id = id, type = "function",
+          ["function"] = { name = "f", arguments = "{}" } } } }
+        list[#list + 1] = { role = "tool", tool_call_id = id, content = "r", timestamp = i }
+      end
+      chat:append(list)
+      return gate.seconds(function() chat:json() end)
+    end)
+  end)
 
   it("Conversation:write of a state with a mark for each message", function()
     gate.check("marks", N * 10, function(n)

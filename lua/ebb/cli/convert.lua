@@ -7,6 +7,7 @@ local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
+local request = require "ebb.request"
 local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -41,14 +42,22 @@ function convert.declare(parser)
   })
 end
 
+--- A conversation in its own dialect and shape. Messages of a body that are in another form are written in its own;
+--- all others keep their bytes.
+local function write_own(chat)
+  local written, lost = failure.typed(request.in_own_form, chat, true)
+  return written or chat:json(), lost
+end
+
 --- The text for the target, and what is lost. In its own dialect and shape a conversation keeps its bytes, but for
---- what an importer made of a file of another program, which gets what a request must have.
+--- another model, for which a request is written, and for what an importer made of a file of another program, which
+--- gets what a request must have.
 local function write(chat, goal, args, import)
   local dialect = goal.dialect
   local is_own = dialect == chat:dialect() and (args.shape or chat.shape) == chat.shape
-  if is_own and not args.model and not import then return chat:json(), {} end
+  if is_own and not args.model and not import then return write_own(chat) end
   return failure.typed(chat.write, chat, dialect, {
-    shape = args.shape, keep_extra = args.keep_extra or is_own, model = args.model,
+    shape = args.shape, keep_extra = args.keep_extra or is_own and not args.model, model = args.model,
     profile = args.profile and goal.profile or nil,
   })
 end

@@ -8,6 +8,7 @@ local imported = require "ebb.cli.imported"
 local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
 local loader = require "ebb.sandbox.loader"
+local own_form = require "ebb.cli.own_form"
 local script_path = require "ebb.sandbox.script_path"
 local sessions = require "ebb.cli.sessions"
 local terminal = require "ebb.cli.terminal"
@@ -420,6 +421,7 @@ end
 ---@param written? string              in place of what the conversation writes itself
 function options.save(chat, args, before, dialect, written)
   if sessions.save(chat, args) then return end
+  written = written or not dialect and not chat.saved and own_form.text(chat) or nil
   terminal.conclude(args.output, function(path, unchanged)
     if written then return core.write_file(path, written, unchanged) end
     return chat:save(path, { unchanged = unchanged, dialect = dialect })

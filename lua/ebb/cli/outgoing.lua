@@ -9,6 +9,7 @@ local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
+local own_form = require "ebb.cli.own_form"
 local request = require "ebb.request"
 local profile_file = require "ebb.cli.profile_file"
 local sessions = require "ebb.cli.sessions"
@@ -88,7 +89,8 @@ end
 ---@class ebb.cli.Rules         A conversation as it was read
 ---@field target ebb.CheckOptions     by whose rules it is written
 ---@field original ebb.Conversation   a fork
----@field is_request? boolean         it is written by outgoing.request
+---@field is_sent? boolean            it is written as a body of one form
+---@field is_request? boolean         it is written as a request
 
 --- Notes the conversation before it is edited. Its violations are looked for only if the
 --- output has some.
@@ -216,36 +218,50 @@ function outgoing.tell(report, args)
   outgoing.tell_left(report.left, report.dialect, not args.repair)
 end
 
---- True if members that requests lack, and reasoning that is no longer valid, are left out.
+--- Notes how the conversation is written: as a request, without members that requests lack and reasoning that is no
+--- longer valid; as a body of one form, which keeps them; or as it stands.
+---@param rules ebb.cli.Rules
 ---@param chat ebb.Conversation
 ---@param args table
----@return boolean
-function outgoing.is_request(chat, args) return is_sent(chat, args) and not args.keep_extra end
-
-local function written_of(copy, goal)
-  return request.change(copy, copy:dialect(), goal.dialect, { profile = goal.profile })
+function outgoing.decide(rules, chat, args)
+  rules.is_sent = is_sent(chat, args)
+  rules.is_request = rules.is_sent and not args.keep_extra
 end
 
---- The body as a request; nil where the conversation is written as it stands, by itself.
+--- The body in its target's form, and what that loses; nil where the conversation is written by itself, as it stands.
+local function written_of(copy, rules)
+  local goal = rules.target
+  if rules.is_request then return request.change(copy, copy:dialect(), goal.dialect, { profile = goal.profile }) end
+  if rules.is_sent then return request.in_own_form(copy, true) end
+  return nil, {}
+end
+
+--- The body as it is sent; nil where the conversation is written as it stands, by itself.
 ---@param copy ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return string?
 function outgoing.request(copy, rules)
-  if not rules.is_request then return nil end
-  local written, lost = written_of(copy, rules.target)
+  local written, lost = written_of(copy, rules)
   losses.tell(lost)
   return written
 end
 
---- The violations of what is written. A request is written in the target's form, whatever form its messages came
---- in: a policy's note, or what was appended to a body of Gemini.
+--- A body to which messages in another form were added, as it is written, read again; nil for others.
+local function in_own_form(chat, args)
+  local text = not chat.saved and not sessions.is_edited(args) and own_form.text(chat)
+  return text and read_written(text, args) or nil
+end
+
+--- The violations of what is written. It has one form, whatever form its messages came in: a policy's note, or what
+--- was appended to a body of Gemini.
 ---@param copy ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@param left ebb.Violation[]     of the conversation
 ---@param args table
 ---@return ebb.Violation[]
 function outgoing.left_in(copy, rules, left, args)
-  local written = rules.is_request and #left > 0 and written_of(copy, rules.target)
+  if #left == 0 then return left end
+  local written = written_of(copy, rules) or not rules.is_sent and own_form.written(copy)
   return written and violations_of(read_written(written, args), rules) or left
 end
 
@@ -283,12 +299,15 @@ end
 ---@param saving ebb.cli.Saving
 function outgoing.save(chat, args, rules, saving)
   outgoing.check_repair(chat, args)
-  local copy, report = chat, nil
+  local copy, report, formed = chat, nil, nil
   if saving.dialect ~= "ebb" then
-    copy, report = outgoing.mend(chat, rules, args.repair)
+    formed = in_own_form(chat, args)
+    copy, report = outgoing.mend(formed or chat, rules, args.repair)
     outgoing.tell(report, args)
   end
-  edits.finish(args, { before = rules.original, after = copy, by = saving.by },
+  local is_apart = formed ~= nil and report.ledger ~= nil
+  local after = formed and not is_apart and chat or copy
+  edits.finish(args, { before = rules.original, after = after, by = saving.by, apart = is_apart },
     function() options.save(copy, args, rules.original, saving.dialect) end,
     function(data)
       data.violations = report and #report.left or nil

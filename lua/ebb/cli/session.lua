@@ -7,6 +7,7 @@ local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
+local own_form = require "ebb.cli.own_form"
 local session_log = require "ebb.cli.session_log"
 local sessions = require "ebb.cli.sessions"
 local suggest = require "ebb.support.suggest"
@@ -263,8 +264,9 @@ end
 
 function ACTIONS.export(args, name)
   local session = open(args, name)
-  local bytes = args.messages and session.chat:fork():json() or session:write "ebb"
-  terminal.result(bytes, args.output)
+  if not args.messages then return terminal.result(session:write "ebb", args.output) end
+  local chat = session.chat:fork()
+  terminal.result(own_form.text(chat) or chat:json(), args.output)
 end
 
 ---- The command ----

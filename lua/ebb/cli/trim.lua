@@ -120,6 +120,8 @@ end
 ---@class ebb.cli.Trimmed
 ---@field chat ebb.Conversation         as it is to be written
 ---@field report ebb.TrimReport
+---@field budget integer                of the first trim: a second one leaves room for what a repair inserts
+---@field after integer                 tokens of what is written: the report's, and what the last repair changed
 ---@field repair? ebb.RepairReport      before the trim, under --repair
 ---@field mended ebb.RepairReport       after the trim
 
@@ -142,8 +144,8 @@ local function as_data(trimmed)
     keeps[i] = keep
   end
   return {
-    before = report.before, after = report.after, budget = report.budget, margin = report.margin, trust = report.trust,
-    thinking_left = report.thinking_left,
+    before = report.before, after = trimmed.after, budget = trimmed.budget, margin = report.margin,
+    trust = report.trust, thinking_left = report.thinking_left,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
     refused = report.refused, refusals = report.refusals,
     ledger = core.json.raw(report.ledger:json()), notes = notes,
@@ -151,10 +153,11 @@ local function as_data(trimmed)
   }
 end
 
-local function summary(report, args)
+local function summary(trimmed, args)
+  local report = trimmed.report
   local line = "%d -> %d tokens, budget %d%s (%s): %d kept, %d dropped, %d replaced, %d inserted%s"
   local margin = report.margin > 0 and (" and a margin of %d"):format(report.margin) or ""
-  return line:format(report.before, report.after, report.budget, margin, report.trust, report.kept, report.dropped,
+  return line:format(report.before, trimmed.after, trimmed.budget, margin, report.trust, report.kept, report.dropped,
     report.replaced, report.inserted, args.dry_run and "" or options.target(args))
 end
 
@@ -172,11 +175,11 @@ local function tell(args, before, trimmed)
     terminal.say(("note by %s: %s"):format(note.by, note.text))
   end
   if not args.json and (args.explain or args.dry_run) then
-    terminal.say(summary(report, args))
+    terminal.say(summary(trimmed, args))
     local reason = trust.reason(trimmed.chat)
     if reason then terminal.say("estimated: " .. reason) end
   elseif not args.json then
-    terminal.inform(summary(report, args))
+    terminal.inform(summary(trimmed, args))
   end
   if trimmed.repair then outgoing.tell_repaired(trimmed.repair) end
   outgoing.tell(trimmed.mended, args)
@@ -215,13 +218,14 @@ local function trim_to_fit(chat, args, policy, rules, loading)
     }, nil, thinking))
     aim = aim or report.budget
     local copy, mended = outgoing.mend(chat, rules)
-    local over = mended.ledger and core.counter.calibrated(copy, (trimming.weigh(copy, nil, true, thinking))) - aim or 0
-    if over <= 0 or not mended.ledger then
+    local after = mended.ledger and core.counter.calibrated(copy, (trimming.weigh(copy, nil, true, thinking)))
+      or report.after
+    if after <= aim or not mended.ledger then
       mended.left = outgoing.left_in(copy, rules, mended.left, args)
-      return { chat = copy, report = report, mended = mended }
+      return { chat = copy, report = report, budget = aim, after = after, mended = mended }
     end
     chat:rollback(start, length)
-    reserve = reserve + over
+    reserve = reserve + after - aim
   end
 end
 
@@ -240,7 +244,7 @@ function trim.run(args)
   local loaded = outgoing.in_form(options.load(args.file, args), args)
   options.tell_stand_in(loaded, args)
   local chat, rules, repair = outgoing.prepare(loaded, args)
-  rules.is_request = outgoing.is_request(chat, args)
+  outgoing.decide(rules, chat, args)
   local before = args.explain and require("ebb.cli.explain").before(loaded, not args.unguarded) or nil
   local trimmed = trim_to_fit(chat, args, policy, rules, loading)
   terminal.progress(nil)

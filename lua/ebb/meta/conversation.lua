@@ -386,7 +386,9 @@ function Conversation:recall(name, options) end
 ---@return string text
 ---@return ebb.Loss[] losses   what is left out or changed, message by message
 function Conversation:write(dialect, options) end
---- The list in the shape and bytes of what was loaded; an array for a new conversation.
+--- The list in the shape and bytes of what was loaded; an array for a new conversation. A request body has one form:
+--- messages in another one that were added to it are written in the body's, while the conversation keeps what it was
+--- given.
 ---@return string
 function Conversation:json() end
 --- Writes the list, whole or not at all; "-" is standard output. A file that is replaced keeps its mode, and

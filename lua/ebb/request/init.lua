@@ -61,16 +61,19 @@ local function lose_settings(form, values, losses)
   end
 end
 
---- Leaves out what the model refuses: temperature and its like.
-local function drop_sampling(values, losses)
-  if not tables.contains(traits.of(values.model) or {}, "no_sampling") then return end
+--- What the model refuses of settings, temperature and its like, is a loss.
+---@return string[] names
+local function refused_sampling(model, values, losses)
+  local names = {}
+  if not tables.contains(traits.of(model) or {}, "no_sampling") then return names end
   for _, name in ipairs { "temperature", "top_p", "top_k" } do
     if values[name] ~= nil then
+      names[#names + 1] = name
       losses[#losses + 1] = { code = "lost_member", subject = name,
-        text = ("%s takes no %s: left out"):format(values.model, name) }
-      values[name] = nil
+        text = ("%s takes no %s: left out"):format(model, name) }
     end
   end
+  return names
 end
 
 --- The limit of the answer that a request must have and lacks; nil where the dialect demands none, and for what has no
@@ -84,14 +87,23 @@ local function missing_limit(form, values, losses)
   return limit
 end
 
+--- The member of a body that has its system texts.
+local function system_member(form, system)
+  return form.system == "system" and system or settings.object { { "parts", system } }
+end
+
+--- The system message that stands beside the messages of a body, as JSON; nil without one.
+local function system_beside(form, text)
+  local before = form.system and settings.members(text)[form.system]
+  return before and form.read({ [form.system] = before }, {}).system
+end
+
 --- A body of a dialect: system texts and settings around messages.
 local function write_body(form, values, messages, system)
   local members, out = form.write(values), {}
   local head = members[1]                                            -- the model comes first
   if head[2] then out[1] = head end
-  if form.system and system then
-    out[#out + 1] = { form.system, form.system == "system" and system or settings.object { { "parts", system } } }
-  end
+  if form.system and system then out[#out + 1] = { form.system, system_member(form, system) } end
   table.move(members, 2, #members, #out + 1, out)
   out[#out + 1] = { form.messages, messages }
   return settings.object(out)
@@ -107,21 +119,30 @@ local function with_reasoning(profile)
   return copy
 end
 
-local function convert(chat, dialect, options, system, lines, probe)
-  local foreign = chat:dialect() ~= dialect
+local function window_texts(chat)
+  return core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
+end
+
+--- How the core writes messages for a dialect.
+local function core_options(chat, dialect, options)
   local model = options.model or chat:model()
   local goal = target.of { to = dialect, profile = options.profile, model = model }
   local profile, own = profiles.find(goal.profile), traits.of(model) or {}
   if options.reasoning then profile = with_reasoning(profile) end
-  local texts = core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
-  return core.convert(chat, texts, {
-    to = dialect, system = system, lines = lines, probe = probe, foreign = foreign, keep_extra = options.keep_extra,
-    origins = options.edit ~= nil,
-    unbound_from = options.unbound_from, unbound_past = options.unbound_past, developer = traits.takes_developer(model),
+  return {
+    to = dialect, developer = traits.takes_developer(model), profile = profile,
     late_system = tables.contains(own, "system_role"), bound = bound_thinking.is_left_out(goal, model),
     signs_calls = tables.contains(own, "signed_calls"),
-    reasoning_text = KEEPS_REASONING[profile.reasoning] or false, profile = profile,
-  })
+    reasoning_text = KEEPS_REASONING[profile.reasoning] or false,
+  }
+end
+
+local function convert(chat, dialect, options, system, lines, probe)
+  local values = core_options(chat, dialect, options)
+  values.foreign, values.keep_extra = chat:dialect() ~= dialect, options.keep_extra
+  values.system, values.lines, values.probe, values.origins = system, lines, probe, options.edit ~= nil
+  values.unbound_from, values.unbound_past = options.unbound_from, options.unbound_past
+  return core.convert(chat, window_texts(chat), values)
 end
 
 local function write_list(chat, dialect, options, shape)
@@ -138,7 +159,7 @@ local function write_foreign(chat, dialect, source, options)
   local messages, system, lost, _, origins = convert(options.list or chat, dialect, options, values.system, false)
   local form = FORMS[dialect]
   if options.edit then messages = options.edit(messages, origins, lost) end
-  drop_sampling(values, losses)
+  for _, name in ipairs(refused_sampling(values.model, values, losses)) do values[name] = nil end
   values.max_tokens = values.max_tokens or missing_limit(form, values, losses)
   lose_settings(form, values, losses)
   table.move(lost, 1, #lost, #losses + 1, losses)
@@ -150,7 +171,6 @@ local function change_own(chat, dialect, options)
   local form = FORMS[dialect]
   local text, lacks = body.around(chat), {}
   local members = settings.members(text)
-  local before = form.system and members[form.system]
   local limit = missing_limit(form,
     { model = options.model or settings.name(members.model), max_tokens = members.max_tokens }, lacks)
   local _, _, _, changed = convert(chat, dialect, options, nil, false, true)
@@ -160,12 +180,13 @@ local function change_own(chat, dialect, options)
   local values = { [form.messages] = messages, max_tokens = limit }
   if options.model then values.model = core.json.encode(options.model) end
   if system then
-    local own = before and form.read({ [form.system] = before }, {}).system
+    local own = system_beside(form, text)
     if own then messages, system, losses = convert(chat, dialect, options, own, false) end
     values[form.messages] = messages
-    values[form.system] = form.system == "system" and system or settings.object { { "parts", system } }
+    values[form.system] = system_member(form, system)
   end
-  return body.set(text, values), losses
+  local refused = options.model and refused_sampling(options.model, members, losses) or {}
+  return body.set(body.without(text, refused), values), losses
 end
 
 local function write_own(chat, dialect, options)
@@ -195,6 +216,25 @@ function request.write(chat, to, options)
       text = "system texts have no place in a list of messages: left out" }
   end
   return text, losses
+end
+
+--- The body of a conversation with the messages in its own form that lack it; nil if none does.
+---@param chat ebb.Conversation
+---@param all boolean            messages that were read count, too, not those alone that were added since
+---@return string? text
+---@return ebb.Loss[] losses
+function request.in_own_form(chat, all)
+  if chat.shape ~= "body" or not (all or core.may_lack_form(chat)) then return nil, {} end
+  local form, windows = FORMS[chat:dialect()], window_texts(chat)
+  local options = core_options(chat, chat:dialect(), {})
+  options.all, options.bound = all, false
+  local texts, system, losses = core.own_form(chat, windows, options)
+  if not texts then return nil, {} end
+  options.system = system and system_beside(form, body.around(chat))
+  if options.system then texts, system, losses = core.own_form(chat, windows, options) end
+  for id, text in pairs(windows or {}) do texts[id] = text end
+  local text = core.list_json(chat, texts)
+  return system and body.set(text, { [form.system] = system_member(form, system) }) or text, losses
 end
 
 --- A copy in openai's form of a conversation whose messages have no {role, content}; nil for others.

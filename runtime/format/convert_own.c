@@ -1,0 +1,315 @@
+#include "format/convert_own.h"
+
+#include <assert.h>
+
+#include "core/request_order.h"
+#include "format/dialect_members.h"
+#include "json/json_fields.h"
+
+typedef struct OwnText {
+  size_t at, size;           /* in OwnForm.bytes */
+} OwnText;
+
+/* A message that is written anew. */
+typedef struct RunMessage {
+  MessageId id;
+  uint32_t index;            /* its position in the list */
+  Text raw;
+  unsigned dialects;         /* in whose form it is, as bits */
+} RunMessage;
+
+typedef struct OwnConversion {
+  const Document *document;
+  const Conversation *conversation;
+  const WindowTexts *windows;
+  bool all;                  /* messages of the file count, too */
+  OwnForm *form;
+  RequestOrder order;
+  Map positions;             /* of messages in the list */
+  Convert convert;
+  JsonOut out;
+  Buffer written;            /* the messages of the run */
+  RunMessage *run;           /* neighbours that are written anew */
+  uint32_t run_count, run_room;
+  uint32_t origin;           /* the first of the run in ConvertReport.origins */
+} OwnConversion;
+
+static bool was_read(const Document *document, MessageId id) {
+  return id >= document->first && id - document->first < document->count;
+}
+
+bool own_form_may_lack(const Document *document, const Conversation *conversation, const Sequence *list) {
+  const Store *store = conversation_store(conversation);
+  if (document->shape != DOCUMENT_BODY || document->dialects == 0) return false;
+  if (sequence_sum(list).windows > 0) return true;
+  bool added = false;
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (!added && sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count && !added; i++) added = !was_read(document, walk.ids[i]);
+  }
+  if (!added) return false;
+  unsigned own = 1u << document_dialect(document, store, list);
+  walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (was_read(document, walk.ids[i])) continue;
+      if ((message_dialects(store_message(store, walk.ids[i])) & own) == 0) return true;
+    }
+  }
+  return false;
+}
+
+/* ---- what is written ---- */
+
+static Status add_text(OwnForm *form, OwnText text) {
+  OwnText *grown = memory_grow(&form->memory, form->texts, &form->room, form->count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  form->texts = grown;
+  grown[form->count++] = text;
+  return STATUS_OK;
+}
+
+/* Has a text stand in the place of a message. STATUS_MEMORY. */
+static Status place_text(OwnForm *form, MessageId id, OwnText text) {
+  Status status = add_text(form, text);
+  return status == STATUS_OK ? map_put(&form->places, id, form->count - 1) : status;
+}
+
+static Text type_of(Text object) {
+  JsonValue type;
+  return json_find(object, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
+}
+
+/* Adds the members of a message that no request has to the bytes of `element`, or reports them where there is none, or
+   where they would mean something there. */
+static Status put_extra(OwnConversion *work, const RunMessage *message, const Text *element) {
+  Json json;
+  Text key, type = element == NULL ? text_plain(NULL, 0) : type_of(*element);
+  JsonValue value;
+  Status status = STATUS_OK;
+  Buffer *bytes = &work->form->bytes;
+  Dialect target = work->convert.options->target;
+  json_open(&json, message->raw.bytes, message->raw.size);
+  json.tolerant = true;
+  json_enter(&json);
+  while (status == STATUS_OK && convert_next_extra(message->dialects, type_of(message->raw), &json, &key, &value)) {
+    if (element == NULL || dialect_member(target, MEMBER_OF_MESSAGE, type, key)) {
+      work->convert.index = message->index;
+      convert_lose(&work->convert, LOSS_MEMBER, key);
+      continue;
+    }
+    status = buffer_add_string(bytes, ",\"");
+    if (status == STATUS_OK) status = buffer_add(bytes, key.bytes, key.size);
+    if (status == STATUS_OK) status = buffer_add_string(bytes, "\":");
+    if (status == STATUS_OK) status = buffer_add(bytes, value.bytes, value.size);
+  }
+  return status;
+}
+
+/* The message of the run, from *next on, with which an element begins; NULL: another one had the same. Members of those
+   before it are reported: nothing begins with them. */
+static const RunMessage *message_of(OwnConversion *work, uint32_t origin, uint32_t *next) {
+  for (; *next < work->run_count && work->run[*next].index < origin; ++*next) {
+    convert_fail(&work->convert, put_extra(work, &work->run[*next], NULL));
+  }
+  bool begins = *next < work->run_count && work->run[*next].index == origin;
+  return begins ? &work->run[(*next)++] : NULL;
+}
+
+/* Adds the elements that the run became, with the gap of the document between them. */
+static Status put_elements(OwnConversion *work) {
+  Json json;
+  JsonValue value;
+  uint32_t next = 0;
+  Status status = STATUS_OK;
+  Buffer *bytes = &work->form->bytes;
+  const ConvertReport *report = work->convert.report;
+  json_open(&json, work->written.bytes, work->written.size);
+  for (uint32_t i = work->origin; status == STATUS_OK && i < report->origin_count; i++) {
+    if (!json_value(&json, &value)) break;
+    assert(value.kind == JSON_OBJECT && value.size > 2);
+    Text element = text_plain(value.bytes, value.size);
+    Text gap = i > work->origin ? work->document->gap : text_plain("", 0);
+    status = buffer_add(bytes, gap.bytes, gap.size);
+    if (status == STATUS_OK) status = buffer_add(bytes, element.bytes, element.size - 1);
+    const RunMessage *message = message_of(work, report->origins[i].first, &next);
+    if (status == STATUS_OK && message != NULL) status = put_extra(work, message, &element);
+    if (status == STATUS_OK) status = buffer_add_byte(bytes, '}');
+  }
+  message_of(work, UINT32_MAX, &next);
+  return status;
+}
+
+/* Ends the neighbours that are written anew, if there are any: the first stands for all. */
+static void end_run(OwnConversion *work) {
+  OwnForm *form = work->form;
+  Convert *convert = &work->convert;
+  size_t at = form->bytes.size;
+  if (work->run_count == 0 || convert->status != STATUS_OK) return;
+  convert_close(convert);
+  convert_fail(convert, json_out_end(&work->out));
+  if (convert->status == STATUS_OK) convert_fail(convert, put_elements(work));
+  for (uint32_t i = 0; i < work->run_count && convert->status == STATUS_OK; i++) {
+    OwnText text = {.at = at, .size = i == 0 ? form->bytes.size - at : 0};
+    convert_fail(convert, place_text(form, work->run[i].id, text));
+  }
+  work->origin = convert->report->origin_count;
+  work->run_count = 0;
+  buffer_reset(&work->written);
+  json_out_start(&work->out, sink_to_buffer(&work->written));
+}
+
+static void add_to_run(OwnConversion *work, MessageId id, Text raw) {
+  Convert *convert = &work->convert;
+  RunMessage *grown = memory_grow(&work->form->memory, work->run, &work->run_room, work->run_count, sizeof *grown);
+  if (grown == NULL) {
+    convert_fail(convert, STATUS_MEMORY);
+    return;
+  }
+  work->run = grown;
+  grown[work->run_count++] = (RunMessage){.id = id, .index = convert->index, .raw = raw,
+                                          .dialects = convert->pieces.dialects};
+  convert_message(convert, raw);
+}
+
+/* ---- the list ---- */
+
+static bool is_candidate(const OwnConversion *work, MessageId id) {
+  return work->all || !was_read(work->document, id) ||
+         message_is_window(conversation_message(work->conversation, id));
+}
+
+/* The JSON of a message or of what stands for a window's item; size 0: nothing does. */
+static Text raw_of(const OwnConversion *work, MessageId id) {
+  const Message *message = conversation_message(work->conversation, id);
+  if (!message_is_window(message)) return message_raw(message);
+  return work->windows == NULL ? text_plain("", 0) : work->windows->text(work->windows->user, id);
+}
+
+/* True if a message lacks the form of the body. Members that its requests do not have count as little as they do where
+   dialects are told. */
+static bool lacks_form(OwnConversion *work, MessageId id) {
+  const Message *message = conversation_message(work->conversation, id);
+  unsigned dialects = message_is_window(message) ? work->convert.pieces.dialects : message_dialects(message);
+  return (dialects >> work->convert.options->target & 1) == 0;
+}
+
+static void go_to(OwnConversion *work, uint32_t index) {
+  const uint64_t *position = map_find(&work->positions, work->order.ids[index]);
+  assert(position != NULL);
+  work->convert.index = (uint32_t)*position;
+}
+
+/* Writes the system messages at the head into the list of system texts. Returns the number of the first other one. */
+static uint32_t write_system(OwnConversion *work, Text system) {
+  JsonOut out;
+  uint32_t next = 0, taken = 0;
+  Convert *convert = &work->convert;
+  json_out_start(&out, sink_to_buffer(&work->form->system));
+  convert->out = &out;
+  convert->index = CONVERT_NEVER;
+  json_out_open(&out, '[');
+  if (system.size > 0) convert_system(convert, system);
+  for (; next < work->order.count && convert->status == STATUS_OK; next++) {
+    MessageId id = work->order.ids[next];
+    Text raw = raw_of(work, id);
+    if (raw.size == 0) continue;
+    go_to(work, next);
+    if (!is_candidate(work, id) || !convert_system(convert, raw)) break;
+    RunMessage message = {.id = id, .index = convert->index, .raw = raw, .dialects = convert->pieces.dialects};
+    convert_fail(convert, put_extra(work, &message, NULL));
+    convert_fail(convert, place_text(work->form, id, (OwnText){0}));
+    taken++;
+  }
+  json_out_close(&out, ']');
+  convert_fail(convert, json_out_end(&out));
+  if (taken == 0) buffer_reset(&work->form->system);
+  convert->out = &work->out;
+  return next;
+}
+
+static void write_messages(OwnConversion *work, uint32_t next) {
+  Convert *convert = &work->convert;
+  for (; next < work->order.count && convert->status == STATUS_OK; next++) {
+    MessageId id = work->order.ids[next];
+    Text raw = raw_of(work, id);
+    if (raw.size == 0) continue;
+    go_to(work, next);
+    convert_fail(convert, pieces_read(&convert->pieces, raw));
+    if (convert->status != STATUS_OK) return;
+    if (is_candidate(work, id) && lacks_form(work, id)) {
+      add_to_run(work, id, raw);
+    } else {
+      end_run(work);
+      convert_keep(convert);
+    }
+  }
+  end_run(work);
+}
+
+static Status note_positions(OwnConversion *work, const Sequence *list) {
+  Status status = STATUS_OK;
+  uint32_t position = 0;
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (status == STATUS_OK && sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
+      status = map_put(&work->positions, walk.ids[i], position++);
+    }
+  }
+  return status;
+}
+
+static Status convert_order(OwnConversion *work, const Sequence *list, Text system, const ConvertOptions *options,
+                            ConvertReport *report) {
+  Convert *convert = &work->convert;
+  map_init(&work->positions, work->form->memory);
+  buffer_init(&work->written, work->form->memory);
+  json_out_start(&work->out, sink_to_buffer(&work->written));
+  convert_init(convert, options, work->form->memory, &work->out, report);
+  convert_fail(convert, note_positions(work, list));
+  uint32_t next = convert->status == STATUS_OK && convert_has_system(options->target) ? write_system(work, system) : 0;
+  write_messages(work, next);
+  Status status = convert_end(convert);
+  memory_free(&work->form->memory, work->run, work->run_room * sizeof *work->run);
+  buffer_free(&work->written);
+  map_free(&work->positions);
+  return status;
+}
+
+Status own_form_of(const Document *document, const Conversation *conversation, const Sequence *list,
+                   const WindowTexts *windows, Text system, const ConvertOptions *options, bool all, OwnForm *form,
+                   ConvertReport *report) {
+  const Memory *memory = conversation_memory(conversation);
+  ConvertOptions own = *options;
+  assert(options->target < DIALECT_COUNT && !options->is_foreign && !options->lines);
+  own.skips_extra = own.keep_extra = true;
+  report->with_origins = true;
+  *form = (OwnForm){.memory = *memory};
+  map_init(&form->places, *memory);
+  buffer_init(&form->bytes, *memory);
+  buffer_init(&form->system, *memory);
+  OwnConversion work = {.document = document, .conversation = conversation, .windows = windows, .all = all,
+                        .form = form};
+  Status status = request_order_of(memory, conversation_windows(conversation), conversation_store(conversation), list,
+                                   false, &work.order);
+  if (status != STATUS_OK) return status;
+  status = convert_order(&work, list, system, &own, report);
+  request_order_free(&work.order);
+  return status;
+}
+
+void own_form_free(OwnForm *form) {
+  memory_free(&form->memory, form->texts, form->room * sizeof *form->texts);
+  map_free(&form->places);
+  buffer_free(&form->bytes);
+  buffer_free(&form->system);
+}
+
+bool own_form_next(const OwnForm *form, size_t *at, MessageId *id, Text *text) {
+  uint64_t key, index;
+  if (!map_next(&form->places, at, &key, &index)) return false;
+  assert(index < form->count);
+  *id = (MessageId)key;
+  *text = text_plain(form->bytes.bytes + form->texts[index].at, form->texts[index].size);
+  return true;
+}
