@@ -328,7 +328,11 @@ local LENIENT = { syntax = true, shape = true, encoding = true, duplicate = true
 ---@param code string       of the problem of a strict reading
 ---@param bytes? string     of standard input
 local function lenient_way(path, args, code, bytes)
-  if args.lenient or not LENIENT[code] or not bytes and not core.file_identity(path) then return nil end
+  if args.lenient or not LENIENT[code] then return nil end
+  if not bytes then
+    local identity, size = core.file_identity(path)
+    if not identity or size == 0 then return nil end       -- a pipe is read once
+  end
   local chat_options = options.of_conversation(args)
   chat_options.lenient = true
   local chat
