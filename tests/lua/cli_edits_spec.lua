@@ -209,6 +209,32 @@ describe("ebb session", function()
     contains("--dry-run does not go with ls", fails(command.USAGE, "session ls --dry-run"))
   end)
 
+  it("appends the messages of a file or of standard input, byte for byte", function()
+    does("session new s " .. path_of "small.json")
+    local more = file("more.jsonl", '{"role": "user",  "content":"one"}\n{"role":"assistant","content":"two"}\n')
+    contains("+ 6 assistant: two", select(2, does("session append s " .. more .. " --dry-run")))
+    does("session append s " .. more)
+    does("session append s -", more)
+    local out = does "session export s --messages"
+    assert.equal(8, #json.decode(out))
+    contains('{"role": "user",  "content":"one"}', out)
+    contains("0 create: 8 messages", (does "session batches s"))
+    contains("no messages to append", fails(command.REFUSED, "session append s " .. file("none.json", "[]")))
+    contains("no session 't'", fails(command.IO, "session append t " .. more))
+  end)
+
+  it("has the library's words for what it does, and trims", function()
+    does("session new s " .. path_of "small.json")
+    does "session fork s t"
+    assert.equal((does "session log s"), (does "session batches t"))
+    does "session trim t --budget 21 --encoding cjk"
+    does "trim --session s --budget 21 --encoding cjk"
+    assert.equal((does "session export s --messages"), (does "session export t --messages"))
+    contains("`ebb trim --session NAME` does this", fails(command.USAGE, "session trim"))
+    contains("`ebb count --session NAME` does this", fails(command.USAGE, "session count s"))
+    contains("did you mean 'show'?", fails(command.USAGE, "session shw s"))
+  end)
+
   it("is edited by a command on trial, too", function()
     does("session new s " .. path_of "small.json")
     local words = [[apply '{"operation":"truncate","keepLast":1}' --session s]]

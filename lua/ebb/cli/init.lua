@@ -33,7 +33,14 @@ local function run_command(name, words)
   terminal.result(parser.help(command_parser, terminal.reading()))
 end
 
+--- `ebb session trim NAME ...` is `ebb trim --session NAME ...`.
+local function of_session(words)
+  if words[1] ~= "session" or words[2] ~= "trim" or not words[3] or words[3]:find "^%-" then return words end
+  return table.move(words, 4, #words, 4, { "trim", "--session", words[3] })
+end
+
 local function run(words)
+  words = of_session(words)
   local first = words[1]
   if first == "--version" or first == "-V" or first == "-v" then
     terminal.result("ebb " .. host.version .. "\n")

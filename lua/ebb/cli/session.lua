@@ -1,5 +1,6 @@
 --- ebb session: conversations on disk, by their names.
 
+local commands = require "ebb.cli.commands"
 local core = require "ebb.support.core"
 local edits = require "ebb.cli.edits"
 local ebb = require "ebb"
@@ -19,8 +20,11 @@ local command = {}
 ---@type table<string, fun(args: table, ...: string): integer?>
 local ACTIONS = {}
 
-local NAMES = { "ls", "new", "log", "show", "rollback", "branch", "checkpoint", "rename", "rm", "export", "import",
-  "prune", "vacuum", "check", "backup", "salvage" }
+local NAMES = { "ls", "new", "log", "show", "append", "rollback", "branch", "checkpoint", "rename", "rm", "export",
+  "import", "prune", "vacuum", "check", "backup", "salvage" }
+
+--- Other words for actions: those of the library.
+local ALIASES = { batches = "log", fork = "branch" }
 
 function command.declare(parser)
   parser:argument("action", "What to do; see below.")
@@ -42,10 +46,12 @@ function command.declare(parser)
 Actions:
   ls                         list sessions
   new NAME [FILE]            begin a session, with the conversation of a file
-  log NAME                   draw the tree of its batches
+  log NAME                   draw the tree of its batches; also `batches`
   show NAME                  figures, and the last messages
+  append NAME [FILE]         append the messages of a file, or of standard input
+  trim NAME [options]        cut it down to a budget: the same as ebb trim --session NAME
   rollback NAME BATCH        make a batch or checkpoint current; rolling forward works, too
-  branch NAME NEW            a new session that begins with all of this one
+  branch NAME NEW            a new session that begins with all of this one; also `fork`
   checkpoint NAME LABEL      give the present state a name
   rename NAME NEW            give it another name
   rm NAME                    remove it; its branches stay
@@ -250,6 +256,13 @@ local function edit(args, name, run)
   end)
 end
 
+function ACTIONS.append(args, name, file)
+  local more = options.load(file, args)
+  local list = table.move(more, 1, #more, 1, {})
+  if #list == 0 then failure.raise(failure.REFUSED, options.name(file or "-") .. ": it has no messages to append") end
+  edit(args, name, function(chat) chat:append(list) end)
+end
+
 function ACTIONS.rollback(args, name, batch)
   edit(args, name, function(chat) chat:rollback(math.tointeger(tonumber(batch)) or batch) end)
 end
@@ -273,8 +286,8 @@ end
 
 --- The arguments of each action, those in brackets optional.
 local WORDS = {
-  ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", rollback = "NAME BATCH", branch = "NAME NEW",
-  checkpoint = "NAME LABEL", rename = "NAME NEW", rm = "NAME", export = "NAME", import = "FILE NAME",
+  ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", append = "NAME [FILE]", rollback = "NAME BATCH",
+  branch = "NAME NEW", checkpoint = "NAME LABEL", rename = "NAME NEW", rm = "NAME", export = "NAME", import = "FILE NAME",
   prune = "NAME", vacuum = "", check = "", backup = "FILE",
   salvage = "FILE [NEW]",
 }
@@ -289,17 +302,19 @@ end
 --- Which actions take an option.
 local ONLY = {
   count = { log = true, show = true }, keep = { prune = true }, messages = { export = true },
-  json = set("ls", "log", "new", "import", "rollback", "checkpoint", "prune"),
-  dry_run = set("new", "import", "rollback", "checkpoint", "prune", "rename", "rm", "branch"),
-  explain = set("new", "import", "rollback", "checkpoint", "prune"),
-  ledger = set("new", "import", "rollback", "checkpoint", "prune"),
+  json = set("ls", "log", "new", "import", "append", "rollback", "checkpoint", "prune"),
+  dry_run = set("new", "import", "append", "rollback", "checkpoint", "prune", "rename", "rm", "branch"),
+  explain = set("new", "import", "append", "rollback", "checkpoint", "prune"),
+  ledger = set("new", "import", "append", "rollback", "checkpoint", "prune"),
   output = { ls = true, log = true, show = true, export = true, salvage = true },
 }
 
 local function check(args)
   local words = WORDS[args.action]
   if not words then
-    failure.usage(("unknown action '%s'"):format(args.action), suggest.hint(args.action, NAMES))
+    local is_command = commands.by_name[args.action]
+    failure.usage(("unknown action '%s'"):format(args.action), is_command and ("`ebb %s --session NAME` does this")
+      :format(args.action) or suggest.hint(args.action, NAMES))
   end
   local _, most = words:gsub("%u+", "")
   local least = most - select(2, words:gsub("%[", ""))
@@ -315,6 +330,7 @@ local function check(args)
 end
 
 function command.run(args)
+  args.action = ALIASES[args.action] or args.action
   check(args)
   return ACTIONS[args.action](args, table.unpack(args.words))
 end
