@@ -69,6 +69,11 @@ _ebb() {
                 opts="$opts --batch -o --output --json --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
+            report)
+                cmd="report"
+                opts="$opts --batch -o --output -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                break
+                ;;
             session)
                 cmd="session"
                 opts="$opts -n --count --keep --messages -o --output --explain --dry-run --ledger --json -q --quiet --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --db -h --help"
@@ -144,7 +149,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply input run each pipeline count check convert import inspect session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply input run each pipeline count check convert import inspect report session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -1154,6 +1159,59 @@ _ebb() {
 
             ;;
         'inspect')
+            case "$prev" in
+                --batch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --encoding)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-message)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'report')
             case "$prev" in
                 --batch)
                     COMPREPLY=($(compgen -f -- "$cur"))

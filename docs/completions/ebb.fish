@@ -40,6 +40,9 @@ function __fish_ebb_print_command
             case inspect
                 set cmd $cmd inspect
                 break
+            case report
+                set cmd $cmd report
+                break
             case session
                 set cmd $cmd session
                 break
@@ -111,6 +114,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'check' -d 'List what a provid
 complete -c ebb -n '__fish_ebb_using_command' -xa 'convert' -d 'Write a conversation in the form of another provider'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'import' -d 'Make an agent and a conversation from another program\'s file'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'inspect' -d 'List a conversation\'s messages, with figures and warnings'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'report' -d 'Write a conversation as a page of HTML, with what edits took away and why'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'session' -d 'Keep conversations on disk: list, undo, branch, compare and check them'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'recall' -d 'Write what a trim left out, by the name in its handle'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'diff' -d 'Compare two conversations'
@@ -483,6 +487,22 @@ complete -c ebb -n '__fish_ebb_seen_command inspect' -l conversation -r -d 'Of s
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command inspect' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command report' -l batch -r -d 'Show this batch: its number, or the name of a checkpoint'
+complete -c ebb -n '__fish_ebb_seen_command report' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command report' -s q -l quiet -d 'Do not report success or progress'
+complete -c ebb -n '__fish_ebb_seen_command report' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command report' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, claude, claude_4_7, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command report' -l max-message -r -d 'Size limit of a message (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command report' -l max-file -r -d 'Size limit of an array or body (default 256M), or a line that is one (64M)'
+complete -c ebb -n '__fish_ebb_seen_command report' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command report' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command report' -l from -r -d 'Read a file of this form of another program, such as claude_code; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command report' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command report' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command report' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command report' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
+complete -c ebb -n '__fish_ebb_seen_command report' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command session' -s n -l count -r -d 'log: batches to show (default: 50)'
 complete -c ebb -n '__fish_ebb_seen_command session' -l keep -r -d 'prune: the newest batches that stay (default: 1)'

@@ -29,6 +29,7 @@ describe("ebb vocab", function()
 
     contains("home/ebb/vocab/small.vocab: small is ready", said)
     contains("small", (command.does "vocab ls"))
+    assert.equal((command.does "vocab ls"), (command.does "vocab"))
     contains("gpt2", (command.does "vocab ls"))
     contains("small.vocab: good", select(2, command.does "vocab verify small"))
     assert.equal("4\n", (command.does("run " .. path_of "use.lua")))

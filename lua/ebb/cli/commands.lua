@@ -19,6 +19,7 @@ commands.list = {
   { name = "convert", summary = "Write a conversation in the form of another provider." },
   { name = "import", summary = "Make an agent and a conversation from another program's file." },
   { name = "inspect", summary = "List a conversation's messages, with figures and warnings." },
+  { name = "report", summary = "Write a conversation as a page of HTML, with what edits took away and why." },
   { name = "session", summary = "Keep conversations on disk: list, undo, branch, compare and check them." },
   { name = "recall", summary = "Write what a trim left out, by the name in its handle." },
   { name = "diff", summary = "Compare two conversations." },

@@ -259,7 +259,9 @@ end
 function ACTIONS.append(args, name, file)
   local more = options.load(file, args)
   local list = table.move(more, 1, #more, 1, {})
-  if #list == 0 then failure.raise(failure.REFUSED, options.name(file or "-") .. ": it has no messages to append") end
+  if #list == 0 then
+    failure.raise(failure.REFUSED, ("%s: it has no messages to append"):format(options.name(file or "-")))
+  end
   edit(args, name, function(chat) chat:append(list) end)
 end
 
@@ -287,9 +289,8 @@ end
 --- The arguments of each action, those in brackets optional.
 local WORDS = {
   ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", append = "NAME [FILE]", rollback = "NAME BATCH",
-  branch = "NAME NEW", checkpoint = "NAME LABEL", rename = "NAME NEW", rm = "NAME", export = "NAME", import = "FILE NAME",
-  prune = "NAME", vacuum = "", check = "", backup = "FILE",
-  salvage = "FILE [NEW]",
+  branch = "NAME NEW", checkpoint = "NAME LABEL", rename = "NAME NEW", rm = "NAME", export = "NAME",
+  import = "FILE NAME", prune = "NAME", vacuum = "", check = "", backup = "FILE", salvage = "FILE [NEW]",
 }
 
 --- A set of these names.

@@ -21,7 +21,8 @@ local KNOWN = {
 }
 
 function command.declare(parser)
-  parser:argument("action", "ls, import, fetch or verify."):choices { "ls", "import", "fetch", "verify" }
+  parser:argument("action", "ls (default), import, fetch or verify."):args("?")
+    :choices { "ls", "import", "fetch", "verify" }
   parser:argument("what", ("import: a .tiktoken or tokenizer.json file. fetch: %s. verify: a name (default: all).")
     :format(table.concat(vocab_fetch.names(), ", "))):args("?")
   parser:option("--pattern", "import: how texts are split before merging: cl100k, o200k, gpt2 or a regular expression.")
@@ -169,6 +170,7 @@ end
 local ACTIONS = { ls = list, import = import, fetch = fetch, verify = verify }
 
 function command.run(args)
+  args.action = args.action or "ls"
   if args.action ~= "import" and (args.pattern or args.nfc) then failure.usage("--pattern and --nfc go with import") end
   if args.name and args.action ~= "import" and args.action ~= "fetch" then
     failure.usage("--name goes with import and fetch")

@@ -1,0 +1,160 @@
+--- ebb report: a conversation as one page of HTML, which needs nothing else: figures, its batches, and its messages,
+--- those that an edit took away at their old places, with what took them and why.
+
+local failure = require "ebb.cli.failure"
+local figures = require "ebb.support.figures"
+local options = require "ebb.cli.options"
+local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
+local transcript = require "ebb.conversation.transcript"
+local trust = require "ebb.cli.trust"
+
+local report = {}
+
+local ROLES = require "ebb.conversation.roles"
+
+local OPEN_BYTES = 2000      -- of a text that is shown whole at once
+local BEGINNING = 160        -- cells of a longer one, which opens
+
+local STYLE = [[
+:root { color-scheme: light dark; --line: #8886; --system: #8250df; --user: #1f6feb; --assistant: #2da44e;
+  --tool: #bf8700; --window: #0e7490; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; margin: 1rem 0; }
+th, td { padding: .25rem .6rem; text-align: left; border-bottom: 1px solid var(--line); }
+td.number, th.number { text-align: right; }
+.bar { height: .7rem; min-width: 1px; background: var(--user); }
+article { border-left: 4px solid var(--line); margin: .8rem 0; padding: 0 .8rem; }
+article.gone { opacity: .55; border-left-style: dashed; }
+header { font-size: .85rem; color: #888; } header b { color: inherit; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0; font: 13px/1.45 ui-monospace, monospace; }
+summary { cursor: pointer; }
+.system { border-color: var(--system); } .user { border-color: var(--user); } .tool { border-color: var(--tool); }
+.assistant { border-color: var(--assistant); } .window { border-color: var(--window); }]]
+
+function report.declare(parser)
+  options.input(parser)
+  parser:option("--batch", "Show this batch: its number, or the name of a checkpoint."):argname("<batch>")
+  options.output(parser)
+  options.quiet(parser)
+  options.reading(parser)
+  parser:epilog(options.examples { "ebb report chat.json -o chat.html",
+    "ebb report --session support -o support.html" })
+end
+
+local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+--- A text of strangers as HTML shows it.
+local function escape(bytes) return (text.printable(bytes, true):gsub('[&<>"]', ENTITIES)) end
+
+---- Figures ----
+
+local function role_rows(chat, whole)
+  local rows = {}
+  for _, role in ipairs(ROLES) do
+    local count, tokens = chat:count(role), chat:where({ role = role }):tokens()
+    if count > 0 then
+      local share = tokens / math.max(1, whole)
+      rows[#rows + 1] = ('<tr><td>%s</td><td class="number">%s</td><td class="number">%s</td><td class="number">%s</td>'
+        .. '<td style="width:40%%"><div class="bar" style="width:%.1f%%;background:var(--%s)"></div></td></tr>')
+        :format(role, figures.grouped(count), figures.grouped(tokens), figures.percent(share), 100 * share, role)
+    end
+  end
+  return table.concat(rows, "\n")
+end
+
+local function summary(chat)
+  local tokens, level = chat:tokens(), chat:trust()
+  local model, reason = chat:model(), trust.reason(chat)
+  return ("<p>%s, %s tokens (%s)%s%s</p>"):format(text.count(#chat, "message"), figures.grouped(tokens),
+    level, model and ", model " .. escape(model) or "", reason and "<br>estimated: " .. escape(reason) or "")
+    .. '\n<table><thead><tr><th>role</th><th class="number">messages</th><th class="number">tokens</th>'
+    .. '<th class="number">share</th><th></th></tr></thead><tbody>\n' .. role_rows(chat, tokens) .. "\n</tbody></table>"
+end
+
+--- The batches, where there are several.
+local function batches_of(chat)
+  local batches, current = chat:batches(), chat:stats().current_batch_index
+  if #batches < 2 then return "" end
+  local rows = {}
+  for i, batch in ipairs(batches) do
+    local name = batch.name and (", checkpoint %s"):format(batch.name) or ""
+    rows[i] = ('<tr><td class="number">%d</td><td>%s%s</td><td>%s</td><td class="number">%s</td>'
+      .. '<td class="number">%s</td></tr>'):format(batch.index, batch.index == current and "current: " or "",
+      escape(batch.operation .. name), escape(batch.description), batch.parent or "",
+      figures.grouped(batch.message_count))
+  end
+  return '<h2>Batches</h2>\n<table><thead><tr><th class="number">batch</th><th>operation</th><th>what</th>'
+    .. '<th class="number">from</th><th class="number">messages</th></tr></thead><tbody>\n'
+    .. table.concat(rows, "\n") .. "\n</tbody></table>"
+end
+
+---- Messages ----
+
+local function body_of(message)
+  local bytes = transcript.line(message, "\n")
+  local whole = "<pre>" .. escape(bytes) .. "</pre>"
+  if #bytes <= OPEN_BYTES then return whole end
+  local beginning = text.cut(bytes:sub(1, 4 * BEGINNING):gsub("%s+", " "), BEGINNING)
+  return ("<details><summary>%s (%s bytes)</summary>%s</details>"):format(escape(beginning), figures.grouped(#bytes),
+    whole)
+end
+
+--- What an edit did to a message; nil for one that was only kept.
+local function fate_of(chat, message)
+  local event = chat:explain(message)
+  if event.action == "kept" then return nil end
+  return ("%s by %s%s"):format(event.action, event.by or "an edit", event.reason and ": " .. event.reason or "")
+end
+
+local function article(chat, message, has_edits)
+  local kind, words = text.kind(message), {}
+  words[1] = message.index and tostring(message.index) or ("seq %d"):format(message.seq)
+  words[2] = ("<b>%s</b>"):format(escape(kind))
+  if message.name then words[#words + 1] = escape(message.name) end
+  words[#words + 1] = figures.grouped(message.tokens) .. " tokens"
+  local fate = has_edits and fate_of(chat, message)
+  if fate then words[#words + 1] = escape(fate) end
+  local class = (message.role or "window") .. (message.index and "" or " gone")
+  return ('<article class="%s"><header>%s</header>%s</article>'):format(class, table.concat(words, " · "),
+    body_of(message))
+end
+
+--- All messages that were ever stored: the visible ones in their order, the others before the next that is newer.
+local function articles(chat)
+  local list, has_edits = {}, #chat:batches() > 1
+  local all, next_stored = chat:all(), 1
+  local function add_gone(before)
+    while all[next_stored] and all[next_stored].seq < before do
+      local message = all[next_stored]
+      if not message.index then list[#list + 1] = article(chat, message, has_edits) end
+      next_stored = next_stored + 1
+    end
+  end
+  for _, message in ipairs(chat) do
+    if has_edits then add_gone(message.seq) end
+    list[#list + 1] = article(chat, message, has_edits)
+  end
+  if has_edits then add_gone(math.maxinteger) end
+  return table.concat(list, "\n")
+end
+
+---- The command ----
+
+local function page_of(chat, title)
+  return table.concat({
+    "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">', ("<title>%s</title>"):format(escape(title)),
+    "<style>" .. STYLE .. "</style></head><body>", ("<h1>%s</h1>"):format(escape(title)), summary(chat),
+    batches_of(chat), "<h2>Messages</h2>", articles(chat), "</body></html>", "",
+  }, "\n")
+end
+
+function report.run(args)
+  local chat, path = options.load(args.file, args)
+  if args.batch then failure.typed(chat.rollback, chat, math.tointeger(tonumber(args.batch)) or args.batch) end
+  local fork = chat:fork()      -- of a session: all of it
+  terminal.report(page_of(fork, options.name(path)), args.output)
+  if args.output then terminal.inform(text.count(#fork, "message") .. options.target(args)) end
+end
+
+return report
