@@ -152,6 +152,7 @@ typedef struct Committing {
   Storage *storage;
   StorageCommit commit;
   StorageError error;
+  StoragePast *next;         /* of a tail: the version that the commit makes */
   bool begun, done;          /* done: it was committed before, by the same operation */
 } Committing;
 
@@ -163,7 +164,8 @@ static Status put_row(void *user, const StateRow *row) {
     if (committing->done) return STATUS_HOST;      /* stops the writer */
     committing->begun = true;
   }
-  return storage_put(committing->storage, row, &committing->error);
+  Status status = storage_put(committing->storage, row, &committing->error);
+  return status == STATUS_OK && committing->next != NULL ? storage_past_put(committing->next, row) : status;
 }
 
 static Status put_options(Committing *committing, Text options) {
@@ -247,9 +249,11 @@ static int l_commit(lua_State *L) {
     Status known = bind_write_options(after, bind_text(L, -1), options);
     if (known != STATUS_OK) return bind_raise_status(L, known, "commit");
   }
+  committing.next = tail.next;
   Status status = write_changes(&committing, commit->replaces ? NULL : before->conversation, after->conversation,
                                 text_plain(options->bytes, options->size), &tail);
   if (status != STATUS_OK) return bind_storage_refuse(L, status, &committing.error);
+  if (tail.is_set && committing.begun) bind_advance_tail(&tail, commit);
   uint64_t version = committing.done ? committing.error.actual : commit->expected + committing.begun;
   lua_pushinteger(L, (lua_Integer)version);
   lua_pushboolean(L, committing.done);

@@ -75,7 +75,7 @@ static uint32_t number_field(lua_State *L, int index, const char *name) {
 
 bool bind_tail_of_commit(lua_State *L, int index, const ConversationHandle *before, const ConversationHandle *after,
                          StorageCommit *commit, SessionTail *tail) {
-  static const char *const names[] = {"batch", "batches", "hidden", "tokens", NULL};
+  static const char *const names[] = {"batch", "batches", "hidden", "tokens", "past", NULL};
   bind_check_names(L, index, NULL, names);
   *tail = (SessionTail){.is_set = true, .tail = {.batch = number_field(L, index, "batch"),
                                                  .batches = number_field(L, index, "batches"),
@@ -84,6 +84,13 @@ bool bind_tail_of_commit(lua_State *L, int index, const ConversationHandle *befo
   int64_t tokens = bind_integer(L, -1, "tokens", 0, INT64_MAX);
   lua_pop(L, 1);
   if (commit->replaces) bind_raise_argument(L, "argument", NULL, "a tail does not replace its session");
+  bind_get_field(L, index, "past");
+  tail->past = &((PastHandle *)bind_check(L, -1, &BIND_PAST))->past;
+  if (tail->past->info.id != commit->session || tail->past->info.version != commit->expected) {
+    bind_raise_argument(L, "argument", NULL, "past: expected that of version `expected`");
+  }
+  tail->next = bind_push_past(L);
+  if (storage_past_copy(tail->next, tail->past) != STATUS_OK) bind_raise_status(L, STATUS_MEMORY, "commit");
   const History *history = conversation_history(after->conversation);
   commit->batches = (uint64_t)tail->tail.batches + history_count(history) - 1;
   if (history_current(history) == 0) {
@@ -92,6 +99,13 @@ bool bind_tail_of_commit(lua_State *L, int index, const ConversationHandle *befo
     if (tail->tail.hidden > 0) commit->tokens = tokens + added < 0 ? 0 : (uint64_t)(tokens + added);
   }
   return state_tail_answers(&tail->tail, before->conversation, after->conversation);
+}
+
+void bind_advance_tail(SessionTail *tail, const StorageCommit *commit) {
+  StoragePast past = *tail->past;
+  storage_past_advance(tail->next, commit);
+  *tail->past = *tail->next;
+  *tail->next = past;      /* to be freed */
 }
 
 static Status keep_row(void *user, const StateRow *row) {

@@ -18,6 +18,7 @@
 typedef struct StoragePast {
   SessionInfo info;          /* of that version, without the name */
   uint64_t first, last;      /* numbers of the rows of its current batch that were noted */
+  uint64_t own;              /* rows of batches from this number on were put by the reader */
   Buffer rows;               /* heads and bytes of the noted rows, in order */
 } StoragePast;
 
@@ -25,6 +26,12 @@ void   storage_past_init(StoragePast *past, Memory memory);
 void   storage_past_free(StoragePast *past);
 /* Notes rows of a version in a look at it. `batch`: the current one. STATUS_MEMORY, and what `rows` gives. */
 Status storage_past_note(StoragePast *past, const SessionInfo *info, uint32_t batch, StateRowSource rows);
+/* Makes *to, which is empty, the same version. STATUS_MEMORY. */
+Status storage_past_copy(StoragePast *to, const StoragePast *from);
+/* Takes a row that a commit to the version puts: new messages and batches, and rows that are noted. STATUS_MEMORY. */
+Status storage_past_put(StoragePast *past, const StateRow *row);
+/* Makes *past the version after the commit of these rows. Cannot fail. */
+void   storage_past_advance(StoragePast *past, const StorageCommit *commit);
 /* Gives all rows of the version in order, as storage_read. CONFLICT, also after rows were given: later commits have
    replaced some; `error->actual` is the version now. A message that is shared with an origin, and was forgotten there,
    is given as it is now. */

@@ -124,9 +124,9 @@ end
 
 --- A tail of `main`, with an append.
 local function tailed(world)
-  local chat, info, where = world.db:tail(world.main.id, 2, {}, resolve)
+  local chat, info, where, past = world.db:tail(world.main.id, 2, {}, resolve)
   assert(where.hidden > 0)
-  where.tokens = info.tokens
+  where.tokens, where.past = info.tokens, past
   world.tail_of, world.tail, world.branch = chat, where, storage.begin(chat)
   world.branch:append(user "one")
   return world

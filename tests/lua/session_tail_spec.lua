@@ -180,13 +180,16 @@ local function live(seed)
   places.remove(short) places.remove(long)
 end
 
---- Reads a session by its tail, lets another one commit some edits, and reads the rest of it.
----@return string outcome     "same", or the code of an error
-local function read_beside(place, edits)
+--- Reads a session by its tail, edits it, lets another one commit some edits, and reads the rest of it.
+---@return string outcome     "same", or the code of an error; "whole": it could not be read by its tail
+---@return boolean? by_tail   its own edits were those of a tail
+local function read_beside(place, own, edits)
   by_tails()
   local reader <close> = open(place)
+  if not reader.tail then return "whole" end
+  for _, edit in ipairs(own) do pcall(edit, reader) end
+  local by_tail = #own > 0 and reader.tail
   local before, version = on_disk(place), reader.version
-  assert(reader.tail)
   by_all()
   do
     local writer <close> = open(place)
@@ -197,13 +200,13 @@ local function read_beside(place, edits)
   end
   by_tails()
   local ok, problem = pcall(function() return reader.chat end)
-  if not ok then return problem.code end
+  if not ok then return problem.code, by_tail end
   assert.same({ before, version }, { whole(reader), reader.version })
   local is_current = select(6, on_disk(place)) == version
   by_tails()
   assert.same({ is_current, true }, { reader:append(user "late") ~= nil, reader:refresh() ~= nil })
   assert.equal(on_disk(place), whole(reader))
-  return "same"
+  return "same", by_tail
 end
 
 describe("sessions by their tails", function()
@@ -219,18 +222,19 @@ describe("sessions by their tails", function()
       local session <close> = open(place)
       for i = 1, 12 do session:append { user("m " .. i), call("c" .. i), result("c" .. i) } end
     end
-    local outcomes = {}
+    local outcomes, tails = {}, 0
     for round = 1, LIVES * 6 do
-      local edits = {}
+      local own, edits = {}, {}
+      for i = 1, random(0, 3) do own[i] = EDITS[random(ADDING)]() end
       for i = 1, random(0, 5) do edits[i] = EDITS[random(ADDING)]() end
       local replacing = round % 3 == 0 and REPLACES[random(#REPLACES)]
       if replacing then edits[#edits + 1] = replacing end
-      local outcome = read_beside(place, edits)
+      local outcome, by_tail = read_beside(place, own, edits)
       local title = ("seed %d, round %d: %s"):format(SEED, round, outcome)
-      assert.truthy(outcome == "same" or replacing and outcome == "conflict", title)
-      outcomes[outcome] = (outcomes[outcome] or 0) + 1
+      assert.truthy(outcome == "same" or outcome == "whole" or replacing and outcome == "conflict", title)
+      outcomes[outcome], tails = (outcomes[outcome] or 0) + 1, tails + (by_tail and 1 or 0)
     end
-    assert.truthy(outcomes.same > LIVES and outcomes.conflict > 0)
+    assert.truthy(LIVES < 10 or outcomes.same > LIVES and outcomes.conflict > 0 and tails > 0)
     places.remove(place)
   end)
 
@@ -269,20 +273,22 @@ describe("sessions by their tails", function()
 
     it("are read beside one that appends, and not where what was read is gone", function()
       local session <close> = open(place)
+      assert(session:append(user "own"))
       local other <close> = open(place)
       other:append(user "later")
-      assert.same({ "m 3", 40, "m 42" }, { session[1].text, #session, session[40].text })
+      assert.truthy(session.tail)
+      assert.same({ "m 3", 41, "m 42" }, { session[1].text, #session, session[40].text })
       local done, why = session:trim { budget = 10 }
       assert.same({ nil, "conflict", other.version }, { done, why.code, why.actual })
       assert.is_true(session:refresh())
-      assert.equal("later", session[41].text)
+      assert.equal("later", session[42].text)
       assert(other:refresh() ~= nil and other:prune { keep = 1 })
       local ok, problem = pcall(function() return session[1] end)
       assert.same({ false, "conflict", other.version }, { ok, problem.code, problem.actual })
       assert.truthy(problem.hint:find("refresh", 1, true))
-      assert.equal("later", session[41].text)      -- the tail stays
+      assert.equal("later", session[42].text)      -- the tail stays
       assert.is_true(session:refresh())
-      assert.same({ "m 3", "later" }, { session[1].text, session[41].text })
+      assert.same({ "m 3", "later" }, { session[1].text, session[42].text })
     end)
 
     it("are read beside others that append where they are branches, too", function()
@@ -305,6 +311,18 @@ describe("sessions by their tails", function()
       assert(origin.store:remove "a")      -- its rows are those of the branch now
       assert(other:append(user "at last"))
       assert.same({ "m 3", "even later" }, { session[1].text, session[#session].text })
+    end)
+
+    it("are read where a branch has forgotten a message that they share", function()
+      by_all()
+      local branch <close> = open(place):branch "b"
+      by_tails()
+      local session <close>, position = open(place), 5
+      local text = branch[position].text
+      assert(branch:forget(position))
+      assert.not_equal(text, session.chat[position].text)
+      assert.equal(branch[position].text, session[position].text)
+      assert.same({}, session.store:check())
     end)
 
     it("give messages that all of the session takes for its own", function()

@@ -9,8 +9,8 @@
 --- `session:truncate { keep_last = n }` need no more. Where that was all that is visible, so do `insert`, `replace`,
 --- `clear`, `truncate`, a trim by keep_recent, and `tokens`, `trust`, `count`, `range`, `where`, `marked`, `shows`,
 --- `check`, `dialect`. Anything else reads all of it first, in the version that was opened, and raises the database's
---- error where that fails: "conflict", if another process has replaced what was not read, as by `prune` or `forget`, or
---- has written after an edit of this session that read no more; `session:refresh()` reads what it wrote.
+--- error where that fails: "conflict", if another process has replaced what was not read, as by `prune` or `forget`;
+--- `session:refresh()` reads what it wrote.
 
 ---@class ebb.SessionOptions
 ---@field create? boolean      begin the session, and make the database, where there is none; default true

@@ -90,31 +90,15 @@ local function take(self)
   return true
 end
 
---- Says that the version whose tail was read is gone.
-local function outdated(self, actual)
-  local conflict = core.error("conflict", ("the session is at version %d, not at %d, and not all of it was read")
-    :format(actual, self.version), "session:refresh() reads what others wrote")
-  conflict.actual = actual
-  return nil, conflict
-end
-
---- Reads all of a session of which the tail was read, in the same version: of a tail that was edited only until others
---- commit, else as long as what they commit replaces nothing of it.
+--- Reads all of a session of which the tail was read, in the same version: what others commit may add to it, and not
+--- replace what was not read.
 local function complete(self)
   if rawget(self, "chat") then return true end
   if self.closed then refuse("closed", "the session is closed, and not all of it was read") end
   if self.is_stale then return take(self) end
-  local info, problem = self.store.db:find(self.name)
-  if not info then return nil, problem end
-  local past = self.tail.past
-  if info.version ~= self.version and not past then return outdated(self, info.version) end
-  local version, was = self.version, self.tail
-  local ok, why = take_whole(self, info, past or nil)
-  if not ok and why.code == "conflict" then return outdated(self, why.actual) end
-  if not ok then return nil, why end
-  if self.version == version then return true end
-  self.chat, self.tail, self.version = nil, was, version      -- others wrote between the two readings
-  return complete(self)
+  local ok, problem = take_whole(self, { id = self.id, version = self.version }, self.tail.past)
+  if not ok and problem.code == "conflict" then problem.hint = "session:refresh() reads what others wrote" end
+  return ok, problem
 end
 
 ---- Writing ----
@@ -122,7 +106,8 @@ end
 --- Where a branch of the tail stands in the session.
 local function place_of(of)
   local place = of.place
-  return { batch = place.batch, batches = place.batches, hidden = place.hidden, tokens = of.tokens }
+  return { batch = place.batch, batches = place.batches, hidden = place.hidden, tokens = of.tokens,
+    past = of.past }
 end
 
 --- Commits the branch, which is one of the tail if that is given; with the same operation a second time nothing is done

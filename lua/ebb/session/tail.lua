@@ -191,7 +191,7 @@ function tail.edit(self, calls, method, operation, ...)
   local version, repeated, tokens = calls.commit(self, branch, operation, current)
   if version == false then return nil end
   if not version then return nil, repeated end
-  self.version, current.tokens, current.past = version, tokens, false
+  self.version, current.tokens = version, tokens
   return results, nil, repeated or not pcall(join, calls, current.chat, branch)
 end
 
