@@ -737,9 +737,11 @@ end, windowed)
 call("windows", function(world)
   local chat = world.chat
   local windows = chat.windows
-  return { windows:list(), chat:active(), windows.seq, windows:stats(), windows:listing(), chat:tokens() }
+  return { windows:list(), chat:active(), windows.seq, windows:clock(), windows:stats(), windows:listing(),
+    chat:tokens() }
 end, windowed, 7)
 call("windows:render", function(world) return world.chat.windows:render { include_obsolete = true } end, windowed)
+call("render", function(world) return world.chat:render { include_obsolete = true } end, windowed, 7)
 call("windows:render, trimmed", function(world)
   return world.chat.windows:render { max_tokens = 170, include_system = false }
 end, windowed, 7)
