@@ -1,5 +1,6 @@
 --- ebb report: a page of HTML with a conversation, its figures, and what edits took away.
 
+local helper = dofile "tests/lua/helper.lua"
 local command = dofile "tests/lua/command.lua"
 local contains, does, fails, file, path_of = command.contains, command.does, command.fails, command.file,
   command.path_of
@@ -50,6 +51,43 @@ describe("ebb report", function()
     assert.truthy(out:find(" gone\".-<article class=\"user\">"))   -- before what is newer
     assert.equal(0, count(' gone"', (does "report --session s --batch 0")))
     assert.equal(4, count("<article", (does "report --session s --batch 0")))
+  end)
+
+  it("says what raw operations took away, and what only another branch has", function()
+    local chat = helper.ebb.conversation { encoding = "cjk" }
+    for i = 1, 4 do chat:append { role = "user", content = "m" .. i } end
+    chat:truncate { keep_last = 2 }
+    chat:append { role = "user", content = "elsewhere" }
+    chat:rollback(0)
+    chat:replace(1, { role = "user", content = "new" })
+    assert(chat:save(path_of "saved.json", { dialect = "ebb" }))
+    local out = does("report " .. path_of "saved.json")
+    contains("inserted by replace: replace 0</header><pre>new", out)
+    contains("replaced by replace: replace 0</header><pre>m1", out)
+    contains("of another branch</header><pre>elsewhere", out)
+    out = does("report --batch 1 " .. path_of "saved.json")
+    contains("dropped by truncate: truncate keepLast 2</header><pre>m2", out)
+  end)
+
+  it("of many edits costs no more than they", function()
+    local function path_for(n)
+      local chat = helper.ebb.conversation { encoding = "cjk" }
+      for i = 1, n do
+        chat:append { role = "user", content = "m" .. i }
+        chat:append { role = "user", content = "n" .. i }
+        chat:trim { budget = 30 }
+      end
+      local path = path_of("of_" .. n)
+      assert(chat:save(path, { dialect = "ebb" }))
+      return path
+    end
+    local small, large = path_for(300), path_for(2400)
+    local function seconds(path)       -- of the processor
+      local line, spent = [[bash -c '{ TIMEFORMAT="%%U"; time %s report %s >%s 2>%s; } 2>%s']], path_of "spent"
+      os.execute(line:format(command.EBB, path, path_of "page", path_of ".err", spent))
+      return tonumber(command.read(spent))
+    end
+    assert.truthy(seconds(large) <= 24 * math.max(0.01, seconds(small)))   -- eight times as many; 500 if each looked
   end)
 
   it("writes a file, and never the input", function()

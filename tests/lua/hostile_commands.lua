@@ -21,6 +21,7 @@ commands.ACTS = {
     "convert F --to anthropic -o O", "convert F --to gemini -o O", "convert F --to responses --shape jsonl -o O",
   },
   inspect = { "inspect F" },
+  report = { "report F -o O" },
   recall = { "recall r1-1000000 F --tokens 1000 -o O" },
   diff = { "diff F G" },
   repl = { "repl F <D/lines" },

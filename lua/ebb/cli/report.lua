@@ -15,6 +15,7 @@ local ROLES = require "ebb.conversation.roles"
 
 local OPEN_BYTES = 2000      -- of a text that is shown whole at once
 local BEGINNING = 160        -- cells of a longer one, which opens
+local LOOKED_THROUGH = 2000000   -- batches, for all messages; about two seconds
 
 local STYLE = [[
 :root { color-scheme: light dark; --line: #8886; --system: #8250df; --user: #1f6feb; --assistant: #2da44e;
@@ -100,20 +101,60 @@ local function body_of(message)
     whole)
 end
 
---- What an edit did to a message; nil for one that was only kept.
-local function fate_of(chat, message)
-  local event = chat:explain(message)
-  if event.action == "kept" then return nil end
+---@class ebb.cli.Fates        What edits did to messages
+---@field by_seq table<integer, string>    by the ledgers of the batches that led to the current one
+---@field batches integer
+---@field left integer          batches that may still be looked through for messages that no ledger names
+
+--- The batches that led to the current one, the oldest first.
+local function way_to_current(chat)
+  local by_index, way = {}, {}
+  for _, batch in ipairs(chat:batches()) do by_index[batch.index] = batch end
+  local batch = by_index[chat:stats().current_batch_index]
+  while batch do
+    table.insert(way, batch.index)
+    batch = by_index[batch.parent]
+  end
+  table.sort(way)
+  return way
+end
+
+local function words_of(event)
+  if event.action == "absent" then return "of another branch" end
   return ("%s by %s%s"):format(event.action, event.by or "an edit", event.reason and ": " .. event.reason or "")
 end
 
-local function article(chat, message, has_edits)
+---@return ebb.cli.Fates? fates    nil without edits
+local function fates_of(chat)
+  local way = way_to_current(chat)
+  if #way < 2 then return nil end
+  local by_seq = {}
+  for _, index in ipairs(way) do
+    local ledger = chat:ledger(index)
+    for i = 1, ledger and #ledger or 0 do
+      local entry = ledger[i]
+      if entry.seq then by_seq[entry.seq] = words_of(entry) end
+    end
+  end
+  return { by_seq = by_seq, batches = #way, left = LOOKED_THROUGH }
+end
+
+--- What an edit did to a message; nil for one that was only kept, or where it is not looked for any more.
+local function fate_of(chat, fates, message)
+  if fates.by_seq[message.seq] then return fates.by_seq[message.seq] end
+  fates.left = fates.left - fates.batches
+  if fates.left < 0 then return not message.index and "taken away" or nil end
+  local event = chat:explain(message)
+  return event.action ~= "kept" and words_of(event) or nil
+end
+
+local function article(chat, message, fates)
   local kind, words = text.kind(message), {}
   words[1] = message.index and tostring(message.index) or ("seq %d"):format(message.seq)
   words[2] = ("<b>%s</b>"):format(escape(kind))
   if message.name then words[#words + 1] = escape(message.name) end
   words[#words + 1] = figures.grouped(message.tokens) .. " tokens"
-  local fate = has_edits and fate_of(chat, message)
+  local fate = fates and fate_of(chat, fates, message)
   if fate then words[#words + 1] = escape(fate) end
   local class = (message.role or "window") .. (message.index and "" or " gone")
   return ('<article class="%s"><header>%s</header>%s</article>'):format(class, table.concat(words, " · "),
@@ -122,26 +163,30 @@ end
 
 --- All messages that were ever stored: the visible ones in their order, the others before the next that is newer.
 local function articles(chat)
-  local list, has_edits = {}, #chat:batches() > 1
+  local list, fates = {}, fates_of(chat)
   local all, next_stored = chat:all(), 1
   local function add_gone(before)
     while all[next_stored] and all[next_stored].seq < before do
       local message = all[next_stored]
-      if not message.index then list[#list + 1] = article(chat, message, has_edits) end
+      if not message.index then list[#list + 1] = article(chat, message, fates) end
       next_stored = next_stored + 1
     end
   end
   for _, message in ipairs(chat) do
-    if has_edits then add_gone(message.seq) end
-    list[#list + 1] = article(chat, message, has_edits)
+    if fates then add_gone(message.seq) end
+    list[#list + 1] = article(chat, message, fates)
   end
-  if has_edits then add_gone(math.maxinteger) end
+  if fates then add_gone(math.maxinteger) end
   return table.concat(list, "\n")
 end
 
 ---- The command ----
 
-local function page_of(chat, title)
+--- The page of a conversation.
+---@param chat ebb.Conversation
+---@param title string
+---@return string html
+function report.page(chat, title)
   return table.concat({
     "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">', ("<title>%s</title>"):format(escape(title)),
     "<style>" .. STYLE .. "</style></head><body>", ("<h1>%s</h1>"):format(escape(title)), summary(chat),
@@ -153,7 +198,7 @@ function report.run(args)
   local chat, path = options.load(args.file, args)
   if args.batch then failure.typed(chat.rollback, chat, math.tointeger(tonumber(args.batch)) or args.batch) end
   local fork = chat:fork()      -- of a session: all of it
-  terminal.report(page_of(fork, options.name(path)), args.output)
+  terminal.report(report.page(fork, options.name(path)), args.output)
   if args.output then terminal.inform(text.count(#fork, "message") .. options.target(args)) end
 end
 
