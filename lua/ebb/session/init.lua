@@ -361,6 +361,11 @@ end
 ---@return true? done
 ---@return ebb.Error? problem
 function Session:rename(name)
+  local group = self.store.group
+  if group then
+    group[#group + 1] = self
+    group.names[self] = group.names[self] or self.name
+  end
   local ok, problem = self.store.db:rename(self.id, name)
   if not ok then return nil, problem end
   self.name = name

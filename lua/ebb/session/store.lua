@@ -109,6 +109,7 @@ local Group = { __close = function(group)
   for i = 1, #group do      -- store.doubt: no call, for there may be no memory
     local session = group[i]
     session.chat, session.version, session.tail, session.is_stale = nil, nil, false, true
+    session.name = group.names[session] or session.name
   end
 end }
 
@@ -128,7 +129,7 @@ function Store:together(run)
     refuse("argument", "together: a function is expected", "store:together(function() a:append(x) b:append(y) end)")
   end
   local db = self.db
-  local new = setmetatable({ store = self, keeps = false, is_kept = false }, Group)
+  local new = setmetatable({ store = self, keeps = false, is_kept = false, names = {} }, Group)
   local begun, problem = db:begin_group()
   if not begun then return nil, problem end
   local group <close> = new      -- from here on nothing that needs memory, but in the function
