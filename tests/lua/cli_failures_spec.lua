@@ -196,6 +196,13 @@ describe("the command", function()
     end)
   end)
 
+  it("names no option that does not help against the depth of values", function()
+    local deep = file("deep.json", '[{"role":"user","content":"a","x":' .. ("["):rep(257) .. ("]"):rep(257) .. "}]")
+    local said = fails(REFUSED, "inspect " .. deep)
+    contains("expected at most 256 levels", said)
+    assert.falsy(said:find("--max-", 1, true))
+  end)
+
   it("does not call an input empty of which all was skipped", function()
     local skipped, empty = file("skipped", '{"role":"user"}\n'), file("empty", "\n")
     contains("warning: no messages, all of the input was skipped", ebb("inspect --lenient " .. skipped).err)

@@ -357,7 +357,8 @@ local function read(path, args)
   local other, result = imported.rescue(path, options.name(path), args, chat_options, problem, bytes)
   if other then return other, result end
   if chat then return chat end
-  local way = WAYS_OUT[problem.code] or lenient_way(path, args, problem.code, bytes)
+  local is_depth = problem.code == "limit" and problem.message:find("levels", 1, true)      -- which no option raises
+  local way = not is_depth and WAYS_OUT[problem.code] or lenient_way(path, args, problem.code, bytes)
   failure.raise(failure.exit_of(problem), problem.message, way or result or problem.hint)
 end
 
