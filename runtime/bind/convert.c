@@ -173,10 +173,12 @@ static void end_own_form(void *block) {
   if (form->memory.allocate != NULL) own_form_free(form);
 }
 
-/* may_lack_form(list) -> boolean: may the body that is written of it have messages in another form? */
+/* may_lack_form(list, all) -> boolean: may the body that is written of it have messages in another form? `all`: those
+   that were read count, too. */
 static int l_may_lack_form(lua_State *L) {
   View view = bind_view(L, 1);
-  lua_pushboolean(L, own_form_may_lack(&view.handle->document, view.conversation, view.list));
+  bool all = lua_toboolean(L, 2);
+  lua_pushboolean(L, own_form_may_lack(&view.handle->document, view.conversation, view.list, all));
   return 1;
 }
 
@@ -214,7 +216,7 @@ static int l_own_form(lua_State *L) {
 void bind_open_convert(lua_State *L) {
   static const BindMethod functions[] = {
     {"convert", l_convert, "list texts options", CHARGE_LIST},
-    {"may_lack_form", l_may_lack_form, "list", CHARGE_LIST},
+    {"may_lack_form", l_may_lack_form, "list all", CHARGE_LIST},
     {"own_form", l_own_form, "list texts options", CHARGE_LIST},
     {"bound_thinking", l_bound_thinking, "conversation", CHARGE_LIST},
     BIND_END,

@@ -81,8 +81,9 @@ static Status check_call(Items *items, uint32_t index, uint32_t number) {
   IdRule rule = target_call_id(checker->target);
   Call form = message_call(message, number);
   Text key = message_call_key(message, number), name = form.name.at == 0 ? NO_TEXT : message_text(message, form.name);
-  Text arguments = member(message, "arguments");
-  bool is_function = text_is(member(message, "type"), "function_call"), again;
+  bool is_item = message_form(message) == FORM_ITEM, again;      /* other messages have many calls: no walk for each */
+  Text arguments = is_item ? member(message, "arguments") : NO_TEXT;
+  bool is_function = is_item && text_is(member(message, "type"), "function_call");
   bool is_object = arguments.size > 0 && arguments.bytes[0] == '{', waits = items->answered[items->call] == 0;
   Status status = open_call(items, key, items->call, &again);
   if (status == STATUS_OK) status = checker_add_if(checker, !id_fits(&rule, key), CHECK_CALL_ID, index, key);

@@ -38,25 +38,26 @@ static bool was_read(const Document *document, MessageId id) {
   return id >= document->first && id - document->first < document->count;
 }
 
-bool own_form_may_lack(const Document *document, const Conversation *conversation, const Sequence *list) {
-  const Store *store = conversation_store(conversation);
-  if (document->shape != DOCUMENT_BODY || document->dialects == 0) return false;
-  if (sequence_sum(list).windows > 0) return true;
-  bool added = false;
+/* True if some message that counts has none of the `dialects`. */
+static bool some_lacks(const Document *document, const Store *store, const Sequence *list, unsigned dialects,
+                       bool all) {
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
-  while (!added && sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count && !added; i++) added = !was_read(document, walk.ids[i]);
-  }
-  if (!added) return false;
-  unsigned own = 1u << document_dialect(document, store, list);
-  walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {
-      if (was_read(document, walk.ids[i])) continue;
-      if ((message_dialects(store_message(store, walk.ids[i])) & own) == 0) return true;
+      if (!all && was_read(document, walk.ids[i])) continue;
+      if (dialects == 0 || (message_dialects(store_message(store, walk.ids[i])) & dialects) == 0) return true;
     }
   }
   return false;
+}
+
+bool own_form_may_lack(const Document *document, const Conversation *conversation, const Sequence *list, bool all) {
+  const Store *store = conversation_store(conversation);
+  if (document->shape != DOCUMENT_BODY || document->dialects == 0) return false;
+  bool has_windows = sequence_sum(list).windows > 0;
+  if (!has_windows && !some_lacks(document, store, list, 0, all)) return false;       /* no need to detect a dialect */
+  Dialect own = document_dialect(document, store, list);
+  return (has_windows && !dialect_form(own)->takes_texts) || some_lacks(document, store, list, 1u << own, all);
 }
 
 /* ---- what is written ---- */
@@ -89,6 +90,7 @@ static Status put_extra(OwnConversion *work, const RunMessage *message, const Te
   Status status = STATUS_OK;
   Buffer *bytes = &work->form->bytes;
   Dialect target = work->convert.options->target;
+  if ((message->dialects >> target & 1) != 0) return STATUS_OK;     /* written as it is, for all that it mixes forms */
   json_open(&json, message->raw.bytes, message->raw.size);
   json.tolerant = true;
   json_enter(&json);
@@ -305,11 +307,17 @@ void own_form_free(OwnForm *form) {
   buffer_free(&form->system);
 }
 
+bool own_form_find(const OwnForm *form, MessageId id, Text *text) {
+  const uint64_t *index = map_find(&form->places, id);
+  if (index == NULL) return false;
+  assert(*index < form->count);
+  *text = text_plain(form->bytes.bytes + form->texts[*index].at, form->texts[*index].size);
+  return true;
+}
+
 bool own_form_next(const OwnForm *form, size_t *at, MessageId *id, Text *text) {
   uint64_t key, index;
   if (!map_next(&form->places, at, &key, &index)) return false;
-  assert(index < form->count);
   *id = (MessageId)key;
-  *text = text_plain(form->bytes.bytes + form->texts[index].at, form->texts[index].size);
-  return true;
+  return own_form_find(form, *id, text);
 }

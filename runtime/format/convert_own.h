@@ -25,9 +25,9 @@ typedef struct OwnForm {
   Buffer system;             /* the JSON list of system texts that leave the list; empty: none does */
 } OwnForm;
 
-/* True if the body of a conversation may have messages in other forms, which were added since it was read, or items of
-   windows. O(messages, and the parts of those that were added). */
-bool   own_form_may_lack(const Document *document, const Conversation *conversation, const Sequence *list);
+/* True if a body of the list may have messages in other forms: items of windows, and messages that were added since it
+   was read, or all. O(messages, and the parts of those that count). */
+bool   own_form_may_lack(const Document *document, const Conversation *conversation, const Sequence *list, bool all);
 
 /* Writes the messages of a body's list that lack its form, options->target: those that were added, or all. `windows`
    and `system` as for convert_list, but `system` counts only where system texts leave the list. *form needs
@@ -37,6 +37,8 @@ Status own_form_of(const Document *document, const Conversation *conversation, c
                    ConvertReport *report);
 void   own_form_free(OwnForm *form);
 
+/* What stands in the place of a message; false: it stands itself. */
+bool   own_form_find(const OwnForm *form, MessageId id, Text *text);
 /* The next message that is written anew: start with *at = 0; false at the end. *text: what stands in its place. */
 bool   own_form_next(const OwnForm *form, size_t *at, MessageId *id, Text *text);
 

@@ -21,6 +21,7 @@ const DialectForm dialect_anthropic = {
   .title = "Anthropic Messages",
   .messages = "messages",
   .system = "system",
+  .takes_texts = true,
   .part_types = {"text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking",
                  "search_result", "compaction", "fallback", "container_upload", "mcp_tool_listing"},
   .type_endings = {"_tool_use", "_tool_result"},

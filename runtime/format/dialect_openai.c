@@ -16,6 +16,7 @@ const DialectForm dialect_openai = {
   .name = "openai",
   .title = "OpenAI Chat Completions",
   .messages = "messages",
+  .takes_texts = true,
   .part_types = {"text", "refusal", "image_url", "input_audio", "file"},
   .fits = fits,
   .check = check_openai,

@@ -19,6 +19,7 @@ const DialectForm dialect_responses = {
   .messages = "input",
   .system = "instructions",
   .traits = TRAIT_STRING | TRAIT_ITEMS,
+  .takes_texts = true,
   .part_types = {"input_text", "output_text", "refusal", "input_image", "input_file", "input_audio"},
   .fits = fits,
   .check = check_responses,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format/convert_list.h"
+#include "format/convert_own.h"
 
 enum { MESSAGE_CAP = 1 << 16 };
 
@@ -121,6 +121,64 @@ static void convert(const Loaded *loaded, Dialect target, uint32_t random, Buffe
   else if (status == STATUS_OK) write_again(out, &options, again);
 }
 
+/* ---- a body's own form ---- */
+
+typedef struct Instead {
+  const OwnForm *form;
+  Text text;
+} Instead;
+
+static const Text *instead_of(void *user, MessageId id) {
+  Instead *instead = user;
+  return own_form_find(instead->form, id, &instead->text) ? &instead->text : NULL;
+}
+
+static Text no_window(void *user, MessageId id) {
+  (void)user, (void)id;
+  return text_plain("", 0);
+}
+
+/* Writes a body with all messages in its form. False if it would be too deep. */
+static bool write_own(const Loaded *loaded, Dialect dialect, Buffer *out) {
+  OwnForm form;
+  ConvertReport report;
+  ConvertOptions options = {.target = dialect, .unbound_from = CONVERT_NEVER, .unbound_end = CONVERT_NEVER};
+  const Sequence *list = conversation_list(loaded->conversation);
+  convert_report_init(&report, memory_system());
+  Status status = own_form_of(&loaded->document, loaded->conversation, list, NULL, text_plain("", 0), &options, true,
+                              &form, &report);
+  Instead instead = {.form = &form};
+  WindowTexts texts = {.text = no_window, .instead = instead_of, .user = &instead};
+  buffer_reset(out);
+  if (status == STATUS_OK) {
+    check_losses(&report, sequence_count(list));
+    status = document_write_windows(&loaded->document, loaded->conversation, list, &texts, sink_to_buffer(out));
+  }
+  assert(status == STATUS_OK || status == STATUS_LIMIT);
+  own_form_free(&form);
+  convert_report_free(&report);
+  return status == STATUS_OK;
+}
+
+/* A body with messages in its form is read again, and then stays as it is. */
+static void complete(const Loaded *loaded, Buffer *out, Buffer *again) {
+  Loaded written;
+  DocumentError error;
+  if (loaded->document.shape != DOCUMENT_BODY || loaded->document.dialects == 0) return;
+  Dialect dialect = document_dialect(&loaded->document, conversation_store(loaded->conversation),
+                                     conversation_list(loaded->conversation));
+  if (!write_own(loaded, dialect, out)) return;
+  bool read = load(out->bytes, out->size, &written, &error);
+  assert(read && write_own(&written, dialect, again));
+  bool same = out->size == again->size && memcmp(out->bytes, again->bytes, out->size) == 0;
+  if (!same) {
+    fprintf(stderr, "%s: %.*s\nbecame %.*s\n", dialect_name(dialect), (int)out->size, out->bytes, (int)again->size,
+            again->bytes);
+  }
+  assert(same);
+  conversation_free(written.conversation);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Loaded loaded;
@@ -133,6 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (size_t i = 0; i < size; i++) random = random * 31 + data[i];
   random ^= random >> 15;
   for (unsigned i = 0; i < DIALECT_COUNT; i++) convert(&loaded, (Dialect)i, random, &out, &again);
+  complete(&loaded, &out, &again);
   buffer_free(&out);
   buffer_free(&again);
   conversation_free(loaded.conversation);

@@ -45,7 +45,9 @@ end
 --- Methods of every list.
 local LISTS = {
   active = function(list) list:active() end,
-  check = function(list) list:check "openai" list:check "anthropic" end,
+  check = function(list)
+    for _, dialect in ipairs { "openai", "responses", "anthropic", "gemini" } do list:check(dialect) end
+  end,
   count = function(list) list:count "tool" end,
   dialect = function(list) list:dialect() end,
   marked = function(list) list:marked "pinned" end,

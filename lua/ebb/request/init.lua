@@ -224,7 +224,7 @@ end
 ---@return string? text
 ---@return ebb.Loss[] losses
 function request.in_own_form(chat, all)
-  if chat.shape ~= "body" or not (all or core.may_lack_form(chat)) then return nil, {} end
+  if chat.shape ~= "body" or not core.may_lack_form(chat, all) then return nil, {} end
   local form, windows = FORMS[chat:dialect()], window_texts(chat)
   local options = core_options(chat, chat:dialect(), {})
   options.all, options.bound = all, false
