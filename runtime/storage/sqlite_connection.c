@@ -25,11 +25,12 @@ static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_ROLLBACK_TO] = "ROLLBACK TO one",
 #define SESSION_FIELDS "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared, " \
                        "row_count, row_sum, sum"
-  /* Not by the index of names: rows have checksums, an index has none. */
+  /* Not by the index of names: rows have checksums, an index has none. What it says is a guess. */
   [SQL_LIST] = "SELECT " SESSION_FIELDS " FROM session NOT INDEXED ORDER BY name",
   [SQL_REGISTER] = "SELECT (SELECT count(*) FROM session NOT INDEXED), "
                    "ifnull((SELECT sessions FROM register WHERE id = 1), -1)",
   [SQL_FIND] = "SELECT " SESSION_FIELDS " FROM session NOT INDEXED WHERE name = ?1",
+  [SQL_GUESS] = "SELECT id FROM session WHERE name = ?1",
   [SQL_SESSION] = "SELECT " SESSION_FIELDS " FROM session WHERE id = ?1",
   [SQL_CREATE] = "INSERT INTO session(name, created, changed) VALUES (?1, ?2, ?2)",
   [SQL_RENAME] = "UPDATE session SET name = ?1 WHERE id = ?2",

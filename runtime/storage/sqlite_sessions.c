@@ -125,9 +125,43 @@ static Status one(SqliteStorage *s, sqlite3_stmt *statement, SessionInfo *info, 
   return status == STATUS_OK ? storage_fail(error, STATUS_ABSENT, "%s: no such session", s->path) : status;
 }
 
+/* The number that the index of names has for a name; 0: none, or the index is damaged. */
+static Status guess(SqliteStorage *s, Text name, uint64_t *session, StorageError *error) {
+  Status status;
+  *session = 0;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_GUESS, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_text64(statement, 1, name.bytes, name.size, SQLITE_STATIC, SQLITE_UTF8);
+  if (sqlite_next(s, statement, &status, error)) *session = column(s, statement, 0);
+  s->lib->reset(statement);
+  s->lib->clear_bindings(statement);
+  return status == STATUS_SHAPE ? STATUS_OK : status;
+}
+
+/* Takes the row of a number if it is whole and has the name, so that its place in an index proves nothing. */
+static bool is_named(SqliteStorage *s, uint64_t session, Text name, SessionInfo *info) {
+  Status status;
+  StorageError ignored;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_SESSION, &status, &ignored);
+  if (statement == NULL) return false;
+  s->lib->bind_int64(statement, 1, (int64_t)session);
+  bool is_whole = sqlite_next(s, statement, &status, &ignored) && take_info(s, statement, info, &ignored) == STATUS_OK;
+  bool is_same = is_whole && text_equal(info->name, name);
+  s->lib->reset(statement);
+  return is_same;
+}
+
+/* By the index first. Only where that does not lead to the session are all names read, so that a damaged index
+   neither hides one nor gives another. */
 Status sqlite_find(Storage *storage, Text name, SessionInfo *info, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
-  Status status;
+  uint64_t session;
+  Status status = guess(s, name, &session, error);
+  if (status != STATUS_OK) return status;
+  if (session != 0 && is_named(s, session, name, info)) {
+    info->name = text_plain("", 0);
+    return STATUS_OK;
+  }
   sqlite3_stmt *statement = sqlite_prepare(s, SQL_FIND, &status, error);
   if (statement == NULL) return status;
   s->lib->bind_text64(statement, 1, name.bytes, name.size, SQLITE_STATIC, SQLITE_UTF8);
