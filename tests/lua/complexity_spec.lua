@@ -132,6 +132,7 @@ local CONVERSATIONS = {
   over_limit = function(chat) chat:over_limit() end,
   prune = function(chat) chat:prune { keep = 1 } end,
   recount = function(chat) chat:recount { encoding = "cjk" } end,
+  render = function(chat) chat:render() end,
   repaired = function(chat)
     if chat:count(ROLES) + chat:count "system" < #chat then return end
     for _, dialect in ipairs { "openai", "anthropic" } do
@@ -237,6 +238,7 @@ local WINDOWS = {
   act = function(chat)
     chat.windows:act { { window = "w1", action = "go" }, { window = "nowhere", action = "go" } }
   end,
+  clock = function(chat) chat.windows:clock() end,
   get = function(chat) chat.windows:get "w1" end,
   list = function(chat) chat.windows:list() end,
   listing = function(chat) chat.windows:listing() end,
