@@ -47,6 +47,14 @@ describe("ebb trim of a body in another form than its model's", function()
     end)
   end
 
+  it("names the model of --model, for which it is converted", function()
+    local path = file("named.json", json.encode(body "gpt-4o"))
+    local run = command.ebb("trim --budget 2000 --model claude-sonnet-4-5 " .. path)
+    assert.equal(0, run.status, run.err)
+    assert.equal("claude-sonnet-4-5", json.decode(run.out).model)
+    assert.equal("gpt-4o", json.decode((command.does("trim --budget 2000 --model gpt-4o-mini " .. path))).model)   -- counts as it
+  end)
+
   it("warns of what is written, not of the form in which a policy's note or a later message came", function()
     local _, run = trim("--budget 5000 --dialect gemini", "gemini-2.5-pro")
     local path = file("appended.json", run.out)

@@ -78,8 +78,9 @@ function outgoing.in_form(chat, args)
   if not is_sent(chat, args) then return chat end
   local goal, source = failure.typed(target.of_list, chat, outgoing.target(args)), chat:dialect()
   if goal.dialect == source then return chat end
+  -- With the model of --model: the provider whose form this is does not know the one of the body.
   local text, lost = failure.typed(request.change, chat, source, goal.dialect,
-    { profile = goal.profile, keep_extra = args.keep_extra })
+    { profile = goal.profile, keep_extra = args.keep_extra, model = args.model })
   terminal.say(("converted from %s's form to %s's%s"):format(source, goal.dialect,
     (args.dialect or args.profile) and "" or ", its model's: --dialect " .. source .. " keeps it"))
   losses.tell(lost)
