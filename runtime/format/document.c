@@ -168,6 +168,13 @@ static Status skip_blank_lines(DocumentLoader *loader, bool *newline) {
   return STATUS_OK;
 }
 
+/* What lacks its end is noticed at the first byte of a later line, and told at the end of its own. */
+static void tell_at_own_line(Json *json, const char *start) {
+  const char *end = json->error;
+  while (end > start && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r' || end[-1] == '\n')) end--;
+  if (end > start && memchr(end, '\n', (size_t)(json->error - end)) != NULL) json->error = end;
+}
+
 /* Reads the message at the cursor; again, with more bytes, if it failed at their end. */
 static Status read_line(DocumentLoader *loader, Text *raw, MessageShape *shape) {
   Json before = loader->json;
@@ -180,6 +187,7 @@ static Status read_line(DocumentLoader *loader, Text *raw, MessageShape *shape) 
     if (status != STATUS_OK) return status;
     status = read_one(loader, raw, shape);
   }
+  if (status == STATUS_SYNTAX) tell_at_own_line(&loader->json, loader->value);
   return status;
 }
 

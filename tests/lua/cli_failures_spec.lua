@@ -170,8 +170,10 @@ describe("the command", function()
     end)
   end)
 
+  local ONE = '{"role":"user","content":"a"}\n'
+
   describe("hints at --lenient", function()
-    local ONE = '{"role":"user","content":"a"}\n'
+
     local cases = {   -- what the file is, its text, the hint
       { "a line that is cut off", ONE .. '{"role":"user","content":"b"', "--lenient reads 1 message, and skips 1" },
       { "a broken line between others", ONE .. '{"role":"user"\n' .. ONE, "--lenient reads 2 messages, and skips 1" },
@@ -201,6 +203,14 @@ describe("the command", function()
     local said = fails(REFUSED, "inspect " .. deep)
     contains("expected at most 256 levels", said)
     assert.falsy(said:find("--max-", 1, true))
+  end)
+
+  it("tells a line that lacks its end at its own place", function()
+    local lines = ONE .. '{"role":"user","content":"b"\n' .. ONE
+    contains("bad:2:29: expected ',' or '}'", fails(REFUSED, "count " .. file("bad", lines)))
+    contains("2:29: expected ',' or '}'", fails(REFUSED, "count -", path_of "bad"))
+    local broken = ONE .. '{"name":"n",\n"content":}\n'
+    contains("bad:3:11: expected a value", fails(REFUSED, "count " .. file("bad", broken)))
   end)
 
   it("does not call an input empty of which all was skipped", function()
