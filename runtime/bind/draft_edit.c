@@ -1,5 +1,5 @@
 /*
-** Drafts: the edits that policies make. A refused edit answers nil and an error object,
+** Drafts: the edits that policies make. A refused edit answers false and an error object,
 ** and changes nothing; what is wrong with the arguments raises.
 */
 #include <string.h>
@@ -45,7 +45,7 @@ static uint32_t check_messages(lua_State *L, View *view, MessageId **ids) {
   return count;
 }
 
-/* Answers nil and an error object with the text on top, and keeps the first such text with its place. */
+/* Answers false and an error object with the text on top, and keeps the first such text with its place. */
 static int refuse_top(lua_State *L, Status status) {
   DraftHandle *handle = lua_touserdata(L, 1);
   if (handle->refused++ == 0) {
@@ -54,7 +54,10 @@ static int refuse_top(lua_State *L, Status status) {
     lua_concat(L, 2);
     lua_setiuservalue(L, 1, DRAFT_REFUSAL);
   }
-  return bind_refuse(L, status_code(status), lua_tostring(L, -1));
+  int count = bind_refuse(L, status_code(status), lua_tostring(L, -1));
+  lua_pushboolean(L, 0);
+  lua_replace(L, -1 - count);      /* the nil */
+  return count;
 }
 
 static int refuse(lua_State *L, Status status, const char *why) {

@@ -52,7 +52,8 @@ describe("ebb trim of a body in another form than its model's", function()
     local run = command.ebb("trim --budget 2000 --model claude-sonnet-4-5 " .. path)
     assert.equal(0, run.status, run.err)
     assert.equal("claude-sonnet-4-5", json.decode(run.out).model)
-    assert.equal("gpt-4o", json.decode((command.does("trim --budget 2000 --model gpt-4o-mini " .. path))).model)   -- counts as it
+    local counted = command.does("trim --budget 2000 --model gpt-4o-mini " .. path)       -- counts as it
+    assert.equal("gpt-4o", json.decode(counted).model)
   end)
 
   it("warns of what is written, not of the form in which a policy's note or a later message came", function()

@@ -34,7 +34,7 @@ end
 
 --- An edit of a draft that answered nil and an error object with this message.
 local function refused_edit(message, result, problem)
-  assert.is_nil(result)
+  assert.is_false(result)
   assert(core.is_error(problem), "expected an error object")
   assert.equal(message, problem.message)
   assert.truthy(problem.code == "guarded" or problem.code == "out_of_range" or problem.code == "argument", problem.code)

@@ -1,7 +1,7 @@
 ---@meta
 --- The module `ebb`, and what all of it has in common. Positions and seq count from 1, ranges are inclusive,
 --- batch numbers count from 0. A mistake of the program raises an ebb.Error; what the world may refuse
---- (load, save, trim, edits of a draft) returns nil and an ebb.Error. Either way nothing has changed.
+--- (load, save, trim) returns nil and an ebb.Error; an edit of a draft false and one. Either way nothing has changed.
 
 ---@alias ebb.ErrorCode
 ---| "absent"            # a file does not exist, or the host has no answer

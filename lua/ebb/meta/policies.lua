@@ -41,7 +41,7 @@ function Draft:last(walk) end
 --- A message takes its unit along.
 ---@param what ebb.Message|ebb.Unit|ebb.Turn|ebb.Selection|integer
 ---@param reason? string
----@return integer? tokens    freed; nil when refused
+---@return integer|false tokens    freed; false when refused
 ---@return ebb.Error? problem
 function Draft:drop(what, reason) end
 --- Changes only the named fields, and removes those that are ebb.null (but content); never role and ids,
@@ -49,14 +49,14 @@ function Draft:drop(what, reason) end
 ---@param message ebb.Message|integer
 ---@param fields table
 ---@param reason? string
----@return integer? tokens    freed, may be negative; nil when refused
+---@return integer|false tokens    freed, may be negative; false when refused
 ---@return ebb.Error? problem
 function Draft:replace(message, fields, reason) end
 --- Puts a message before a position; refused inside a unit.
 ---@param position integer     1 to #draft + 1
 ---@param message ebb.MessageTable
 ---@param reason? string
----@return ebb.Message? message
+---@return ebb.Message|false message    false when refused
 ---@return ebb.Error? problem
 function Draft:insert(position, message, reason) end
 --- The tokens that such a message would add; nothing changes.
@@ -88,7 +88,7 @@ function Draft:run(policy, options) end
 ---@param first integer|ebb.Message
 ---@param last integer|ebb.Message
 ---@param options? ebb.Summarize
----@return integer? tokens    freed; nil when refused
+---@return integer|false tokens    freed; false when refused
 ---@return ebb.Error? problem
 ---@return string? code            "model" if there was no answer that could be used
 function Draft:summarize(first, last, options) end

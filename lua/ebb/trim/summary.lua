@@ -167,24 +167,24 @@ end
 ---@param last integer|ebb.Message
 ---@param options? table
 ---@param model? fun(request: ebb.ModelRequest): any, string?
----@return integer? freed
+---@return integer|false freed
 ---@return ebb.Error? problem  code: "model" if there was no answer that could be used, or "guarded"
 function summary.run(draft, first, last, options, model)
   local values = schema.options(OPTIONS, options, "summarize")
   local plan = plan_of(draft, position_of(draft, first, "first"), position_of(draft, last, "last"), values.heading)
-  if #plan.units == 0 then return nil, core.error("guarded", "nothing to summarize: all of it is guarded") end
-  if #plan.lines == 0 then return nil, core.error("guarded", "nothing to summarize: it is a summary already") end
+  if #plan.units == 0 then return false, core.error("guarded", "nothing to summarize: all of it is guarded") end
+  if #plan.lines == 0 then return false, core.error("guarded", "nothing to summarize: it is a summary already") end
   if not model then
-    return nil, core.error("model", "there is no model to ask: " .. hints.model)
+    return false, core.error("model", "there is no model to ask: " .. hints.model)
   end
 
   local text, why = ask(model, request_of(plan, values))
-  if not text then return nil, core.error("model", why) end
+  if not text then return false, core.error("model", why) end
   local message = { role = values.role, content = values.heading .. "\n" .. text }
   local cost = draft:cost(message)
   if plan.tokens - cost < values.min_savings then
     local words = "the summary is not smaller: %d tokens in the place of %d"
-    return nil, core.error("model", words:format(cost, plan.tokens))
+    return false, core.error("model", words:format(cost, plan.tokens))
   end
   replace(draft, plan, message)
   return plan.tokens - cost
