@@ -134,6 +134,12 @@ static Status add_id(Convert *convert, Text id) {
   return status == STATUS_OK && convert->ids.size > UINT32_MAX ? STATUS_LIMIT : status;
 }
 
+/* An id as it was added. Where all are empty there are no bytes. */
+static Text id_at(const Convert *convert, size_t at, size_t size) {
+  assert(at + size <= convert->ids.size);
+  return size == 0 ? text_plain("", 0) : text_plain(convert->ids.bytes + at, size);
+}
+
 static Text note_id(Convert *convert, const Piece *call, bool keeps) {
   char room[24];
   const DialectWriter *writer = convert->writer;
@@ -145,7 +151,7 @@ static Text note_id(Convert *convert, const Piece *call, bool keeps) {
   Status status = kept ? STATUS_OK : map_put(&convert->used, hash_text(id, &convert->calls.key), 1);
   if (status == STATUS_OK) status = add_id(convert, id);
   convert_fail(convert, status);
-  return text_plain(convert->ids.bytes + at, status == STATUS_OK ? convert->ids.size - at : 0);
+  return status == STATUS_OK ? id_at(convert, at, convert->ids.size - at) : text_plain("", 0);
 }
 
 static Text open_call(Convert *convert, const Piece *call, bool keeps) {
@@ -180,7 +186,7 @@ Text convert_result(Convert *convert, const Piece *result, Text *name) {
   if (calls_answer(&convert->calls, key, &call) != ANSWER_FITS) return key;
   assert(call < convert->calls.count);
   *name = convert->names[call].name;
-  return text_plain(convert->ids.bytes + convert->names[call].at, convert->names[call].size);
+  return id_at(convert, convert->names[call].at, convert->names[call].size);
 }
 
 /* ---- texts ---- */

@@ -6,6 +6,8 @@ local gate = dofile "tests/lua/growth_gate.lua"
 local core = require "ebb.support.core"
 local ebb = helper.ebb
 
+require "ebb.support.storage"      -- what it binds is named in core.parameters
+
 local N = math.tointeger(tonumber(os.getenv "COMPLEXITY" or "400"))
 
 --- A database whose commits are not synced: how fast the disk is shall not count.
