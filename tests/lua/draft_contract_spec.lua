@@ -32,7 +32,7 @@ local function seen(words, read)
   return table.unpack(result, 1, result.n)
 end
 
---- An edit of a draft that answered nil and an error object with this message.
+--- An edit of a draft that answered false and an error object with this message.
 local function refused_edit(message, result, problem)
   assert.is_false(result)
   assert(core.is_error(problem), "expected an error object")
@@ -430,7 +430,7 @@ describe("an edit", function()
     assert.same({ { by = "mine", text = "looked" } }, report.ledger:notes())
   end)
 
-  it("that is refused answers nil and an error, with the number of the message", function()
+  it("that is refused answers false and an error, with the number of the message", function()
     local rows = {
       { "s1 u2 u3",         1, "guarded: message 1 is a system message" },
       { "u1! u2",           1, "guarded: message 1 is pinned" },

@@ -166,7 +166,7 @@ describe("guards", function()
     assert.equal("u5", texts(chat))
   end)
 
-  it("answer a policy nil and an error object", function()
+  it("answer a policy false and an error object", function()
     local chat, answers = conversation "s10 u20 a30 u5", {}
     local report = chat:trim { budget = 100, policy = function(draft)
       for i = 1, 4 do
@@ -175,9 +175,9 @@ describe("guards", function()
       answers[5] = table.pack(draft:drop(draft[1], "no"))
     end }
     assert(report)
-    assert.is_nil(answers[1][1])
+    assert.is_false(answers[1][1])
     assert.equal("guarded", answers[1][2].code)
-    assert.is_nil(answers[5][1])
+    assert.is_false(answers[5][1])
     assert.equal("s10 u20 a30 u5", texts(chat))
   end)
 end)
