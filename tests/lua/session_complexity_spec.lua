@@ -2,6 +2,7 @@
 --- take at most five times as long. Conversations in memory: complexity_spec.lua.
 
 local helper = dofile "tests/lua/helper.lua"
+local files = dofile "tests/lua/session_files.lua"
 local gate = dofile "tests/lua/growth_gate.lua"
 local core = require "ebb.support.core"
 local ebb = helper.ebb
@@ -12,12 +13,12 @@ local N = math.tointeger(tonumber(os.getenv "COMPLEXITY" or "400"))
 
 --- A database whose commits are not synced: how fast the disk is shall not count.
 local function with_store(run)
-  local path = os.tmpname()
-  os.remove(path)
+  local path = files.new()
+  files.remove(path)
   local store = assert(ebb.sessions(path, { relaxed = true }))
   local result = run(store, path)
   store:close()
-  for _, rest in ipairs { "", "-wal", "-shm", ".copy" } do os.remove(path .. rest) end
+  files.remove(path)
   return result
 end
 

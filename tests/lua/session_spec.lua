@@ -4,6 +4,7 @@
 -- LIVES=n sets how many random lives are led, SEED=n repeats a run.
 
 local helper = dofile "tests/lua/helper.lua"
+local files = dofile "tests/lua/session_files.lua"
 local ebb = helper.ebb
 
 local LIVES = math.tointeger(tonumber(os.getenv "LIVES")) or 6
@@ -11,15 +12,7 @@ local STEPS = 60
 
 local place
 
-local files = { is_file = true, new = os.tmpname }
-
-function files.remove(path)
-  for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(path .. rest) end
-end
-
---- Where databases are: new() makes a place, remove(place) what is there.
-local places = ...
-if type(places) ~= "table" or not places.new then places = files end
+local places = files.places(...)
 
 local function remove() places.remove(place) end
 
@@ -351,7 +344,7 @@ describe("a store", function()
     assert.equal("duplicate", select(2, store:backup(copy)).code)
     local again <close> = assert(ebb.session(copy, "a"))
     assert.equal(whole(session), whole(again))
-    for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(copy .. rest) end
+    files.remove(copy)
   end)
 
   local function refused(bytes)

@@ -2,19 +2,12 @@
 --- In SQLite; session_postgres_spec.lua runs the same over PostgreSQL. Crashes and faults: tests/faults.
 
 local helper = dofile "tests/lua/helper.lua"
+local files = dofile "tests/lua/session_files.lua"
 local ebb = helper.ebb
 
 local place
 
-local files = { new = os.tmpname }
-
-function files.remove(path)
-  for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(path .. rest) end
-end
-
---- Where databases are, as for session_spec.lua.
-local places = ...
-if type(places) ~= "table" or not places.new then places = files end
+local places = files.places(...)
 
 local function user(content) return { role = "user", content = content } end
 

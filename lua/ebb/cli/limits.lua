@@ -45,6 +45,7 @@ limits.SECTIONS = {
     { "a character card in a picture", "ebb.import.png TEXT_BYTES_MAX", "bytes" },
     { "a line of a file with a conversation in each", "ebb.import.stream LINE_BYTES_MAX", "bytes", "--max-file" },
     { "the first two lines of such a file", "ebb.import.stream HEAD_BYTES_MAX", "bytes" },
+    { "batches that `report` looks through for why messages went", "ebb.cli.report LOOKS_MAX", "batches" },
     { "a text that `count --text` reads", "ebb.cli.count BYTES_MAX", "bytes", "--max-file" },
   },
   { title = "files besides conversations",

@@ -15,7 +15,7 @@ local ROLES = require "ebb.conversation.roles"
 
 local OPEN_BYTES = 2000      -- of a text that is shown whole at once
 local BEGINNING = 160        -- cells of a longer one, which opens
-local LOOKED_THROUGH = 2000000   -- batches, for all messages; about two seconds
+report.LOOKS_MAX = 2000000   -- batches that are looked through, for all messages; about two seconds
 
 local STYLE = [[
 :root { color-scheme: light dark; --line: #8886; --system: #8250df; --user: #1f6feb; --assistant: #2da44e;
@@ -136,7 +136,7 @@ local function fates_of(chat)
       if entry.seq then by_seq[entry.seq] = words_of(entry) end
     end
   end
-  return { by_seq = by_seq, batches = #way, left = LOOKED_THROUGH }
+  return { by_seq = by_seq, batches = #way, left = report.LOOKS_MAX }
 end
 
 --- What an edit did to a message; nil for one that was only kept, or where it is not looked for any more.
