@@ -54,18 +54,23 @@ local function read_part(declaration, value, step, context)
   return result
 end
 
---- Names of fields, sorted, by the table that declares them: objects of one kind are read by the thousand. Tables of
---- fields do not change once something was read by them.
----@type table<table, string[]>
-local names_of = setmetatable({}, { __mode = "k" })
+---@class ebb.schema.Layout
+---@field names string[]        of the fields, sorted
+---@field is_plain boolean      each field's result has its own name
 
-local function sorted_names(fields)
-  local list = names_of[fields]
-  if not list then
-    list = tables.keys(fields)
-    names_of[fields] = list
+--- By the table that declares the fields: objects of one kind are read by the thousand. Such tables do not change once
+--- something was read by them.
+---@type table<table, ebb.schema.Layout>
+local layouts = setmetatable({}, { __mode = "k" })
+
+local function layout_of(fields)
+  local layout = layouts[fields]
+  if not layout then
+    layout = { names = tables.keys(fields), is_plain = true }
+    for _, field in pairs(fields) do layout.is_plain = layout.is_plain and field.as == nil end
+    layouts[fields] = layout
   end
-  return list
+  return layout
 end
 
 --- The declared field that a key names in another spelling; nil if there is none.
@@ -87,13 +92,23 @@ local function report_unknown(declaration, unknown, context)
     add_problem(context, {
       kind = "unknown", value = key, code = "unknown_name",
       message = "unknown " .. (declaration.noun or "field"),
-      hint = suggest.hint(key, sorted_names(declaration.fields)) or declaration.hint,
+      hint = suggest.hint(key, layout_of(declaration.fields).names) or declaration.hint,
     }, key)
   end
 end
 
+--- True if each key of the value is the name of a field: then it stands where the field is looked for.
+local function has_names_only(fields, value)
+  if not layout_of(fields).is_plain then return false end
+  for key in pairs(value) do
+    if not fields[key] then return false end
+  end
+  return true
+end
+
 --- The keys of the value by declared field, and those that `items` declares, sorted; reports the others.
 local function keys_of(declaration, value, context)
+  if has_names_only(declaration.fields, value) then return NONE, NONE end
   local keys, results, others, unknown, fields = {}, {}, NONE, nil, declaration.fields
   for key in pairs(value) do
     local name = fields[key] and key or other_spelling(declaration, key)
@@ -120,12 +135,13 @@ types.object = {
   read = function(declaration, value, context)
     if not words.is_object(value) then return nil end
     local result, keys, others = {}, keys_of(declaration, value, context)
-    local fields = declaration.fields
-    for _, name in ipairs(sorted_names(fields)) do
-      if #context.problems >= context.most then return nil end
+    local fields, problems, most = declaration.fields, context.problems, context.most
+    local absent = context.null and core.json.null or NONE
+    for _, name in ipairs(layout_of(fields).names) do
+      if #problems >= most then return nil end
       local field, key = fields[name], keys[name] or name
       local item, default = value[key], field.default
-      if context.null and item == core.json.null then item = nil end
+      if item == absent then item = nil end
       if item ~= nil then
         result[field.as or name] = read_part(field, item, key, context)
       elseif default ~= nil then   -- a policy may write into its options
