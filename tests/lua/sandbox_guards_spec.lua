@@ -1,5 +1,5 @@
---- What lua/ebb/sandbox itself keeps from scripts: the globals of the library beside them, modules that go in circles.
---- Each test fails when its guard is taken out.
+--- What lua/ebb/sandbox itself keeps from scripts: the globals of the library beside them, modules that go in circles,
+--- conversations, functions of calls. Each test fails when its guard is taken out.
 
 local helper = dofile "tests/lua/helper.lua"
 
@@ -58,5 +58,63 @@ describe("the library beside a script", function()
   it("loads a module once", function()
     assert.is_nil(run { ["policy.lua"] = "assert(require 'm' == require 'm') return function() end",
       ["m.lua"] = "return {}" })
+  end)
+end)
+
+describe("a sandboxed processor", function()
+  local ebb = require "ebb"
+
+  after_each(helper.clean)
+
+  --- Runs a pipeline with a processor whose function has this body: the result, or nil and the error's message.
+  local function process(body)
+    local path = helper.lua_file(('return { id = "mine", name = "Mine", execute = function(context) %s end }')
+      :format(body))
+    local chat = ebb.conversation()
+    chat:append { role = "user", content = "hi" }
+    local result, problem = ebb.pipeline { processors = { path } }:run(chat)
+    return result, problem and problem.message
+  end
+
+  local function error_of(body) return select(2, process(body)) end
+
+  it("gets no conversation, and is told so", function()
+    assert.matches("context:history_chat gives a conversation, which cannot enter a sandbox",
+      error_of "context:history_chat {}", 1, true)
+  end)
+
+  it("changes no line of the log", function()
+    local result = assert(process [[
+      if #context.logs == 0 then error "nothing to change" end
+      context.logs[1].message, context.logs[#context.logs + 1] = "changed", { message = "added" }
+    ]])
+
+    for _, entry in ipairs(result.logs) do assert.is_true(entry.message ~= "changed" and entry.message ~= "added") end
+  end)
+
+  it("gives away no function but those that its file returned", function()
+    local message = "a function cannot leave a sandbox"
+    assert.matches(message, error_of "context.shared_data.run = function() end", 1, true)
+    assert.matches(message, error_of "context:log('info', 'x', { run = function() end })", 1, true)
+  end)
+end)
+
+describe("script_path.find", function()
+  local script_path = require "ebb.sandbox.script_path"
+
+  it("finds names in the folders, and nothing above or below them", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    assert(os.execute(("mkdir -p %s/inner/deep"):format(folder)))
+    finally(function() os.execute("rm -r " .. folder) end)
+    for _, name in ipairs { "above", "inner/mine", "inner/deep/below" } do
+      assert(io.open(("%s/%s.lua"):format(folder, name), "w")):close()
+    end
+    local folders = { folder .. "/inner" }
+
+    assert.are.equal(folder .. "/inner/mine.lua", script_path.find("mine", folders))
+    assert.is_nil(script_path.find("../above", folders))
+    assert.is_nil(script_path.find("deep/below", folders))
+    assert.is_nil(script_path.find("../inner/mine", folders))
   end)
 end)

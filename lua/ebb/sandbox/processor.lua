@@ -5,7 +5,6 @@
 
 local context_fields = require "ebb.sandbox.context_fields"
 local loader = require "ebb.sandbox.loader"
-local tables = require "ebb.support.tables"
 
 local sandboxed_processor = {}
 
@@ -50,7 +49,7 @@ end
 
 --- Methods for the sandbox. Conversations cannot enter: weigh answers the tokens alone.
 local function calls_of(context)
-  local calls = { logs = function() return tables.copy(context.logs) end }
+  local calls = { logs = function() return context.logs end }
   for _, name in ipairs(context_fields.crossing) do
     calls[name] = function(...) return context[name](context, ...) end
   end
