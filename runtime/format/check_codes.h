@@ -32,6 +32,7 @@
   X(MISPLACED_PART, "misplaced_part") \
   X(MEDIA_PLACE, "media_place") \
   X(MEDIA, "media") \
+  X(MEDIA_DATA, "media_data") \
   X(EMPTY_TEXT, "empty_text") \
   X(EMPTY_CONTENT, "empty_content") \
   X(NULL_CONTENT, "null_content") \

@@ -128,5 +128,6 @@ Status check_common(Checker *checker, uint32_t index) {
   Status status = checker_add_if(checker, many_messages, CHECK_MESSAGE_COUNT, index, NO_TEXT);
   if (status == STATUS_OK) status = checker_add_if(checker, many_bytes, CHECK_BODY_SIZE, index, NO_TEXT);
   if (status == STATUS_OK) status = checker_add_if(checker, many_images, CHECK_IMAGE_COUNT, index, NO_TEXT);
+  if (status == STATUS_OK) status = check_media(checker, index);
   return status == STATUS_OK && checker_wants(checker, CHECK_EXTRA_MEMBER) ? check_members(checker, index) : status;
 }

@@ -42,6 +42,8 @@ Status check_body(Checker *checker);
 /* The rules for a message that all dialects have: members, images, sizes. Each dialect calls it once for
    each message, before its own. */
 Status check_common(Checker *checker, uint32_t index);
+/* The data of its images, sounds and files: part of the rules above. */
+Status check_media(Checker *checker, uint32_t index);
 
 const Message *checker_message(const Checker *checker, uint32_t index);
 /* True if violations of the code are to be reported. */

@@ -578,7 +578,7 @@ static void add_anthropic_part(Page *page, bool assistant) {
   bool swapped = below(20) == 0;
   switch (below(6)) {
   case 0: case 1: add_with(page, "{'type':'text','text':'", random_text(), "'}"); break;
-  case 2: add(page, "{'type':'image','source':{'type':'base64','media_type':'image/png','data':''}}"); break;
+  case 2: add(page, "{'type':'image','source':{'type':'base64','media_type':'image/png','data':'AAAA'}}"); break;
   case 3:
     if (assistant)
       add(page, below(3) ? "{'type':'thinking','thinking':'m','signature':'s'}" : "{'type':'reasoning','text':'m'}");

@@ -80,6 +80,9 @@ local PLANTS = {
   { "openai", "media", { profile = "deepseek" }, function(b)
     b.messages[6].content[1] = { type = "image_url", image_url = { url = "u" } }
   end },
+  { "openai", "media_data", {}, function(b)
+    b.messages[6].content[1] = { type = "image_url", image_url = { url = "data:image/png;base64,?" } }
+  end },
   { "openai", "empty_text", { profile = "copilot" }, function(b) b.messages[5].content = " " end },
   { "openai", "empty_content", {}, function(b) b.messages[6].content = json.array {} end },
   { "openai", "null_content", { profile = "llama.cpp" }, function(b) b.messages[3].content = json.null end },
@@ -144,6 +147,10 @@ local PLANTS = {
     b.messages[4].content = { { type = "server_tool_use", id = "srvtoolu_1", name = "web_search", input = { q = 1 } } }
   end },
   { "anthropic", "misplaced_part", {}, function(b) add(b.messages[5].content, b.messages[2].content[3]) end },
+  { "anthropic", "media_data", {}, function(b)
+    add(b.messages[5].content, { type = "image",
+      source = { type = "base64", media_type = "image/png", data = "data:image/png;base64,AAAA" } })
+  end },
   { "anthropic", "empty_text", {}, function(b) text(b).text = " " end },
   { "anthropic", "trailing_space", {}, function(b) table.remove(b.messages) b.messages[4].content = "a " end },
   { "anthropic", "foreign_reasoning", {}, function(b)
@@ -193,6 +200,9 @@ local PLANTS = {
   { "responses", "unanswered_call", {}, function(b) table.remove(b.input, 4) end },
   { "responses", "duplicate_call", {}, function(b) b.input[3].id = nil add(b.input, b.input[3], 4) end },
   { "responses", "call_id", {}, function(b) b.input[3].call_id, b.input[4].call_id = ("x"):rep(65), ("x"):rep(65) end },
+  { "responses", "media_data", {}, function(b)
+    b.input[1].content = { { type = "input_image", image_url = "data:image/png;base64,AAA" } }
+  end },
   { "responses", "call_name", {}, function(b) b.input[3].name = "my tool" end },
   { "responses", "call_arguments", {}, function(b) b.input[3].arguments = "[1]" end },
   { "responses", "control_token", {}, function(b) b.input[1].content = "say <|channel|> now" end },
@@ -227,6 +237,9 @@ local PLANTS = {
   { "gemini", "results_late", {}, function(b) add(b.contents[3].parts, { text = "t" }, 1) end },
   { "gemini", "call_place", {}, function(b) add(b.contents, { role = "model", parts = { { text = "a" } } }, 2) end },
   { "gemini", "call_name", {}, function(b) b.contents[2].parts[1].functionCall.name = "1st" end },
+  { "gemini", "media_data", {}, function(b)
+    add(b.contents[1].parts, { inlineData = { mimeType = "image/png", data = "data:image/png;base64,AAAA" } })
+  end },
   { "gemini", "reserved_key", {}, function(b) b.contents[3].parts[1].functionResponse.response["$ref"] = "#" end },
   { "gemini", "misplaced_part", {}, function(b)
     add(b.contents[5].parts, b.contents[3].parts[1]) b.contents[5].role = "model"
@@ -288,6 +301,76 @@ describe("the table of rules", function()
         assert.is_true(#rule[field] > 0, rule.code .. " " .. field)
       end
       assert.is_true(rule.severity ~= "strict" or rule.servers .. rule.models ~= "", rule.code)
+    end
+  end)
+end)
+
+describe("the data of media", function()
+  --- A user's part that holds these data.
+  local PARTS = {
+    openai = { image = function(data)
+      return { type = "image_url", image_url = { url = "data:image/png;base64," .. data } }
+    end, audio = function(data)
+      return { type = "input_audio", input_audio = { data = data, format = "wav" } }
+    end, file = function(data)
+      return { type = "file", file = { filename = "a.pdf", file_data = "data:application/pdf;base64," .. data } }
+    end },
+    responses = { image = function(data)
+      return { type = "input_image", image_url = "data:image/png;base64," .. data }
+    end },
+    anthropic = { image = function(data)
+      return { type = "image", source = { type = "base64", media_type = "image/png", data = data } }
+    end, file = function(data)
+      return { type = "document", source = { type = "base64", media_type = "application/pdf", data = data } }
+    end },
+    gemini = { image = function(data) return { inlineData = { mimeType = "image/png", data = data } } end },
+  }
+  local BODY = {
+    openai = function(part) return { messages = { { role = "user", content = { part } } } } end,
+    responses = function(part) return { input = { { role = "user", content = { part } } } } end,
+    anthropic = function(part) return { max_tokens = 9, messages = { { role = "user", content = { part } } } } end,
+    gemini = function(part) return { contents = { { role = "user", parts = { part } } } } end,
+  }
+  local GOOD = { "AAAA", "AAA=", "AA==", "+/+/", "AA\nAA", "AA AA\r\n" }
+  local BAD = { "", "A", "AAAAA", "AAAA=", "A===", "AA=A", "AAA?", "\u{e9}AAA", "data:image/png;base64,AAAA" }
+  local OF_GEMINI = { "AAA", "AA", "_-_-" }   -- refused elsewhere
+
+  local function found(dialect, kind, data)
+    local body = BODY[dialect](PARTS[dialect][kind](data))
+    return find(check(dialect, body, {}), "media_data")
+  end
+
+  for dialect, kinds in pairs(PARTS) do
+    for kind in pairs(kinds) do
+      it(("of %s's %s are base64"):format(dialect, kind), function()
+        for _, data in ipairs(GOOD) do assert.is_nil(found(dialect, kind, data), data) end
+        for _, data in ipairs(BAD) do
+          assert.matches(("the data of the %s"):format(kind), assert(found(dialect, kind, data), data).text, 1, true)
+        end
+        for _, data in ipairs(OF_GEMINI) do
+          assert.equal(dialect ~= "gemini", found(dialect, kind, data) ~= nil, data)
+        end
+      end)
+    end
+  end
+
+  it("are looked at in results, too, however their slashes are written", function()
+    local source = '{"type":"base64","media_type":"image/png","data":"%s"}'
+    local body = '{"max_tokens":9,"messages":[{"role":"user","content":"u"},'
+      .. '{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{}}]},'
+      .. '{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"image","source":'
+      .. source .. "}]}]}]}"
+    local function codes(data) return assert(ebb.parse(body:format(data))):check() end
+    assert.is_nil(find(codes "AA\\/A", "media_data"))
+    assert.equal(3, assert(find(codes "AA\\/?", "media_data")).index)
+  end)
+
+  it("are not sought where a part has a link or a file", function()
+    local link = { type = "image", source = { type = "url", url = "https://example.com/a.png" } }
+    local file = { type = "document", source = { type = "file", file_id = "f" } }
+    local words = { type = "document", source = { type = "text", media_type = "text/plain", data = "plain words" } }
+    for _, part in ipairs { link, file, words } do
+      assert.is_nil(find(check("anthropic", BODY.anthropic(part), {}), "media_data"))
     end
   end)
 end)
