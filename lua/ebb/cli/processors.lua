@@ -89,7 +89,8 @@ end
 local function field_data(field)
   local choices = core.json.array(settings.choices(field))
   return { key = field.key, label = field.label, type = field.type or "text", default = field.default,
-    placeholder = field.placeholder, options = #choices > 0 and choices or nil }
+    placeholder = field.placeholder, options = #choices > 0 and choices or nil,
+    whole = field.whole, min = field.min, max = field.max }
 end
 
 local function as_data(each)

@@ -176,6 +176,9 @@ function PipelineTask:step(answer, why) end
 ---@field default? any
 ---@field placeholder? string    what a form shows in the empty field
 ---@field options? any[]         of a select: values, or {label =, value =}
+---@field whole? boolean         of a number: it has no fraction
+---@field min? number            of a number: the least
+---@field max? number            of a number: the greatest
 
 ---@class ebb.LogEntry
 ---@field processor string       its id

@@ -38,7 +38,10 @@ local TYPES = { text = "string", number = "number", boolean = "boolean", select 
 ---@param field ebb.ConfigField
 ---@return ebb.Schema
 local function schema_of(field)
-  return { type = TYPES[field.type or "text"], choices = field.type == "select" and settings.choices(field) or nil }
+  return {
+    type = field.whole and "integer" or TYPES[field.type or "text"], min = field.min, max = field.max,
+    choices = field.type == "select" and settings.choices(field) or nil,
+  }
 end
 
 --- The declaration of a field.
@@ -54,9 +57,12 @@ local FIELD = {
     },
     type = { type = "choice", choices = { "text", "number", "boolean", "select" } },
     label = { type = "any" }, default = { type = "any" }, placeholder = { type = "any" }, help = { type = "any" },
-    options = { type = "list" },
+    options = { type = "list" }, whole = { type = "boolean" }, min = { type = "number" }, max = { type = "number" },
   },
   check = function(field)
+    if (field.whole or field.min or field.max) and field.type ~= "number" then
+      return 'whole, min and max go with type = "number"'
+    end
     if field.type == "select" and #(field.options or {}) == 0 then return "a select needs options = { ... }" end
     if field.default == nil then return nil end
     local _, problems = schema.read(schema_of(field), field.default)

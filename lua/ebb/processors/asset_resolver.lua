@@ -145,7 +145,8 @@ return {
   config_fields = {
     { key = "detail", type = "select", default = "auto", options = { "auto", "low", "high" },
       label = "How closely images are looked at" },
-    { key = "max_bytes", type = "number", default = 20 << 20, label = "Bytes of one attachment, at most" },
+    { key = "max_bytes", type = "number", whole = true, min = 0, default = 20 << 20,
+      label = "Bytes of one attachment, at most" },
     { key = "note", type = "text", default = "", label = "In the place of one that is left out; empty: nothing",
       placeholder = "[left out: {name}]" },
   },

@@ -158,8 +158,8 @@ end
 
 --- The newest message that went, cut short, if it alone made its unit and now fits.
 local function cut_short(plan, report, room)
-  local count = math.tointeger(plan.config.retained_characters) or 0
-  if count <= 0 then return nil end
+  local count = plan.config.retained_characters
+  if count == 0 then return nil end
   local place = 0
   for _, entry in ipairs(report.ledger) do
     if entry.action == "dropped" then place = math.max(place, entry.seq) end
@@ -315,11 +315,7 @@ function limiter.budget(capabilities, config)
     if not capabilities.window then return nil end
     budget = capabilities.window - capabilities.output
   end
-  local tokens = math.tointeger(budget)
-  if not tokens or tokens < 0 then
-    refuse("argument", ("token-limiter.budget: expected 0 or more tokens, got %s"):format(tostring(budget)))
-  end
-  return margins.without(math.max(0, tokens - (math.tointeger(config.reserve) or 0)), capabilities.margin or 0)
+  return margins.without(math.max(0, budget - config.reserve), capabilities.margin or 0)
 end
 
 --- Gives the facts of a trim its ledger as a list, decoded when it is first read; at once where a later step may get
@@ -423,16 +419,17 @@ limiter.processor = {
   priority = 400,
   is_core = true,
   config_fields = {
-    { key = "budget", type = "number",
+    { key = "budget", type = "number", whole = true, min = 0,
       label = "Tokens of the whole request; default: the model's window less its output" },
-    { key = "reserve", type = "number", default = 0, label = "Tokens of the budget to leave free" },
+    { key = "reserve", type = "number", whole = true, min = 0, default = 0,
+      label = "Tokens of the budget to leave free" },
     { key = "policy", type = "text", default = "keep_recent",
       label = "The policy that trims, as for a trim; several with ; between; an agent's files lie below it" },
     { key = "guards", type = "boolean", default = true,
       label = "Keep system and pinned messages, pending calls and the last user message" },
     { key = "when_full", type = "select", default = "refuse", options = { "refuse", "drop_history" },
       label = "If even the guarded history does not fit: refuse, or drop all history" },
-    { key = "retained_characters", type = "number", default = 0,
+    { key = "retained_characters", type = "number", whole = true, min = 0, default = 0,
       label = "Of the newest message that goes, keep so many characters, if they fit" },
     { key = "retained_note", type = "text", default = "\n...(truncated)", label = "What stands after them" },
   },
