@@ -53,6 +53,16 @@ describe("compressed input", function()
     command.contains("broken.json.gz:2:11: ", command.fails(command.REFUSED, "count " .. path_of "broken.json.gz"))
   end)
 
+  it("has the hints of the same file uncompressed", function()
+    gzip("log.jsonl.gz", '{"role":"user","content":"a"}\n{"role":"user","content":"b}\n{"role":"user","content":"c"}\n')
+    command.contains("hint: --lenient reads 2 messages, and skips 1",
+      command.fails(command.REFUSED, "count " .. path_of "log.jsonl.gz"))
+    gzip("role.json.gz", '[{"role":"human","content":"a"}]')
+    command.contains("hint: --role-map", command.fails(command.REFUSED, "count " .. path_of "role.json.gz"))
+    gzip("other.json.gz", '[{"speaker":"ann"}]')
+    command.contains("has the members speaker", command.fails(command.REFUSED, "count " .. path_of "other.json.gz"))
+  end)
+
   it("is refused where it is cut, damaged or too long", function()
     local whole = command.read(path_of "small.json.gz")
     local cases = {

@@ -206,7 +206,7 @@ function imported.suspect(chat, path)
   return is_version_2 and body or nil
 end
 
---- Reads the text of a compressed file: a conversation, or a file of another program.
+--- Reads the text of a compressed file: a conversation, or a file of another program. Results as of `rescue`.
 local function read_unpacked(unpacked_text, form, path, name, args, chat_options)
   imported.check_output(path, args, { title = "file that is compressed with " .. form })
   local chat, problem = failure.typed(ebb.parse, unpacked_text, chat_options)
@@ -216,7 +216,8 @@ local function read_unpacked(unpacked_text, form, path, name, args, chat_options
   local result, reason, is_known = ebb.import.read(unpacked_text, import_options(name, args))
   if result then return use(result, path, name, args, chat_options) end
   if is_known then refuse(reason) end
-  return failure.check(nil, core.error(problem.code, why, reason.code == "shape" and reason.message or problem.hint))
+  local packed = { text = unpacked_text, problem = core.error(problem.code, why, problem.hint) }
+  return nil, reason.code == "shape" and reason.message or nil, packed
 end
 
 --- Reads a file that is no conversation; raises `problem`, with what the file looks like, if it is of no known form.
@@ -228,6 +229,8 @@ end
 ---@param bytes? string        of the file, if they were read
 ---@return ebb.Conversation?   nil: the problem stands
 ---@return ebb.Import|string|nil result   with nil: what the file looks like, where something is to be said
+---@return { text: string, problem: ebb.Error }? packed   of a compressed file: its text, and what stands in place of
+---    the problem
 function imported.rescue(path, name, args, chat_options, problem, bytes)
   if problem and not NO_CONVERSATION[problem.code] then return nil end
   bytes = bytes or read_again(path, args.max_file)

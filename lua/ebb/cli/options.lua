@@ -326,7 +326,7 @@ local LENIENT = { syntax = true, shape = true, encoding = true, duplicate = true
 ---@param path string
 ---@param args table
 ---@param code string       of the problem of a strict reading
----@param bytes? string     of standard input
+---@param bytes? string     of standard input, or of a file that was compressed
 local function lenient_way(path, args, code, bytes)
   if args.lenient or not LENIENT[code] then return nil end
   if not bytes then
@@ -354,9 +354,10 @@ local function read(path, args)
   local chat, problem, bytes = failure.typed(ebb.load, path, chat_options)
   bytes = bytes or chat and imported.suspect(chat, path)
   if chat and not bytes then return chat end
-  local other, result = imported.rescue(path, options.name(path), args, chat_options, problem, bytes)
+  local other, result, packed = imported.rescue(path, options.name(path), args, chat_options, problem, bytes)
   if other then return other, result end
   if chat then return chat end
+  if packed then problem, bytes = packed.problem, packed.text end
   local is_depth = problem.code == "limit" and problem.message:find("levels", 1, true)      -- which no option raises
   local way = not is_depth and WAYS_OUT[problem.code] or lenient_way(path, args, problem.code, bytes)
   failure.raise(failure.exit_of(problem), problem.message, way or result or problem.hint)
