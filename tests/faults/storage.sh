@@ -27,7 +27,7 @@ run io
 run memory
 run damage
 run salvage FILES=$((100 * times))
-run processes
+run processes TURNS=$((25 * times))
 run wal_reset SECONDS=$((6 * times))
 
 echo "$passed passed, $failed failed"
