@@ -232,6 +232,7 @@ static int l_commit(lua_State *L) {
 /* discard(draft) */
 static int l_discard(lua_State *L) {
   check_own(L);
+  bind_refuse_finalizer(L, "end a draft");
   lua_getiuservalue(L, 1, CONVERSATION);
   ConversationHandle *handle = bind_check(L, -1, &BIND_CONVERSATION);
   if (handle->callbacks != NULL && handle->callbacks->busy) {

@@ -73,6 +73,11 @@ static const char *status_words(Status status) {
   return "no error";
 }
 
+void bind_refuse_finalizer(lua_State *L, const char *what) {
+  if (lua_gc(L, LUA_GCISRUNNING) >= 0) return;      /* the collector answers nothing while a finalizer runs */
+  bind_raise(L, "busy", "note it there, and do it elsewhere", "a finalizer may not %s", what);
+}
+
 int bind_raise_status(lua_State *L, Status status, const char *what) {
   return bind_raise(L, status_code(status), NULL, "%s: %s", what, status_words(status));
 }

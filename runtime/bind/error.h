@@ -16,6 +16,9 @@ void  bind_push_error(lua_State *L, const char *code, const char *message, const
 /* Raises such an object; its message has the formats of lua_pushfstring. hint may be NULL. Never returns; the int is
    for `return bind_raise(..)`. */
 int   bind_raise(lua_State *L, const char *code, const char *hint, const char *format, ...);
+/* Raises in a finalizer (__gc), which may run in the middle of any call that makes something of Lua's, and so of one
+   that holds what an edit would free; "a finalizer may not WHAT". Lua before 5.4.4 does not tell: nothing is raised. */
+void  bind_refuse_finalizer(lua_State *L, const char *what);
 /* Raises "WHAT: words of the status" with the status's code; STATUS_OK is not allowed. */
 int   bind_raise_status(lua_State *L, Status status, const char *what);
 /* Pushes nil and an error object, the results of a call that failed for reasons outside of the program, such as a

@@ -101,6 +101,7 @@ ConversationHandle *bind_check_conversation(lua_State *L, int index) {
 ConversationHandle *bind_enter(lua_State *L, int index) {
   ConversationHandle *handle = bind_check_conversation(L, index);
   index = lua_absindex(L, index);
+  bind_refuse_finalizer(L, "edit a conversation");
   if (handle->callbacks->busy) {
     bind_raise(L, "busy", "edit after it has returned", "a conversation may not be edited inside its own callback");
   }

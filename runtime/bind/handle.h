@@ -70,8 +70,8 @@ void  bind_end_draft(void *handle);
 #define DRAFT_REFUSAL  3
 
 ConversationHandle *bind_check_conversation(lua_State *L, int index);
-/* Begins an edit of the conversation at index: raises during callbacks, and reads the caller's clock. The conversation
-   stays at its stack index until the edit ends, where callbacks find it. */
+/* Begins an edit of the conversation at index: raises in finalizers and during callbacks, and reads the caller's clock.
+   The conversation stays at its stack index until the edit ends, where callbacks find it. */
 ConversationHandle *bind_enter(lua_State *L, int index);
 /* Pushes the table in which the Lua library keeps its state of a conversation. */
 void  bind_push_state(lua_State *L, int conversation);

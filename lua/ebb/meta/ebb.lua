@@ -7,7 +7,7 @@
 ---| "absent"            # a file does not exist, or the host has no answer
 ---| "ambiguous"         # an action's name without its window: several open windows have it
 ---| "argument"          # a value is missing or not allowed
----| "busy"              # the call comes from a function that may not change this now
+---| "busy"              # the call comes from where this may not change: its own callback, a finalizer
 ---| "cannot_fit"        # a trim: the guarded part alone is over the budget
 ---| "cancelled"         # the host stopped it
 ---| "closed"            # the window, draft or conversation is closed
