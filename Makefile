@@ -207,7 +207,7 @@ install-files:
 	$(call package_file,-L$${libdir} -lebb,Libs.private: $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb.pc
 	$(call package_file,$${libdir}/libebb.a $(SYSTEM) -lpthread) > $(TO_LIB)/pkgconfig/ebb-static.pc
 	@$(MAKE) --no-print-directory MODE=$(MODE) install-documents
-	install -D -m 644 man/ebb.1 $(TO_MAN)/ebb.1
+	install -D -m 644 docs/man/ebb.1 $(TO_MAN)/ebb.1
 	install -D -m 644 docs/completions/ebb.bash $(TO_BASH)/ebb
 	install -D -m 644 docs/completions/_ebb $(TO_ZSH)/_ebb
 	install -D -m 644 docs/completions/ebb.fish $(TO_FISH)/ebb.fish

@@ -1,4 +1,4 @@
---- Writes what can be made from the sources: docs/reference, man/ebb.1 and completions.
+--- Writes what can be made from the sources: docs/reference, docs/man/ebb.1 and completions.
 --
 -- Run: ebb run scripts/tools/reference.lua [FOLDER]
 -- in a checkout (`make docs`). The files are written below FOLDER (default: the checkout itself).

@@ -38,7 +38,7 @@ ok "LICENSE, annotations and examples are installed" \
 ok "all documents are installed" "$(cd "$prefix/share/doc/ebb" && find docs -type f | sort)" "$(find docs -type f | sort)"
 ok "man page and completions are installed" \
   "$(cd "$prefix/share" && cksum <man/man1/ebb.1 && cksum <bash-completion/completions/ebb && cksum <zsh/site-functions/_ebb && cksum <fish/vendor_completions.d/ebb.fish)" \
-  "$(cksum <man/ebb.1 && cksum <docs/completions/ebb.bash && cksum <docs/completions/_ebb && cksum <docs/completions/ebb.fish)"
+  "$(cksum <docs/man/ebb.1 && cksum <docs/completions/ebb.bash && cksum <docs/completions/_ebb && cksum <docs/completions/ebb.fish)"
 ok "an example's command works in the documents' folder" \
   "$(cd "$prefix/share/doc/ebb" && "$prefix/bin/ebb" trim scripts/policies/agent.json --encoding cjk --budget 300 --policy keep_recent:keep=4 | cksum)" \
   "$(cksum <scripts/policies/keep_recent.out.json)"

@@ -180,7 +180,7 @@ describe("the reference", function()
   teardown(function() os.execute(("rm -rf '%s'"):format(folder)) end)
 
   it("is in the checkout as the sources make it", function()
-    for _, place in ipairs { "docs/reference", "man", "docs/completions" } do
+    for _, place in ipairs { "docs/reference", "docs/man", "docs/completions" } do
       local out, same = output_of(("diff -rq '%s/%s' %s"):format(folder, place, place))
       assert(same, "run make docs\n" .. out)
     end
@@ -211,7 +211,7 @@ describe("the reference", function()
 
   it("has a manual that the formatter takes without a warning", function()
     if not has "groff" then return pending "there is no groff" end
-    local out, ok = output_of(("groff -man -Tutf8 -ww -z '%s/man/ebb.1'"):format(folder))
+    local out, ok = output_of(("groff -man -Tutf8 -ww -z '%s/docs/man/ebb.1'"):format(folder))
     assert.same({ "", true }, { out, ok })
   end)
 

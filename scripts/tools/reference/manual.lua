@@ -1,4 +1,4 @@
---- man/ebb.1, from what the command line declares.
+--- docs/man/ebb.1, from what the command line declares.
 
 local host = require "ebb.host"
 local parsers = require "reference.parsers"
