@@ -59,6 +59,21 @@ describe("the command check", function()
     assert.truthy(#report.violations[1].source > 0)
   end)
 
+  it("says which rules a body in another form than its model's is checked by", function()
+    local path = file("gemini.json", '{"model":"gpt-4o","contents":[{"role":"user","parts":[{"text":"a"}]}]}')
+    local run = command.ebb("check " .. path)
+    assert.equal(1, run.status)
+    contains("checked by the rules of openai, the dialect of its model gpt-4o, though it has gemini's form: "
+      .. "--dialect gemini checks it by the rules of its form", run.err)
+    local _, err = does("check --dialect gemini " .. path)
+    assert.equal("", err)
+  end)
+
+  it("says nothing of rules to a list without a model", function()
+    local _, err = does("check " .. file("list.json", '[{"role":"user","parts":[{"text":"a"}]}]'))
+    assert.equal("", err)
+  end)
+
   it("counts what strict servers refuse under --strict, or for their profile", function()
     local path = file("log.json", '[{"role":"user","content":"a"},{"role":"user","content":"b"}]')
     local out = does("check --dialect anthropic " .. path)
@@ -121,6 +136,16 @@ describe("what was broken before", function()
     _, err = does("convert --to anthropic --role-map pirate=user "
       .. file("pirate.json", '[{"role":"pirate","content":"a"}]'))
     assert.is_nil(err:find("refuse", 1, true))
+  end)
+
+  it("is told by convert where the body names a model of another dialect", function()
+    local path = file("body.json", '{"model":"gpt-4o","messages":[{"role":"user","content":"a"}]}')
+    local _, err = does("convert --to gemini " .. path)
+    contains("the body names the model gpt-4o, whose dialect is openai: --model names a model of gemini", err)
+    for _, arguments in ipairs { "--to gemini --model gemini-2.5-pro ", "--to openai ", "--to responses ", "--to ebb " } do
+      _, err = does("convert " .. arguments .. path)
+      assert.is_nil(err:find("names the model", 1, true), arguments)
+    end
   end)
 
   it("is mended by convert under --repair, in the form that it writes", function()

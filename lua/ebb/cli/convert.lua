@@ -118,6 +118,7 @@ function convert.run(args)
       repairs = ledger and core.json.array { core.json.raw(ledger:json()) }, violations = #converted.left }
   end, function()
     terminal.result(converted.text, args.output)
+    outgoing.tell_model(chat, dialect, args)
     terminal.inform(("%s for %s%s"):format(text.count(#chat, "message"), dialect, options.target(args)))
   end)
 end

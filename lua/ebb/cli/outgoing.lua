@@ -8,6 +8,7 @@ local ebb = require "ebb"
 local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local losses = require "ebb.cli.losses"
+local models = require "ebb.models"
 local options = require "ebb.cli.options"
 local own_form = require "ebb.cli.own_form"
 local request = require "ebb.request"
@@ -85,6 +86,28 @@ function outgoing.in_form(chat, args)
     (args.dialect or args.profile) and "" or ", its model's: --dialect " .. source .. " keeps it"))
   losses.tell(lost)
   return read_written(text, args)
+end
+
+--- Tells that a body which is checked has another form than its model takes.
+---@param chat ebb.Conversation
+---@param dialect ebb.Dialect     by whose rules it is checked
+---@param args table
+function outgoing.tell_form(chat, dialect, args)
+  local form = chat:dialect()
+  if form == dialect or args.dialect or args.profile then return end
+  terminal.say(("checked by the rules of %s, the dialect of its model %s, though it has %s's form: "
+    .. "--dialect %s checks it by the rules of its form"):format(dialect, models.name(chat), form, form))
+end
+
+--- Tells that a body which is written names a model that does not take its form.
+---@param chat ebb.Conversation
+---@param dialect ebb.Dialect     the form that is written
+---@param args table
+function outgoing.tell_model(chat, dialect, args)
+  local model = not args.model and (args.shape or chat.shape) == "body" and models.name(chat)
+  if not model or target.of { model = model, input = dialect }.dialect == dialect then return end
+  terminal.say(("the body names the model %s, whose dialect is %s: --model names a model of %s"):format(
+    model, target.dialect_of_model(model), dialect))
 end
 
 ---@class ebb.cli.Rules         A conversation as it was read
