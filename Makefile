@@ -338,10 +338,11 @@ $(LIBRARY): $(B)/lua/%: lua/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-# What is compiled in: for the command all, for libebb what has no command line.
+# What is compiled in: for the command all; libebb lacks folders that its functions cannot reach (tests/lint_layers.lua).
+COMMAND_ONLY = cli import provider session workflow
 $(B)/embedded.c: EMBEDDED = $(LUA_FILES) argparse
 $(B)/embedded_api.c: STRIP = --strip
-$(B)/embedded_api.c: EMBEDDED = $(filter-out lua/ebb/cli/%,$(LUA_FILES))
+$(B)/embedded_api.c: EMBEDDED = $(filter-out $(COMMAND_ONLY:%=lua/ebb/%/%),$(LUA_FILES))
 $(B)/embedded.c $(B)/embedded_api.c: runtime/api/embed.lua $(LUA_FILES)
 	@mkdir -p $(@D)
 	$(SAY) EMBED $@

@@ -76,6 +76,12 @@ local LUA_RANK = ranks {
     "policies injection lorebook rules macros request",
   "trim", "replay provider", "processors", "pipeline", "workflow", "cli libebb",
 }
+--- Folders that libebb does not embed: the Makefile's COMMAND_ONLY. Only the face names them, for the command.
+local COMMAND_ONLY = {}
+for line in io.lines "Makefile" do
+  for name in (line:match "^COMMAND_ONLY = (.+)" or ""):gmatch "%w+" do COMMAND_ONLY[name] = true end
+end
+assert(next(COMMAND_ONLY), "the Makefile has no COMMAND_ONLY")
 local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core
 
 --- The layer that a module belongs to: its folder, or for a file directly in
@@ -106,6 +112,8 @@ local function check_require(path, number, module, other)
     if from ~= "cli" and from ~= "libebb" then
       complain("%s:%d: %s may not require the face, ebb", path, number, from)
     end
+  elseif COMMAND_ONLY[to] and not COMMAND_ONLY[from] then
+    complain("%s:%d: libebb embeds %s, but not %s (%s)", path, number, from, to, other)
   elseif to and LUA_RANK[to] > LUA_RANK[from] then
     complain("%s:%d: %s may not require %s (%s)", path, number, from, to, other)
   elseif to and to ~= from and LUA_RANK[to] == LUA_RANK[from] then
