@@ -1,6 +1,7 @@
 /*
-** What a library costs the program that embeds it: Ebb, SQLite and Lua, in turns, in one
-** process. CPU time, medians; the ratio is Ebb's figure to the other's.
+** What a library costs the program that embeds it: Ebb, SQLite, Lua and, compiled with
+** WITH_QUICKJS, QuickJS, in turns, in one process. CPU time, medians; the ratio is Ebb's
+** figure to the other's.
 **
 **     embedding [FOLDER]     FOLDER: where o200k_base.vocab lies; without it no counts
 */
@@ -11,6 +12,9 @@
 #include <lua.h>
 #include <lualib.h>
 #include <pthread.h>
+#ifdef WITH_QUICKJS
+#include <quickjs.h>
+#endif
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -125,19 +129,61 @@ static void lua_life(int messages, Used *used) {
   lua_close(L);
 }
 
+#ifdef WITH_QUICKJS
+static size_t quickjs_bytes(JSRuntime *runtime) {
+  JSMemoryUsage usage;
+  JS_ComputeMemoryUsage(runtime, &usage);
+  return (size_t)usage.malloc_size;
+}
+
+static void quickjs_life(int messages, Used *used) {
+  JSRuntime *runtime = JS_NewRuntime();
+  check(runtime != NULL, "JS_NewRuntime");
+  JSContext *context = JS_NewContext(runtime);
+  check(context != NULL, "JS_NewContext");
+  JSValue list = JS_NewArray(context);
+  size_t before = used != NULL ? quickjs_bytes(runtime) : 0;
+  double start = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+  for (int i = 0; i < messages; i++) {
+    JSValue message = JS_NewObject(context);
+    JS_SetPropertyStr(context, message, "role", JS_NewStringLen(context, "user", 4));
+    JS_SetPropertyStr(context, message, "json", JS_NewStringLen(context, MESSAGE, sizeof MESSAGE - 1));
+    JS_SetPropertyUint32(context, list, (uint32_t)i, message);
+  }
+  double end = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+  note_use(used, before, used != NULL ? quickjs_bytes(runtime) : 0, end - start, messages);
+  JS_FreeValue(context, list);
+  JS_FreeContext(context);
+  JS_FreeRuntime(runtime);
+}
+#endif
+
 typedef struct Library {
   const char *name;
   void (*life)(int messages, Used *used);
 } Library;
 
-static const Library LIBRARIES[] = {{"Ebb", ebb_life}, {"SQLite", sqlite_life}, {"Lua", lua_life}};
+static const Library LIBRARIES[] = {
+    {"Ebb", ebb_life}, {"SQLite", sqlite_life}, {"Lua", lua_life},
+#ifdef WITH_QUICKJS
+    {"QuickJS", quickjs_life},
+#endif
+};
 enum { COUNT = sizeof LIBRARIES / sizeof *LIBRARIES };
+
+static void print_head(void) {
+  printf("%-34s", "");
+  for (int i = 0; i < COUNT; i++) printf(" %10s", LIBRARIES[i].name);
+  printf("  %-6s", "");
+  for (int i = 1; i < COUNT; i++) printf(" /%s", LIBRARIES[i].name);
+  printf("\n");
+}
 
 static void print_row(const char *what, const char *unit, int digits, const double *values) {
   printf("%-34s", what);
   for (int i = 0; i < COUNT; i++) printf(" %10.*f", digits, values[i]);
   printf("  %-6s", unit);
-  for (int i = 1; i < COUNT; i++) printf(" %6.2f", values[0] / values[i]);
+  for (int i = 1; i < COUNT; i++) printf(" %*.2f", (int)strlen(LIBRARIES[i].name) + 1, values[0] / values[i]);
   printf("\n");
 }
 
@@ -274,7 +320,7 @@ static void measure_vocab(const char *folder) {
 }
 
 int main(int count, char **words) {
-  printf("%-34s %10s %10s %10s  %-6s %6s %6s\n", "", "Ebb", "SQLite", "Lua", "", "/SQLite", "/Lua");
+  print_head();
   measure_lives("open + close", 0);
   measure_lives("open, store one message, close", 1);
   measure_use();

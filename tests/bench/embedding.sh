@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 #
-# Beside SQLite and Lua, in one run: opening and closing, memory, storing a message, the size of the library; and what
+# Beside SQLite, Lua and QuickJS, in one run: opening and closing, memory, storing a message, the size of the library; and what
 # a vocabulary costs runtimes that share it.
 #
 #     tests/bench/embedding.sh
 #
 # EBB_BUILD  the build that is measured (build/release)
-#
-# Debian has no QuickJS to stand beside them.
+# QUICKJS    a folder with quickjs.h and libquickjs.a, for Debian has no package; without it QuickJS is left out
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -20,9 +19,11 @@ if ! echo '#include <sqlite3.h>' | "${CC:-cc}" -E - >/dev/null 2>&1; then
   echo "embedding: skipped, libsqlite3-dev is missing"
   exit 0
 fi
+quickjs=()
+if [ -n "${QUICKJS:-}" ]; then quickjs=(-DWITH_QUICKJS "-isystem$QUICKJS" "$QUICKJS/libquickjs.a"); fi
 # shellcheck disable=SC2046
 "${CC:-cc}" -std=c11 -O2 -Wall -Wextra -Iruntime/include $(pkg-config --cflags lua5.4) tests/bench/embedding.c \
-  "$BUILD/libebb.a" -lpcre2-8 -lsqlite3 $(pkg-config --libs lua5.4) -lm -ldl -lpthread -o "$top/embedding"
+  "${quickjs[@]}" "$BUILD/libebb.a" -lpcre2-8 -lsqlite3 $(pkg-config --libs lua5.4) -lm -ldl -lpthread -o "$top/embedding"
 "$top/embedding" build/share/ebb/vocab
 
 # Without symbols for debuggers, as packages ship them.
