@@ -66,12 +66,17 @@ local function share(count, prefix)
     prefix and ", each counted in a macro variable" or "", worst))
 end
 
---- One command that is killed after some milliseconds, unless it has ended; true: it ended well.
+--- Seconds after which a command is killed at the latest. It grows with each that is killed, and shrinks with each that
+--- ends before, so that on a machine of any speed about half of them are killed.
+local longest_pause = 0.04
+
+--- One command that is killed after a random pause, unless it has ended; true: it ended well.
 local function run_killed(words)
-  local pause = math.random(0, 40) / 1000
+  local pause = math.random() * longest_pause
   local ok, how, code = os.execute(("timeout -s KILL %.3f %s %s --db '%s' >/dev/null 2>&1"):format(pause + 0.001, EBB,
     words, kit.place))
   expect(ok or code == 137 or code == 9 or code == 124, "%s: %s %s", words, how, code)
+  longest_pause = longest_pause * (ok and 0.9 or 1.1)
   return ok
 end
 
