@@ -348,6 +348,16 @@ describe("A result at the end that is too long", function()
     assert.same({}, chat:check "openai")
   end)
 
+  it("is named in the note if it goes altogether", function()
+    local chat = conversation { { role = "user", content = ("Look "):rep(48) },
+      call("c1", "get_order", ('{"why": "%s"}'):format(("so "):rep(80))), result("c1", ORDER) }
+    assert(chat:trim { budget = 120, policy = { "digest", share = 0.5 } })
+
+    local lines = assert(note_of(chat))
+    assert.equal(2, #chat)
+    assert.equal("W-2041", lines["order.id"])
+  end)
+
   it("has the room that a note does not need", function()
     local chat = conversation { { role = "user", content = "Flights, please." }, call("c1", "search", '{"to": "OSL"}'),
       result("c1", long_result()) }

@@ -27,11 +27,10 @@ local function border_of(draft, all)
   return low
 end
 
---- Gives walks over the messages of `all` that went, from the newest on.
+--- Gives walks over the messages of `all` that went until the walk began, from the newest on.
 local function gone_of(draft, all)
-  local border = border_of(draft, all)
   return function()
-    local at = border
+    local at = border_of(draft, all)
     return function()
       repeat at = at - 1 until at < 1 or not all[at].index
       return at >= 1 and all[at] or nil
