@@ -315,6 +315,31 @@ describe("A digest over time", function()
     assert.truthy(after:find("5550134", 1, true), after)
   end)
 
+  it("remembers what it was chosen from while there is no room for it", function()
+    local chat = pushed_out { { role = "user", content = "My account is ann_7042." } }
+    assert(chat:trim { budget = 500, policy = "digest" })
+    assert.equal("ann_7042", note_of(chat)["account is"])
+    chat:append { role = "user", content = ("and "):rep(490) }
+    assert(chat:trim { budget = 500, policy = "digest" })
+    assert.is_nil(note_of(chat))
+    chat:append { { role = "assistant", content = "Yes." }, { role = "user", content = "Go on." } }
+    assert(chat:trim { budget = 250, policy = "digest" })
+    assert.equal("ann_7042", note_of(chat)["account is"])
+  end)
+
+  it("has the handle of all that went after there was no room for it", function()
+    local chat = pushed_out { { role = "user", content = "My account is ann_7042." } }
+    local policy = { "digest", recall = true }
+    assert(chat:trim { budget = 500, policy = policy })
+    chat:append { role = "user", content = ("and "):rep(490) }
+    assert(chat:trim { budget = 500, policy = policy })
+    assert.is_nil(note_of(chat))
+    chat:append { { role = "assistant", content = "Yes." }, { role = "user", content = "Go on." } }
+    assert(chat:trim { budget = 250, policy = policy })
+    local _, _, text = note_of(chat)
+    assert.truthy(text:find "recall r1%-%d+%]$", text)
+  end)
+
   it("is undone by rollback, and the same again afterwards", function()
     local chat = pushed_out { { role = "user", content = "order W-2041" } }
     local before = chat:json()

@@ -12,6 +12,11 @@ local READ = 3           -- times what a note can show: older messages are not r
 local KEPT = 3           -- times what a note can show: what is remembered
 local REMEMBERED = 8000  -- tokens of a note up to which it is remembered what it was chosen from: memory is bounded
 
+--- What was remembered with the old note, or since there was no room for one; empty if someone has changed the note.
+local function remembered(draft, old)
+  return draft.memory.lines == (old and old.lines) and draft.memory or {}
+end
+
 --- What a note may show: of messages that went, and of the old note.
 local function candidates(draft, gone, old, room)
   local set = entries.new()
@@ -19,17 +24,17 @@ local function candidates(draft, gone, old, room)
     if set.size > READ * room then break end
     entries.of_message(set, message)
   end
-  if old and draft.memory.lines == old.lines then entries.of_memory(set, draft.memory.entries) end
+  entries.of_memory(set, remembered(draft, old).entries or {})
   if old then entries.of_note(set, old.lines) end
   return set
 end
 
---- Puts the note, and remembers what it was chosen from.
-local function put_note(draft, set, old, parts)
-  local best = entries.best(set, KEPT * parts.room)
+--- Puts the note, as far as there is room now, and remembers what it was chosen from by the room that notes may have.
+local function put_note(draft, set, old, parts, room)
+  local best = entries.best(set, KEPT * room)
   parts.entries, parts.old_lines = entries.hidden(best, draft), old and old.lines
   local lines = note.put(draft, parts)
-  if lines and parts.room <= REMEMBERED then draft.memory = { lines = lines, entries = entries.memory(best) } end
+  if room <= REMEMBERED then draft.memory = { lines = lines, entries = entries.memory(best), handle = parts.handle } end
 end
 
 ---@class ebb.DigestOptions
@@ -95,9 +100,8 @@ results, the last user message). No model is asked.]],
       cut.shrink(draft, high, math.min(room, set.size), options.recall)
       set = candidates(draft, gone, old, room)
     end
-    room = math.min(room, high - draft:tokens())
-    if room <= 0 then return end
-    put_note(draft, set, old, { room = room, role = options.role, language = options.language,
-      handle = options.recall and cut.handle(gone, old and old.handle) or nil })
+    local handle = old and old.handle or remembered(draft, old).handle
+    put_note(draft, set, old, { room = math.min(room, high - draft:tokens()), role = options.role,
+      language = options.language, handle = options.recall and cut.handle(gone, handle) or nil }, room)
   end,
 }
