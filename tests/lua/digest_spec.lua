@@ -120,6 +120,24 @@ describe("The note of a digest", function()
     assert.equal([["say \"aye\""]], after.motto)
   end)
 
+  it("prefers what results name that are still to be answered", function()
+    local said, parcels, shown = {}, {}, {}
+    for i = 1, 24 do said[i] = ("AX-%d"):format(100 + i) end
+    for i = 1, 12 do parcels[i] = ('{"parcel": "PX-%d"}'):format(500 + i) end
+    local question, asked = { role = "user", content = "And now?" }, call("c1", "list", "{}")
+    local answer = result("c1", "[" .. table.concat(parcels, ", ") .. "]")
+    for i, order in ipairs { { question, asked, answer }, { asked, answer, question } } do
+      local chat = conversation { { role = "user", content = "Look, please." },
+        { role = "assistant", content = "Orders: " .. table.concat(said, ", ") } }
+      chat:append(order)
+      chat:append { call("c2", "wait", "{}"), result("c2", ("ok "):rep(300)) }
+      assert(chat:trim { budget = 270, policy = { "digest", share = 0.2 } })
+      local _, _, text = note_of(chat)
+      _, shown[i] = text:gsub("PX%-", "")
+    end
+    assert.is_true(shown[1] > 2 * shown[2], table.concat(shown, " and "))
+  end)
+
   it("has at most its share of the budget, and most tokens", function()
     local messages = {}
     for i = 1, 100 do messages[i] = { role = "user", content = ("order X-%d for user_%d"):format(i * 37, i) } end
@@ -381,6 +399,29 @@ describe("A result at the end that is too long", function()
     local lines = assert(note_of(chat))
     assert.equal(2, #chat)
     assert.equal("W-2041", lines["order.id"])
+  end)
+
+  it("does not say again what its call and the last user message say", function()
+    local chat = conversation { { role = "user", content = "The flights to OSL on 2026-05-12, please." },
+      call("c1", "search", '{"to": "OSL"}'), result("c1", ('[{"to": "OSL", "date": "2026-05-12"}, %s]'):format(
+        long_result():sub(2, -2))) }
+    assert(chat:trim { budget = 200, policy = "digest" })
+
+    assert.truthy(chat[3].content:find("flight: HA-13", 1, true))
+    assert.is_nil(chat[3].content:find("OSL", 1, true))
+    assert.is_nil(chat[3].content:find("2026-05-12", 1, true))
+  end)
+
+  it("has the room of a note too small to say something", function()
+    local chat = conversation {
+      { role = "user", content = "Orders W-2041, W-2042, W-2043, W-2044, W-2045, W-2046." },
+      { role = "assistant", content = "All of them are on their way." },
+      { role = "user", content = "Flights, please." },
+      call("c1", "search", '{"to": "OSL"}'), result("c1", long_result()) }
+    assert(chat:trim { budget = 80, policy = { "digest", share = 0.5 } })
+
+    assert.equal(3, #chat)
+    assert.is_true(chat:tokens() > 76, chat:tokens())
   end)
 
   it("has the room that a note does not need", function()

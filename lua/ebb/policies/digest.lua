@@ -8,8 +8,8 @@ local entries = require "ebb.policies.digest.entries"
 local idle = require "ebb.support.idle"
 local note = require "ebb.policies.digest.note"
 
-local READ = 3           -- times what a note can show: older messages are not read any more
-local KEPT = 3           -- times what a note can show: what is remembered
+local READ = 4           -- times what a note can show: older messages are not read any more
+local KEPT = 4           -- times what a note can show: what is remembered
 local REMEMBERED = 8000  -- tokens of a note up to which it is remembered what it was chosen from: memory is bounded
 
 --- What was remembered with the old note, or since there was no room for one; empty if someone has changed the note.
@@ -19,7 +19,7 @@ end
 
 --- What a note may show: of messages that went, and of the old note.
 local function candidates(draft, gone, old, room)
-  local set = entries.new()
+  local set = entries.new(cut.turn(draft))
   for message in gone() do
     if set.size > READ * room then break end
     entries.of_message(set, message)

@@ -51,6 +51,22 @@ function cut.handle(gone, old)
   return tokens and recall.handle(tokens, first, last)
 end
 
+--- The entries whose values neither the calls that a message answers say nor the last user message.
+local function unsaid(draft, message, list)
+  local said = entries.new()
+  for _, other in ipairs(message.unit.messages) do
+    if #other.calls > 0 then entries.of_message(said, other) end
+  end
+  for _, user in ipairs(draft:recent("user", 1)) do
+    if user.seq ~= message.seq then entries.of_message(said, user) end
+  end
+  local kept = {}
+  for _, entry in ipairs(list) do
+    if not said.by_value[entry.value] then kept[#kept + 1] = entry end
+  end
+  return kept
+end
+
 --- Replaces the results of a message by their values, so that it has `allowed` tokens at most.
 local function shrink_message(draft, message, allowed, with_handle)
   local whole = message:totable()
@@ -63,7 +79,7 @@ local function shrink_message(draft, message, allowed, with_handle)
   local function content_of(text)
     return parts.cleared(message:totable(), ids, text)
   end
-  local text = note.fitting(entries.best(set, math.huge), note.RESULT_HEADING, function(text)
+  local text = note.fitting(unsaid(draft, message, entries.best(set, math.huge)), note.RESULT_HEADING, function(text)
     parts.set_content(whole, content_of(text))
     return draft:cost(whole) <= allowed
   end, with_handle and recall.handle(message.tokens, message.seq) or nil)
@@ -84,9 +100,11 @@ local function last_results(draft)
   return results, tokens
 end
 
-local NOTE_SHARE = 0.35    -- of the tokens that results at the end and the note have together
+local NOTE_SHARE = 0.45    -- of the tokens that results at the end and the note have together
+local NOTE_MIN = 30        -- tokens, of which half are a note's heading; where it has less, the results have all
 
---- Results that are still to be answered lose their length before they go; then the note has at least its share.
+--- Results that are still to be answered lose their length before they go; then the note has its share, if that is
+--- worth a note.
 ---@param draft ebb.Draft
 ---@param high integer         tokens that the request may have
 ---@param room integer         tokens of a note that has all
@@ -94,11 +112,25 @@ local NOTE_SHARE = 0.35    -- of the tokens that results at the end and the note
 function cut.shrink(draft, high, room, with_handle)
   local results, tokens = last_results(draft)
   local left = high - (draft:tokens() - tokens)
-  local allowed = left - math.min(room, math.max(0, left) * NOTE_SHARE)
+  local share = math.min(room, math.max(0, left) * NOTE_SHARE)
+  local allowed = left - (share >= NOTE_MIN and share or 0)
   for _, message in ipairs(allowed < tokens and results or {}) do
     shrink_message(draft, message, math.floor(allowed * message.tokens / tokens), with_handle)
   end
   draft:drop_oldest { to = high, reason = REASON }
+end
+
+--- The seq of the user message with which the last turn begins; nil: there is none.
+---@param draft ebb.Draft
+---@return integer?
+function cut.turn(draft)
+  for message in draft:messages { role = "user", from = "newest" } do
+    local only_results = #message.parts > 0
+    for _, part in ipairs(message.parts) do
+      only_results = only_results and part.kind == "tool_result"
+    end
+    if not only_results then return message.seq end
+  end
 end
 
 --- Tokens between two cuts: a share of those that the system messages at the head, the tools and the framing leave.

@@ -1,8 +1,9 @@
 --- The entries of a digest: labels and values of messages that go, weighed.
 --
 -- A value weighs more where a person or a model chose it (prose, arguments of calls) than as one of many in a result,
--- and under a key that calls use as an argument; values that stand often, and late, weigh more. The figures are those
--- with which requests kept most of what the replies of recorded agents used.
+-- and under a key that calls use as an argument; values that stand often, and late, weigh more, and so do those of
+-- results that no user message follows: they are still to be answered. The figures are those with which requests kept
+-- most of what the replies of recorded agents used.
 
 local note = require "ebb.policies.digest.note"
 local values = require "ebb.policies.digest.values"
@@ -19,7 +20,8 @@ local KEY_FACTOR = 1.5         -- for values of keys by which things are looked 
 local ARGUMENT_FACTOR = 1.6    -- for values of keys that are arguments of later calls, too
 local CROWD = 20               -- values of a text, with which each of them weighs half
 local FADE = 0.97              -- of a weight, per message of age
-local LASTING = 0.5            -- of a weight that never fades: of what a user said, which is what all is about
+local LASTING = { user = 0.5, assistant = 0.2, tool = 0.1, system = 0 }   -- of a weight that never fades
+local UNANSWERED = 2           -- for values of results that are still to be answered
 
 --- Keys by which things are looked up.
 local KEY = "[iI][dD]$|number$|code$|email$|name$|date$|path$|file$|url$|key$|zip$|phone$|dob$"
@@ -43,19 +45,23 @@ end
 ---@field density? number     weight for its size in a note
 ---@field rank integer        of the label
 ---@field order integer       smaller: newer
+---@field result? integer     seq of the result that named it last; nil: something else did
 ---@field remembered? boolean  an earlier note was chosen from it, too
 
 ---@class ebb.DigestEntries
 ---@field list ebb.DigestEntry[]
 ---@field by_value table<string, ebb.DigestEntry>
 ---@field size number         of all values in a note, in tokens, roughly
+---@field turn? integer       seq of the user message that began the last turn; nil: there is none
 ---@field fade number         factor of the weights of the message that is read
 ---@field lasting number      share of these weights that does not fade
+---@field result? integer     its seq, if a result is read
 ---@field arguments table<string, true>   keys of the arguments of the calls that were read
 
+---@param turn? integer
 ---@return ebb.DigestEntries
-function entries.new()
-  return { list = {}, by_value = {}, size = 0, fade = 1, lasting = 0, arguments = {} }
+function entries.new(turn)
+  return { turn = turn, list = {}, by_value = {}, size = 0, fade = 1, lasting = 0, arguments = {} }
 end
 
 --- Tokens of a value in a note with its share of a label, roughly.
@@ -69,7 +75,8 @@ local function add(set, label, value, rank, weight, lasting)
     if rank > entry.rank then entry.label, entry.rank = label, rank end
     return
   end
-  entry = { label = label, value = value, weight = weight, lasting = lasting, rank = rank, order = #set.list + 1 }
+  entry = { label = label, value = value, weight = weight, lasting = lasting, rank = rank, order = #set.list + 1,
+    result = set.result }
   set.list[entry.order], set.by_value[value] = entry, entry
   set.size = set.size + size_of(value)
 end
@@ -116,8 +123,8 @@ local function add_content(set, text, label, weight)
 end
 
 --- What values without a key or a word before them are labelled with.
-local function label_of(message)
-  if message.role ~= "tool" then return message.role end
+local function label_of(message, source)
+  if source ~= "tool" then return source end
   return message.call and message.call.name or message.name or "result"
 end
 
@@ -134,14 +141,17 @@ end
 ---@param message ebb.Message
 function entries.of_message(set, message)
   if message.window then return end
-  set.fade, set.lasting = set.fade * FADE, message.role == "user" and LASTING or 0
-  local calls, weight = message.calls, WEIGHTS[message.role]
-  if #calls == 0 then return add_content(set, message.text, label_of(message), weight) end
+  set.fade, set.lasting, set.result = set.fade * FADE, LASTING[message.role], nil
+  local calls = message.calls
   for i = #calls, 1, -1 do
     add_call(set, calls[i])
   end
   for _, part in ipairs(message.parts) do
-    if part.kind == "text" then add_content(set, part.text, label_of(message), weight) end
+    local source = part.kind == "tool_result" and "tool" or message.role
+    if part.text and (source == "tool" or part.kind == "text") then
+      set.lasting, set.result = LASTING[source], source == "tool" and message.seq or nil
+      add_content(set, part.text, label_of(message, source), WEIGHTS[source])
+    end
   end
 end
 
@@ -150,6 +160,7 @@ end
 ---@param lines string
 function entries.of_note(set, lines)
   local weight = NOTE_WEIGHT * set.fade
+  set.result = nil
   note.read(lines, function(label, value)
     local entry = set.by_value[value]
     if entry and entry.remembered then entry.weight = math.max(entry.weight, weight)
@@ -162,6 +173,7 @@ end
 ---@param remembered ebb.DigestEntry[]   newest first, as entries.memory gave them
 function entries.of_memory(set, remembered)
   for _, old in ipairs(remembered) do
+    set.result = old.result
     add(set, old.label, old.value, old.rank, old.weight * set.fade, old.lasting)
     set.by_value[old.value].remembered = true
   end
@@ -175,7 +187,7 @@ function entries.memory(list)
   table.sort(kept, function(a, b) return a.order < b.order end)
   for i, entry in ipairs(kept) do
     kept[i] = { label = entry.label, value = entry.value, weight = entry.weight, lasting = entry.lasting,
-      rank = entry.rank }
+      rank = entry.rank, result = entry.result }
   end
   return kept
 end
@@ -203,6 +215,13 @@ local function rarity(value)
   return value:find "%d" and (value:find "[%a_@/-]" or value:find "%d%d%d%d%d%d") and 2 or 1
 end
 
+--- The weight of an entry for its size in a note.
+local function density_of(set, entry)
+  local is_unanswered = set.turn and entry.result and entry.result > set.turn
+  local weight = (entry.weight + entry.lasting) * (is_unanswered and UNANSWERED or 1)
+  return weight * rarity(entry.value) / size_of(entry.value)
+end
+
 --- The entries that weigh most for their size, those first, as far as `tokens` reach.
 ---@param set ebb.DigestEntries
 ---@param tokens number
@@ -210,7 +229,7 @@ end
 function entries.best(set, tokens)
   local list, size = table.move(set.list, 1, #set.list, 1, {}), 0
   for _, entry in ipairs(list) do
-    entry.density = (entry.weight + entry.lasting) * rarity(entry.value) / size_of(entry.value)
+    entry.density = density_of(set, entry)
   end
   table.sort(list, function(a, b)
     if a.density ~= b.density then return a.density > b.density end
