@@ -139,7 +139,7 @@ local REMEMBERED_BYTES = 1 << 20       -- of texts and what became of them, over
 local remembered, remembered_bytes = {}, 0
 
 local function remember(outcomes, text, new)
-  remembered_bytes = remembered_bytes + #text + (new and #new or 0)
+  remembered_bytes = remembered_bytes + #text + (type(new) == "string" and #new or #text)
   if remembered_bytes <= REMEMBERED_BYTES then
     outcomes[text] = new or false
   else
@@ -149,9 +149,10 @@ end
 
 --- The same function, which remembers what it gave. A conversation is trimmed before each of its requests, and each
 --- time policies meet the same results.
+---@generic T
 ---@param key string           what its answers hang on besides the text: a policy and its options
----@param rewrite fun(text: string): string?
----@return fun(text: string): string?
+---@param rewrite fun(text: string): T?    a table is counted as long as its text
+---@return fun(text: string): T?
 function results.remembering(key, rewrite)
   return function(text)
     local outcomes = remembered[key] or {}

@@ -74,19 +74,21 @@ end
 ---@field part? boolean       of that, maybe only a part: there are other arguments
 ---@field edits? string       the path that it changes
 
----@return ebb.CallMeaning
-local function meaning_of(call)
-  local arguments = decode(call.arguments)
-  local meaning = { call = call.name .. "\0" .. (arguments ~= nil and encode(arguments) or call.arguments) }
+--- The meaning of a name and, behind a zero, the text of its arguments.
+---@type fun(call: string): ebb.CallMeaning
+local meaning_of = results.remembering("supersede", function(call)
+  local name, text = call:match "^([^\0]*)\0(.*)$"
+  local arguments = decode(text)
+  local meaning = { call = name .. "\0" .. (arguments ~= nil and encode(arguments) or text) }
   if type(arguments) ~= "table" or arguments[1] ~= nil then return meaning end
   local path, others = path_of(arguments)
-  if path and has_word(call.name, EDITS) then
+  if path and has_word(name, EDITS) then
     meaning.edits = path
-  elseif path and has_word(call.name, READS) then
+  elseif path and has_word(name, READS) then
     meaning.reads, meaning.part = path, others
   end
   return meaning
-end
+end)
 
 ---@class ebb.NewerResults    What later results have said, and which: owners are message and id
 ---@field calls table<string, string>
@@ -97,7 +99,7 @@ end
 ---@param newer ebb.NewerResults
 local function is_superseded(newer, ways, text, result)
   local call, owner = results.call_of(result), ("%d %s"):format(result.message.seq, result.id)
-  local meaning = call and meaning_of(call)
+  local meaning = call and meaning_of(call.name .. "\0" .. call.arguments)
   local function by(set, key) return key and set[key] and set[key] ~= owner end
   if ways.text and by(newer.texts, text) then return true end
   if meaning and ways.call and by(newer.calls, meaning.call) then return true end
