@@ -156,6 +156,7 @@ build = {
       ["ebb.policies.digest.note"] = "lua/ebb/policies/digest/note.lua",
       ["ebb.policies.digest.values"] = "lua/ebb/policies/digest/values.lua",
       ["ebb.policies.fold_output"] = "lua/ebb/policies/fold_output.lua",
+      ["ebb.policies.idle"] = "lua/ebb/policies/idle.lua",
       ["ebb.policies.init"] = "lua/ebb/policies/init.lua",
       ["ebb.policies.keep_recent"] = "lua/ebb/policies/keep_recent.lua",
       ["ebb.policies.keep_turns"] = "lua/ebb/policies/keep_turns.lua",

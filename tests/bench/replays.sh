@@ -25,7 +25,7 @@ for file in lua/ebb/policies/*.lua; do
   name=$(basename "$file" .lua)
   case $name in
     init | summarize | quota) ;;
-    agent | digest | keep_* | stable_prefix | trim_messages) policies+=(--policy "$name") ;;
+    agent | digest | idle | keep_* | stable_prefix | trim_messages) policies+=(--policy "$name") ;;
     *) policies+=(--policy "$name,keep_recent" --policy "$name,stable_prefix") ;;
   esac
 done

@@ -196,8 +196,8 @@ describe("the command's policies", function()
   end)
 
   it("each have a page", function()
-    for _, name in ipairs { "keep_recent", "keep_turns", "stable_prefix", "digest", "agent", "summarize",
-      "clear_tool_uses", "prune_messages", "trim_messages", "quota",
+    for _, name in ipairs { "keep_recent", "keep_turns", "stable_prefix", "idle", "digest", "agent",
+      "summarize", "clear_tool_uses", "prune_messages", "trim_messages", "quota",
       "supersede", "fold_output", "shrink_results", "mask_results" } do
       local page = does("policies " .. name)
       contains(name .. ": ", page)

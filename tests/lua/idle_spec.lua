@@ -1,4 +1,4 @@
---- The option `idle`: policies cut deep where the provider's prompt cache is cold.
+--- The option `idle`, and the policy: cuts are deep where the provider's prompt cache is cold.
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
@@ -51,6 +51,28 @@ for _, name in ipairs(POLICIES) do
     end)
   end)
 end
+
+describe("The policy idle", function()
+  it("cuts deep after five minutes, and before them as stable_prefix does", function()
+    local function left(policy, minutes, share)
+      local chat = conversation(minutes * MINUTE)
+      assert(chat:trim { budget = math.floor(chat:tokens() * share), policy = policy })
+      return chat:json()
+    end
+
+    assert.equal(left("stable_prefix", 4, 0.8), left("idle", 4, 0.8))
+    assert.equal(left({ "stable_prefix", idle = 300 }, 6, 2), left("idle", 6, 2))
+    assert.not_equal(left("stable_prefix", 6, 1.01), left("idle", 6, 1.01))
+    assert.equal(left({ "stable_prefix", low = 0.2, idle = 60 }, 2, 1.01),
+      left({ "idle", low = 0.2, idle = 60 }, 2, 1.01))
+  end)
+
+  it("checks its marks together", function()
+    local chat = conversation(0)
+    local problem = helper.refusal(chat.trim, chat, { budget = 10, policy = { "idle", low = 0.9, high = 0.5 } })
+    assert.truthy(problem.message:find("low must be below high", 1, true))
+  end)
+end)
 
 describe("idle of clear_tool_uses", function()
   it("clears above half of the budget after a pause", function()

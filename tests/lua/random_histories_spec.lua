@@ -179,6 +179,7 @@ local POLICIES = {
   function() return { "keep_recent", keep = math.random(0, 3) } end,
   function() return { "keep_turns", turns = math.random(0, 4) } end,
   function() return { "stable_prefix", low = math.random() * 0.9, grid = pick { 0, 0, 20 } } end,
+  function() return { "idle", low = math.random() * 0.9, idle = math.random(0, 9) } end,
   function() return { "agent", share = math.random() * 0.3, recall = math.random(2) == 1,
     idle = math.random(0, 9) } end,
   function() return { "digest", recall = math.random(2) == 1, low = math.random() * 0.9, share = math.random() * 0.5,

@@ -7,18 +7,12 @@
 -- What is folded follows from a result alone, and cuts are seldom, so that requests keep their beginning.
 
 local digest = require "ebb.policies.digest"
-
-local PAUSE = 300     -- seconds: the shortest lifetime of a provider's prompt cache
+local idle = require "ebb.support.idle"
+local tables = require "ebb.support.tables"
 
 --- The options of digest, with a pause of its own.
-local OPTIONS = {}
-for name, declaration in pairs(digest.options) do
-  OPTIONS[name] = declaration
-end
-OPTIONS.idle = { default = PAUSE }
-for field, value in pairs(digest.options.idle) do
-  if field ~= "default" then OPTIONS.idle[field] = value end
-end
+local OPTIONS = tables.copy(digest.options)
+OPTIONS.idle = idle.option(idle.PAUSE)
 
 ---@type ebb.Policy
 return {

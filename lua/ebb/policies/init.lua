@@ -6,7 +6,7 @@ local built_in = {}
 
 ---@type string[]
 built_in.names = {
-  "keep_recent", "keep_turns", "stable_prefix", "digest", "agent", "summarize", "clear_tool_uses",
+  "keep_recent", "keep_turns", "stable_prefix", "idle", "digest", "agent", "summarize", "clear_tool_uses",
   "prune_messages", "trim_messages", "quota", "supersede", "fold_output", "shrink_results", "mask_results",
 }
 

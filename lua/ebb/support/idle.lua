@@ -5,12 +5,25 @@
 --
 -- Providers count from the last request, which the newest message of the assistant answered.
 
+local tables = require "ebb.support.tables"
+
 local idle = {}
 
 idle.OPTION = { type = "integer", default = 0, min = 0,
   help = "seconds between the last answer and the newest message after which it cuts deep at once; 0: never" }
 
+idle.PAUSE = 300      -- seconds: the shortest lifetime of a provider's prompt cache
+
 local DEPTH = 0.5     -- share of the budget, of policies without a mark of their own
+
+--- The option with another default.
+---@param seconds integer
+---@return ebb.Schema
+function idle.option(seconds)
+  local option = tables.copy(idle.OPTION)
+  option.default = seconds
+  return option
+end
 
 --- Did more than so many seconds pass between the newest message of the assistant and the newest message? False
 --- where one of them has no timestamp.
