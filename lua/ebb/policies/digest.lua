@@ -8,8 +8,9 @@ local entries = require "ebb.policies.digest.entries"
 local idle = require "ebb.support.idle"
 local note = require "ebb.policies.digest.note"
 
-local READ = 4           -- times what a note can show: older messages are not read any more
-local KEPT = 4           -- times what a note can show: what is remembered
+local READ = 3           -- times what a note can show, and MORE: older messages are not read any more
+local KEPT = 3           -- times what a note can show, and MORE: what is remembered
+local MORE = 250         -- tokens: of a small note the choice is wider
 local REMEMBERED = 8000  -- tokens of a note up to which it is remembered what it was chosen from: memory is bounded
 
 --- What was remembered with the old note, or since there was no room for one; empty if someone has changed the note.
@@ -21,7 +22,7 @@ end
 local function candidates(draft, gone, old, room)
   local set = entries.new(cut.turn(draft))
   for message in gone() do
-    if set.size > READ * room then break end
+    if set.size > READ * room + MORE then break end
     entries.of_message(set, message)
   end
   entries.of_memory(set, remembered(draft, old).entries or {})
@@ -31,7 +32,7 @@ end
 
 --- Puts the note, as far as there is room now, and remembers what it was chosen from by the room that notes may have.
 local function put_note(draft, set, old, parts, room)
-  local best = entries.best(set, KEPT * room)
+  local best = entries.best(set, KEPT * room + MORE)
   parts.entries, parts.old_lines = entries.hidden(best, draft), old and old.lines
   local lines = note.put(draft, parts)
   if room <= REMEMBERED then draft.memory = { lines = lines, entries = entries.memory(best), handle = parts.handle } end

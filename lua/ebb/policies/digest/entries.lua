@@ -136,6 +136,12 @@ local function add_call(set, call)
   add_text(set, call.arguments, call.name, CALL_WEIGHT)
 end
 
+--- Adds a text of a message; `source` is "tool" for results, else the role.
+local function add_said(set, message, source, text)
+  set.lasting, set.result = LASTING[source], source == "tool" and message.seq or nil
+  add_content(set, text, label_of(message, source), WEIGHTS[source])
+end
+
 --- Adds what a message names; messages come from the newest on. Windows name nothing: they are not gone.
 ---@param set ebb.DigestEntries
 ---@param message ebb.Message
@@ -146,12 +152,11 @@ function entries.of_message(set, message)
   for i = #calls, 1, -1 do
     add_call(set, calls[i])
   end
+  local content = message.content
+  if type(content) == "string" then return add_said(set, message, message.role, content) end
   for _, part in ipairs(message.parts) do
     local source = part.kind == "tool_result" and "tool" or message.role
-    if part.text and (source == "tool" or part.kind == "text") then
-      set.lasting, set.result = LASTING[source], source == "tool" and message.seq or nil
-      add_content(set, part.text, label_of(message, source), WEIGHTS[source])
-    end
+    if part.text and (source == "tool" or part.kind == "text") then add_said(set, message, source, part.text) end
   end
 end
 
