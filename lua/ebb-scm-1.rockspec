@@ -212,6 +212,7 @@ build = {
       ["ebb.request.own_members"] = "lua/ebb/request/own_members.lua",
       ["ebb.request.read_as"] = "lua/ebb/request/read_as.lua",
       ["ebb.request.responses"] = "lua/ebb/request/responses.lua",
+      ["ebb.request.save"] = "lua/ebb/request/save.lua",
       ["ebb.request.settings"] = "lua/ebb/request/settings.lua",
       ["ebb.rules.init"] = "lua/ebb/rules/init.lua",
       ["ebb.rules.schema"] = "lua/ebb/rules/schema.lua",

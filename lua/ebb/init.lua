@@ -465,6 +465,9 @@ end
 --- In other dialects than ours the markup of windows replaces their items, and a body has one form.
 function Conversation.save(chat, path, options)
   check_chat(chat, "save")
+  if type(options) == "table" and options.dialect ~= nil and options.dialect ~= "ebb" then
+    return require "ebb.request.save"(chat, path, options, core_save)
+  end
   local saved = saved_options(chat, options, chat.saved)
   local text = not saved and keeps_shape(chat, options) and in_own_form(chat)
   if text then return core_save(chat, path, options, text) end

@@ -420,17 +420,12 @@ static int l_list_json(lua_State *L) { return push_json(L); }
 
 static Status add_to_file(void *user, const char *bytes, size_t size) { return file_write(user, bytes, size); }
 
-/* The document to write by: its own, or a new one of the shape asked for. */
+/* The document to write by: its own, or a new one of the shape asked for. What a dialect asks for, Lua has done. */
 static Document document_of(lua_State *L, const ConversationHandle *handle) {
   static const char *const names[] = {"dialect", "shape", "unchanged", NULL};
   static const char *const shapes[] = {"array", "jsonl", "body", NULL};
   if (lua_isnil(L, 3)) return handle->document;
   bind_check_names(L, 3, NULL, names);
-  if (bind_field(L, 3, "dialect") && strcmp(bind_string(L, -1, "dialect"), "openai") != 0 &&
-      strcmp(lua_tostring(L, -1), "ebb") != 0) {
-    bind_raise_argument(L, "unknown_name", "this version writes openai and ebb", "dialect '%s' cannot be written",
-               lua_tostring(L, -1));
-  }
   if (!bind_field(L, 3, "shape")) return handle->document;
   static const DocumentShape values[] = {DOCUMENT_ARRAY, DOCUMENT_JSONL, DOCUMENT_BODY};
   DocumentShape shape = values[bind_choice(L, -1, "shape", -1, shapes)];

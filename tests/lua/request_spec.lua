@@ -1,5 +1,6 @@
 --- chat:write: conversations as requests of four dialects, and what that leaves out.
 
+local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 
@@ -488,5 +489,50 @@ describe("a pipeline", function()
         end
       end
     end
+  end)
+end)
+
+describe("chat:save with a provider's dialect", function()
+  local path
+  before_each(function()
+    command.make_folder()
+    path = command.path_of "request.json"
+  end)
+  after_each(command.remove_folder)
+
+  it("writes what chat:write writes, and says what is left out", function()
+    for _, dialect in ipairs(DIALECTS) do
+      local chat = tool_chat()
+      local done, problem, losses = chat:save(path, { dialect = dialect })
+      assert.same({ true }, { done, problem })
+      local text, said = chat:write(dialect, { keep_extra = true })
+      assert.equal(text, command.read(path))
+      assert.same(codes_of(said), codes_of(losses))
+      assert.equal(dialect, assert(ebb.load(path)):dialect())
+    end
+  end)
+
+  it("converts a body of another dialect to openai's, and keeps ids of messages that stay", function()
+    local chat = assert(ebb.parse('{"system":"s","stop_sequences":["x"],"messages":[{"role":"user","content":'
+      .. '[{"type":"text","text":"q"}]}]}'))
+    assert(chat:save(path, { dialect = "openai" }))
+    assert.same({}, (assert(ebb.load(path)):check "openai"))
+    local text = '{"model":"gpt-4o","messages":[{"role":"user","content":"q","id":"m1","timestamp":5}]}'
+    assert(assert(ebb.parse(text)):save(path, { dialect = "openai" }))
+    assert.equal(text, command.read(path))
+  end)
+
+  it("refuses other names, and leaves a file that has changed as it is", function()
+    local chat = tool_chat()
+    local _, problem = pcall(chat.save, chat, path, { dialect = "anthrpic" })
+    assert.equal("did you mean 'anthropic'?", problem.hint)
+    _, problem = pcall(chat.save, chat, path, { dialect = "gemini", shap = "body" })
+    assert.equal("did you mean 'shape'?", problem.hint)
+    assert(chat:save(path, { dialect = "gemini" }))
+    local before, identity = command.read(path), assert(ebb.file_identity(path))
+    assert(chat:save(path, { dialect = "responses" }))
+    local done, conflict = chat:save(path, { dialect = "gemini", unchanged = identity })
+    assert.same({ nil, "conflict" }, { done, conflict.code })
+    assert.not_equal(before, command.read(path))
   end)
 end)

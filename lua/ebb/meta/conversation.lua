@@ -395,12 +395,14 @@ function Conversation:json() end
 --- its owner, group and extended attributes where the system allows it. A conversation that was read from a
 --- saved one is saved as a whole again, unless options name a dialect or shape.
 ---@param path string
----@param options? { dialect?: "ebb"|"openai", shape?: "array"|"jsonl"|"body", unchanged?: string }
----                           dialect: "ebb" saves the whole conversation, as `write` does. shape: "body" is for one
----                           that was read from a request body. unchanged: the ebb.file_identity of the file when it
+---@param options? { dialect?: ebb.Dialect|"ebb", shape?: "array"|"jsonl"|"body", unchanged?: string }
+---                           dialect: a provider's converts the messages, as `write` does, but keeps ids and times where
+---                           the form stays; "ebb" saves the whole conversation. shape: without a dialect, "body" is for
+---                           one that was read from a request body. unchanged: the ebb.file_identity of the file when it
 ---                           was read. A file that has changed since then is not replaced: code "conflict"
 ---@return true? done
 ---@return ebb.Error|string? problem   of a file that was replaced: a text, what the new one does not keep of it
+---@return ebb.Loss[]? losses          with a provider's dialect: what is left out or changed
 function Conversation:save(path, options) end
 --- What loading found odd, and what a lenient reading skipped, mended or let pass
 --- (lenient = true): {code, message, line, byte, lenient}.

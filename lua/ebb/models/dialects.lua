@@ -1,4 +1,3 @@
---- The dialects of request bodies that models may be declared with; the core has rules for
---- openai and anthropic, pipelines write openai.
+--- The dialects of requests: those that are read, checked and written.
 
 return { "openai", "responses", "anthropic", "gemini" }
