@@ -10,9 +10,10 @@
 #include "bind/type.h"
 #include "os/entropy.h"
 
-static const char *const OPTION_NAMES[] = {"encoding", "counter", "clock", "limit", "on_limit", "tools",
-                                           "tools_heading", "image", "tokenizer", "max_message", "max_file",
-                                           "lenient", "role_map", NULL};
+/* Lua takes `model` out before; it stands here for "did you mean". */
+static const char *const OPTION_NAMES[] = {"model", "encoding", "counter", "clock", "limit", "on_limit",
+                                           "tools", "tools_heading", "image", "tokenizer", "max_message",
+                                           "max_file", "lenient", "role_map", NULL};
 
 /* Keeps the function in field `name`, if there is one, for later calls. */
 static bool keep_function(lua_State *L, int conversation, int options, const char *name) {

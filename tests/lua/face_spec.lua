@@ -245,6 +245,7 @@ describe("refusals", function()
 
   it("unknown options of a conversation", function()
     assert.equal("did you mean 'limit'?", refusal(ebb.conversation, { limt = 1 }).hint)
+    assert.equal("did you mean 'model'?", refusal(ebb.conversation, { modl = "gpt-4o" }).hint)
   end)
 
   it("unknown models, with a hint", function()
