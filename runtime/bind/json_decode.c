@@ -103,13 +103,6 @@ static bool has_name(lua_State *L) {
   return has;
 }
 
-static bool refuse_name(Json *json) {
-  json->status = STATUS_SYNTAX;
-  json->error = json->at;
-  json->expected = "a name that the object does not have yet";
-  return false;
-}
-
 /* Moves the names and values above `base` into a new table there; of one name the last value counts. */
 static void gather_object(lua_State *L, int base) {
   int count = (lua_gettop(L) - base) / 2;
@@ -142,7 +135,8 @@ static bool push_object(Decoder *decoder) {
     if (count == waiting_max && !decoder->unique) gather_object(L, base);
     luaL_checkstack(L, 6, "JSON is nested too deeply");
     bind_push_text(L, key);
-    if (decoder->unique && has_name(L)) return refuse_name(&decoder->json);
+    bool twice = decoder->unique && has_name(L);
+    if (twice) return json_fail(&decoder->json, STATUS_SYNTAX, key.bytes - 1, "each name once");
     if (!push_member(decoder)) return false;
     if (count >= waiting_max) lua_rawset(L, base + 1);
   }

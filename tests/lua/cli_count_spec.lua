@@ -213,4 +213,12 @@ describe("the command", function()
     contains("--role-map and --text", fails(command.USAGE, "count --text --role-map a=user " .. path))
     contains("--max-message and --text", fails(command.USAGE, "count --text --max-message 5 " .. path))
   end)
+
+  it("reads a session on a terminal, too, and shows its name", function()
+    local db = "--db " .. command.path_of "s.db"
+    does(("session new s %s %s"):format(command.file("chat.json", '[{"role":"user","content":"hello"}]'), db))
+    contains("session:s", command.on_terminal("count --session s " .. db))
+    contains("keep_recent", command.on_terminal("trim --replay --budget 50 --session s " .. db))
+    contains("standard input is a terminal", command.on_terminal "count")
+  end)
 end)

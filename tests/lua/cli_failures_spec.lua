@@ -51,6 +51,18 @@ describe("the command", function()
       { USAGE, "run %/quiet.lua --input %/small.json", "returned none" },
       { USAGE, "run %/guessed.lua --input %/small.json", 'return { { type = "trim", budget = 8000 }' },
       { REFUSED, "run %/untyped.lua --input %/small.json", 'as in { { type = "trim", budget = 8000 }' },
+      { REFUSED, "run %/guessed.lua %/small.json", "guessed.lua: expected a list of nodes, the file has none" },
+      { REFUSED, "run %/keep_user.lua %/small.json", "expected a list of nodes, the file returned function" },
+      { REFUSED, "run %/no_operation.lua %/small.json", "a context_processor node needs operation" },
+      { REFUSED, [[apply '{"operation":"clear","operation":"filter"}' %/small.json]],
+        "operations:1:22: expected each name once" },
+      { REFUSED, "pipeline %/small.json --agent %/twice.json", "twice.json:2:15: expected each name once" },
+      { USAGE, "count - -", "standard input can be only one of the files" },
+      { USAGE, "trim --replay - - --budget 10", "standard input can be only one of the files" },
+      { USAGE, "count --text --session s", "--session and --text do not go together" },
+      { USAGE, "trim --session s -i --budget 10", "the result is written to the session" },
+      { USAGE, "trim %/small.json --budget 10 --max-message 0", "--max-message: expected bytes" },
+      { REFUSED, "import %/nothing.json", "nothing.json: fits no known form: it is empty" },
       { USAGE, "count %/small.json --by letter", "--by" },
       { USAGE, "count %/small.json --by message --text", "do not go together" },
       { USAGE, "count %/small.json --by role --text", "do not go together" },
@@ -107,6 +119,9 @@ describe("the command", function()
         os.execute("mkdir " .. path_of "folder")
         file("folder/own.lua", "return { name = 'mine', trim = function() end }")
         file("guessed.lua", "return { trim = { budget = 10 } }")
+        file("no_operation.lua", 'return { { type = "context_processor" } }')
+        file("twice.json", '{"name":"A",\n"presets":[], "name":"B"}')
+        file("nothing.json", "\n")
         file("untyped.lua", "return { { trim = { budget = 10 } } }")
         local before = files_left()
 

@@ -141,9 +141,11 @@ describe("options of a call", function()
   it("are read from texts by their types", function()
     local parsed = schema.parse(declared, "n=3,x=1.5,on=true,mode=last,names=a,b,word=w,map={\"k\":1}", "p")
     assert.same({ n = 3, x = 1.5, on = true, mode = "last", names = { "a", "b" }, word = "w", map = { k = 1 } }, parsed)
+    assert.same({ n = 8000, x = 1500 }, schema.parse({ n = { type = "integer" }, x = { type = "number" } },
+      "n=8k,x=1.5K", "p"))
     assert.same({}, schema.parse(declared, "", "p"))
     assert.same({ names = { "a", "b" } }, schema.parse(declared, 'names=["a","b"]', "p"))
-    for _, text in ipairs { "n=x", "on=maybe", "nn=1", "word", "map=[1" } do
+    for _, text in ipairs { "n=x", "n=8kb", "n=-8k", "on=maybe", "nn=1", "word", "map=[1" } do
       local code = refusal(schema.parse, declared, text, "p").code
       assert.truthy(code == "argument" or code == "unknown_name", code)
     end

@@ -223,6 +223,7 @@ end
 --- Refuses options that have no meaning for plain text.
 local function check_text(args)
   if args.by then failure.usage(("--by %s and --text do not go together"):format(args.by)) end
+  if args.session then failure.usage "--session and --text do not go together" end
   if args.max_message then failure.usage "--max-message and --text do not go together" end
   if args.role_map and args.role_map[1] then failure.usage "--role-map and --text do not go together" end
 end
@@ -235,7 +236,7 @@ local function check_report(args, files)
 end
 
 function count.run(args)
-  local files = args.files[1] and args.files or { options.path(nil) }
+  local files = options.files(args.files, args)
   model_file.load(args.model)
   check_report(args, files)
   if args.text then check_text(args) end

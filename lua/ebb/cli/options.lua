@@ -3,6 +3,7 @@
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local figures = require "ebb.support.figures"
 local host = require "ebb.host"
 local imported = require "ebb.cli.imported"
 local model_file = require "ebb.cli.model_file"
@@ -19,29 +20,20 @@ local options = {}
 
 local WARNINGS_SHOWN = 10
 
---- A converter of argparse: a whole number from 0.
+--- A converter of argparse: a whole number from 0, such as 2000 or 2k.
 ---@param name string     of the option
 function options.integer(name)
   return function(word)
-    local integer = word:find "^%d+$" and math.tointeger(tonumber(word))
+    local integer = figures.whole(word)
     if integer then return integer end
     return nil, ("%s: expected a whole number from 0, got '%s'"):format(name, word)
   end
 end
 
-local THOUSANDS = { [""] = 1, k = 1e3, m = 1e6 }   -- floats: integers would wrap
-
---- Reads a number of tokens such as 8000, 8k or 1.5M; nil for other words.
-local function tokens_in(word)
-  local digits, unit = word:match "^(%d+%.?%d*)([kKmM]?)$"
-  if not digits or unit == "" and digits:find(".", 1, true) then return nil end
-  return math.tointeger(tonumber(digits) * THOUSANDS[unit:lower()])
-end
-
 --- A converter of argparse: a number of tokens such as 8000 or 8k.
 function options.tokens(name)
   return function(word)
-    local tokens = tokens_in(word)
+    local tokens = figures.whole(word)
     if tokens then return tokens end
     return nil, ("%s: expected a whole number such as 8000 or 8k, got '%s'"):format(name, word)
   end
@@ -52,7 +44,7 @@ function options.budget(name)
   return function(word)
     local percent = tonumber(word:match "^(%d+%.?%d*)%%$")
     if percent and percent > 0 and percent < math.huge then return { share = percent / 100 } end
-    local tokens = tokens_in(word)
+    local tokens = figures.whole(word)
     if tokens then return tokens end
     return nil, ("%s: expected a whole number such as 8000 or 8k, or a share such as 33%%, got '%s'"):format(name, word)
   end
@@ -74,7 +66,7 @@ function options.bytes(name)
   return function(word)
     local digits, unit = word:upper():match "^(%d+)([KMG]?)$"
     local bytes = digits and math.tointeger(tonumber(digits) * UNITS[unit])
-    if bytes then return bytes end
+    if bytes and bytes > 0 then return bytes end
     return nil, ("%s: expected bytes such as 1000, 64K or 16M, got '%s'"):format(name, word)
   end
 end
@@ -149,6 +141,7 @@ end
 function options.use_in_place(args)
   if not args.in_place then return end
   if args.output then failure.usage("-i and -o do not go together", "-i writes to the input file") end
+  if args.session then failure.usage("-i does not go with --session", "the result is written to the session") end
   if (args.file or "-") == "-" then failure.usage("-i needs a file, and the input is standard input") end
   local session = sessions.name_of(args.file)
   if session then
@@ -276,6 +269,20 @@ function options.path(path)
     failure.usage("no file is named, and standard input is a terminal", "name a file, or - to type the input")
   end
   return path or "-"
+end
+
+--- The files of a command that takes several; standard input, which is read once, can be only one of them.
+---@param words string[]
+---@param args table
+---@return string[]
+function options.files(words, args)
+  local inputs = 0
+  for _, word in ipairs(words) do
+    if word == "-" then inputs = inputs + 1 end
+  end
+  if inputs > 1 then failure.usage("standard input can be only one of the files", "name files for the others") end
+  if words[1] then return words end
+  return { args.session and "session:" .. args.session or options.path(nil) }
 end
 
 --- The name of an input in messages.

@@ -110,7 +110,7 @@ end
 ---@param words string[]        how they stand on the command line
 ---@param loading ebb.Loading
 function replay.run(args, specs, words, loading)
-  local paths = files.expand(args.files)
+  local paths = files.expand(args.files, args)
   check(args, paths)
   local write_requests = collect_requests(args)
   local report = report_of(files.play_all(args, paths, specs, loading), words)

@@ -34,14 +34,15 @@ end
 
 --- The recordings that the words of the command line name.
 ---@param words string[]
+---@param args table
 ---@return string[] paths
-function files.expand(words)
+function files.expand(words, args)
   local paths = {}
   for _, word in ipairs(words) do
     local entries = entries_of(word) or { word }
     table.move(entries, 1, #entries, #paths + 1, paths)
   end
-  return paths[1] and paths or { options.path(nil) }
+  return options.files(paths, args)
 end
 
 ---@class ebb.cli.Played       One recording

@@ -177,6 +177,9 @@ local function run_script(args, save)
       failure.usage(("%s is for nodes, and %s returned none"):format(option, args.script), "return " .. nodes.form)
     end
   end
+  if type(result) == "table" or type(result) == "function" then   -- a policy or filter, or nodes with a slip
+    failure.check(nil, nodes.no_workflow(result, args.script))
+  end
 end
 
 function run.run(args)

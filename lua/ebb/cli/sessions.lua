@@ -75,7 +75,6 @@ function sessions.check_options(args)
   if not args.session then return end
   local file = args.file or args.files and args.files[1]
   if file then failure.usage(("--session and %s are two inputs"):format(file), "name one of them") end
-  if args.in_place then failure.usage("-i does not go with --session", "the result is written to the session") end
 end
 
 --- Loads a session as the input of the command.

@@ -81,6 +81,7 @@ function foreign.describe(sample)
   elseif value ~= nil then
     return "fits no known form: a JSON array without objects"
   end
+  if not sample.bytes:find "%S" then return "fits no known form: it is empty" end
   return "fits no known form: it is not JSON"
 end
 

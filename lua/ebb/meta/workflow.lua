@@ -121,6 +121,11 @@ function nodes.load(path) end
 ---@param value any
 ---@return boolean
 function nodes.is_workflow(value) end
+--- Why a value is no workflow: a slip in a field's name, or that there are no nodes in it.
+---@param value any            of which is_workflow says false
+---@param path string          of the file that it came from
+---@return ebb.Error
+function nodes.no_workflow(value, path) end
 --- The types of nodes, with their options and an example of each; `prepare` is for `check`.
 ---@param workflow? ebb.Workflow   with its own types, too
 ---@return table<string, { summary: string, example: string, fields?: table, prepare: function }>

@@ -14,13 +14,15 @@ local json_file = {}
 ---@field text? string         nil: a file in Lua, whose values have no place
 ---@field value any
 
---- Parses a file; raises "name:line:byte: expected ...".
+--- Parses a file; raises "name:line:byte: expected ...". A name that stands twice in an object is refused, for one of
+--- its values would be lost without a word.
 ---@param name string
 ---@param text string
----@param options? table       of core.json.decode
+---@param options? { raw?: table<string, boolean> }       of core.json.decode
 ---@return ebb.JsonFile
 function json_file.parse(name, text, options)
-  local value, problem = core.json.decode(text, options)
+  local strict = { unique = true, raw = options and options.raw }
+  local value, problem = core.json.decode(text, strict)
   if problem then refuse(problem.code, ("%s:%s"):format(name, problem.message)) end
   return { name = name, text = text, value = value }
 end

@@ -151,6 +151,17 @@ end
 
 nodes.BYTES_MAX = 64 * 1024 * 1024   -- of a file
 
+--- Why the value of a file is no workflow.
+---@param value any
+---@param path string
+---@return ebb.Error
+function nodes.no_workflow(value, path)
+  local near = type(value) == "table" and slip_of(value)
+  if near then return core.error("unknown_name", ("%s: %s"):format(path, near.message), near.hint) end
+  local kind = type(value) == "table" and "has none" or "returned " .. type(value)
+  return core.error("shape", ("%s: expected a list of nodes, the file %s"):format(path, kind), nodes.form)
+end
+
 --- The workflow of a file: what Lua returns, or JSON. Its `folder` is the file's.
 ---@param path string
 ---@return table? workflow
@@ -168,12 +179,7 @@ function nodes.load(path)
     value, problem = script_file.load(path)
     if problem then return nil, problem end
   end
-  if not nodes.is_workflow(value) then
-    local near = type(value) == "table" and slip_of(value)
-    if near then return nil, core.error("unknown_name", ("%s: %s"):format(path, near.message), near.hint) end
-    local kind = type(value) == "table" and "has none" or "returned " .. type(value)
-    return nil, core.error("shape", ("%s: expected a list of nodes, the file %s"):format(path, kind), nodes.form)
-  end
+  if not nodes.is_workflow(value) then return nil, nodes.no_workflow(value, path) end
   local ok, workflow = pcall(locate.in_folder, value, path, file)
   if not ok then return nil, workflow end
   return workflow

@@ -5,6 +5,7 @@
 --     from_text(text, declaration)         the value that a word of the command line stands for; nil: none
 
 local core = require "ebb.support.core"
+local figures = require "ebb.support.figures"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 local words = require "ebb.support.schema.words"
@@ -50,7 +51,7 @@ types.integer = {
     local integer = type(value) == "number" and math.tointeger(value) or nil
     return integer and in_range(declaration, integer) and integer or nil
   end,
-  from_text = core.tonumber,
+  from_text = function(text) return core.tonumber(text) or figures.whole(text) end,
 }
 
 types.number = {
@@ -59,7 +60,9 @@ types.number = {
     local finite = type(value) == "number" and value == value and math.abs(value) ~= math.huge
     return finite and in_range(declaration, value) and value or nil
   end,
-  from_text = function(text) return math.tointeger(core.tonumber(text)) or core.tonumber(text) end,
+  from_text = function(text)
+    return math.tointeger(core.tonumber(text)) or core.tonumber(text) or figures.whole(text)
+  end,
 }
 
 types.string = {
