@@ -154,6 +154,26 @@ describe("a file that is no conversation", function()
     contains("unpack it first", err)
   end)
 
+  it("has its slip named: a member of nearly the right name, a value, an encoding", function()
+    for _, case in ipairs {
+      { '[{"rol":"user","content":"a"}]', "did you mean 'role' by 'rol'?" },
+      { '{"message":[{"role":"user","content":"a"}]}', "did you mean 'messages' by 'message'?" },
+      { '[{"role":"user","contnt":"a"}]', "did you mean 'content' by 'contnt'?" },
+      { '"a text"', "a JSON value that is neither an array nor an object" },
+      { "null", "a JSON value that is neither an array nor an object" },
+      { "\xFF\xFE[\0]\0", "is text in UTF-16, as PowerShell writes it\nhint: iconv" },
+    } do
+      contains(case[2], fails(command.REFUSED, "count " .. file("a.json", case[1])))
+    end
+  end)
+
+  it("is told by import as the conversation that it is, with its fault and place", function()
+    contains("a.json is a conversation that every command reads as it is", fails(command.REFUSED, "import "
+      .. file("a.json", '{"model":"gpt-4o","messages":[{"role":"user","content":"a"}]}')))
+    contains("a.json:2:26: expected content: a string", fails(command.REFUSED, "import "
+      .. file("a.json", '[{"role":"user","content":"a"},\n{"role":"user","content":5}]')))
+  end)
+
   it("is named on standard input, too", function()
     contains("the members a", fails(command.REFUSED, "count", file("a.json", '{"a":1}')))
   end)

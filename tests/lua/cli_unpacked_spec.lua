@@ -95,3 +95,59 @@ describe("compressed input", function()
     command.contains("Roo", select(2, command.does("inspect --from roo " .. path_of "task.json.gz")))
   end)
 end)
+
+--- A zip archive of one file, which gzip packed, or of its text as it is stored.
+local function archive(name, packed, comment, stored)
+  local data, method = stored or packed:sub(11, -9), stored and 0 or 8
+  local crc, size = ("<I4I4"):unpack(packed, #packed - 7)
+  local head = ("<I2I2I2I2I2I4I4I4I2I2"):pack(20, 0, method, 0, 0, crc, #data, size, #name, 0)
+  local entry = "PK\1\2" .. ("<I2"):pack(20) .. head .. ("<I2I2I2I4I4"):pack(0, 0, 0, 0, 0) .. name
+  local body = "PK\3\4" .. head .. name .. data
+  return body .. entry .. "PK\5\6" .. ("<I2I2I2I2I4I4s2"):pack(0, 0, 1, 1, #entry, #body, comment)
+end
+
+describe("a CHARX", function()
+  local CARD = '{"spec":"chara_card_v3","spec_version":"3.0","data":{"name":"Ann","description":"An innkeeper",'
+    .. '"first_mes":"Welcome!"}}' .. (" "):rep(70000)
+  local packed
+  before_each(function()
+    command.make_folder()
+    packed = gzip("card.gz", CARD)
+  end)
+  after_each(command.remove_folder)
+
+  local function import(bytes)
+    return command.ebb("import --json --dry-run " .. command.file("ann.charx", bytes))
+  end
+
+  it("is imported as the card in it, packed or stored", function()
+    for _, bytes in ipairs {
+      archive("card.json", packed, ""), archive("card.json", packed, "a comment PK\5\6"),
+      archive("card.json", packed, "", CARD),
+    } do
+      local run = import(bytes)
+      assert.equal(0, run.status, run.err)
+      command.contains('"name": "Ann"', run.out)
+    end
+    command.contains("read as character card: 1 message", select(2, command.does("count " .. path_of "ann.charx")))
+  end)
+
+  it("is refused where it is damaged or too long, and named where it has no card", function()
+    local whole = archive("card.json", packed, "")
+    local wrong = whole:sub(1, 44) .. string.char(whole:byte(45) ~ 0xFF) .. whole:sub(46)
+    for _, case in ipairs {
+      { wrong, "compressed with zip: it is damaged" },
+      { archive("chat.json", packed, ""), "is a zip archive" },
+    } do
+      local run = import(case[1])
+      assert.equal(command.REFUSED, run.status)
+      command.contains(case[2], run.err)
+    end
+    for size = 4, #whole - 1, 7 do
+      assert.equal(command.REFUSED, import(whole:sub(1, size)).status)
+    end
+    command.file("ann.charx", whole)
+    command.contains("--max-file raises the cap", command.fails(command.REFUSED, "import --max-file 60k "
+      .. path_of "ann.charx"))
+  end)
+end)

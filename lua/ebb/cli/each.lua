@@ -40,7 +40,7 @@ function each.declare(parser)
     :argname("<file>")
   parser:flag("--retry", "Run again what failed.")
   parser:option("--jobs", "Processes at a time (default: one per processor)."):argname("<n>")
-    :convert(options.integer "--jobs")
+    :convert(options.positive "--jobs")
   parser:option("--shard", "Every n-th conversation from the i-th, for n machines."):argname("<i/n>"):convert(shard_of)
   options.quiet(parser)
   options.json(parser, ": what became of how many, and the failures")
@@ -188,7 +188,7 @@ local function progress(report, count, begin)
 end
 
 local function run_all(list, job, args, journal, report)
-  local jobs = args.jobs and math.max(1, args.jobs) or host.processors
+  local jobs = args.jobs or host.processors
   local chunks, begin = chunks_of(list, jobs), core.now()
   io.stdout:flush()
   io.stderr:flush()

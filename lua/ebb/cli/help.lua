@@ -51,7 +51,7 @@ local function explain_topic(name, page)
   for _, topic in ipairs(topics.list) do
     names[#names + 1] = topic.name
   end
-  failure.usage(("unknown command '%s'"):format(name), suggest.hint(name, names))
+  failure.usage(("unknown command '%s'"):format(name), suggest.hint(name, names) or "see 'ebb help'")
 end
 
 local function overview(page)

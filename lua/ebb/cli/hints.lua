@@ -12,6 +12,7 @@ local command = {
   model = "--model-command, in Lua chat:trim { model = function }",
   models = "`ebb models` lists them; or give a budget and an encoding (--budget, --encoding)",
   processors = "`ebb processors` lists them",
+  profiles = "`ebb profiles` lists them",
   asset_root = "--asset-root, in Lua asset_root = ...",
   trusted_processor = "a processor of your own may be trusted (--trusted)",
   vocabularies = "`ebb vocab import FILE` adds one",

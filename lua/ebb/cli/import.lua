@@ -17,7 +17,8 @@ local unpacked = require "ebb.cli.unpacked"
 local command = {}
 
 function command.declare(parser)
-  parser:argument("file", "A character card (PNG or JSON), lorebook, preset, regex rules, agent, chat or session.")
+  parser:argument("file",
+    "A character card (PNG, CHARX or JSON), lorebook, preset, regex rules, agent, chat or session.")
   parser:option("--agent", "Write the agent to this file; default: NAME.agent.json in the current folder.")
     :argname("<file>")
   parser:option("--chat", "Write the conversation to this file; default: NAME.chat.json."):argname("<file>")
@@ -98,6 +99,25 @@ local function data_of(result, agent, chat)
   }
 end
 
+--- True for a list of messages, or a body around one, whatever is wrong further on.
+local function is_own(bytes)
+  local value = core.json.decode(bytes)
+  if type(value) ~= "table" then return false end
+  local list = value.messages or value.contents or value.input or value
+  return type(list) == "table" and type(list[1]) == "table" and type(list[1].role) == "string"
+end
+
+--- Refuses a conversation in Ebb's own forms, which needs no import: with its fault, if it has one.
+local function refuse_own(bytes, name)
+  if not is_own(bytes) then return end
+  local chat, problem = ebb.parse(bytes)
+  if chat then
+    failure.raise(failure.REFUSED, name .. " is a conversation that every command reads as it is",
+      "ebb inspect " .. name)
+  end
+  failure.check(nil, core.error(problem.code, (problem.message:gsub("^text:", name .. ":")), problem.hint))
+end
+
 local function read(args)
   local name = options.name(args.file)
   local cap = args.max_file or imported.BYTES_MAX
@@ -106,6 +126,7 @@ local function read(args)
     path = name, from = args.from, branch = args.branch, conversation = args.conversation, skip_bad = args.lenient,
     greeting = args.greeting, user = args.user,
   })
+  if not result and problem.code == "shape" and not args.from then refuse_own(bytes, name) end
   return failure.check(result, problem)
 end
 

@@ -17,7 +17,7 @@ local cli = {}
 
 local function find(name)
   if commands.by_name[name] then return require("ebb.cli." .. name) end
-  local hint = suggest.nearest(name, commands.names)
+  local hint = suggest.nearest(name, name:find "^%-" and { "--version", "--help" } or commands.names)
   failure.usage(("unknown command '%s'"):format(name), hint and ("did you mean '%s'?"):format(hint) or "see 'ebb help'")
 end
 

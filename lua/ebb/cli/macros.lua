@@ -56,7 +56,7 @@ local function find(name, listings)
     if macro.name == name or tables.contains(macro.aliases or {}, name) then return macro end
     names[#names + 1] = macro.name
   end
-  failure.usage(("unknown macro '%s'"):format(name), suggest.hint(name, names))
+  failure.usage(("unknown macro '%s'"):format(name), suggest.hint(name, names) or "`ebb macros` lists them")
 end
 
 function command.run(args)

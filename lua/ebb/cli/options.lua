@@ -30,6 +30,16 @@ function options.integer(name)
   end
 end
 
+--- A converter of argparse: a whole number from 1.
+---@param name string     of the option
+function options.positive(name)
+  return function(word)
+    local integer = figures.whole(word)
+    if integer and integer > 0 then return integer end
+    return nil, ("%s: expected a whole number from 1, got '%s'"):format(name, word)
+  end
+end
+
 --- A converter of argparse: a number of tokens such as 8000 or 8k.
 function options.tokens(name)
   return function(word)
@@ -440,8 +450,8 @@ function options.save(chat, args, before, dialect, written)
     return chat:save(path, { unchanged = unchanged, dialect = dialect })
   end)
   if not before then return end
-  local figures = "%d -> %s, %d -> %d tokens%s"
-  terminal.inform(figures:format(#before, text.count(#chat, "message"), before:tokens(), chat:tokens(),
+  local counts = "%d -> %s, %d -> %d tokens%s"
+  terminal.inform(counts:format(#before, text.count(#chat, "message"), before:tokens(), chat:tokens(),
     options.target(args)))
 end
 

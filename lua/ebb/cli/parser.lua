@@ -21,10 +21,17 @@ local function option_names(command_parser)
   return names
 end
 
+--- The hint at -i, where a command writes over no file.
+local function in_place_hint(command_parser)
+  local writes = tables.contains(option_names(command_parser), "--output")
+  return ("%s writes over no file%s"):format(command_parser._name, writes and ": -o names the one to write" or "")
+end
+
 local function fail(command_parser, message)
   local first = message:match "^[^\n]*"
-  local unknown = first:match "^unknown option '(%-%-.*)'$"
-  local nearest = unknown and suggest.nearest(unknown, option_names(command_parser))
+  local unknown = first:match "^unknown option '(%-%-?.*)'$"
+  if unknown == "-i" or unknown == "--in-place" then failure.usage(first, in_place_hint(command_parser)) end
+  local nearest = unknown and unknown:find "^%-%-" and suggest.nearest(unknown, option_names(command_parser))
   local hint = nearest and ("did you mean '%s'?"):format(nearest)
   failure.usage(first, hint or ("see '%s --help'"):format(command_parser._name))
 end

@@ -1,6 +1,9 @@
 --- Files that are known and not read: what they are, and what to do instead. And what an unknown file looks like.
 
+local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
+
+local nearest_name = require "ebb.support.nearest_name"
 
 local foreign = {}
 
@@ -12,6 +15,10 @@ local foreign = {}
 
 local function begins(bytes)
   return function(sample) return sample.bytes:sub(1, #bytes) == bytes end
+end
+
+local function begins_any(one, other)
+  return function(sample) return begins(one)(sample) or begins(other)(sample) end
 end
 
 --- Fits JSON objects with texts of these names.
@@ -29,10 +36,13 @@ end
 local FOREIGN = {
   { fits = begins "\x28\xB5\x2F\xFD", form = "zstd", what = "compressed with zstd, as Codex keeps its older sessions",
     hint = "unpack it first: zstd -d FILE" },
+  { fits = begins_any("\xFF\xFE", "\xFE\xFF"), form = "utf16", what = "text in UTF-16, as PowerShell writes it",
+    hint = "iconv -f utf-16 -t utf-8 FILE > NEW" },
   { fits = begins "SQLite f", form = "sqlite",
     what = "a SQLite database, as opencode and the desktop program of Ollama have them",
     hint = "`opencode export SESSION` writes a session as JSON" },
-  { fits = begins "PK\x03\x04", form = "zip", what = "a zip archive, as exports of ChatGPT and Claude come",
+  { fits = begins "PK\x03\x04", form = "zip",
+    what = "a zip archive, as exports of ChatGPT and Claude come, without a card",
     hint = "unpack it first, and name the file of conversations in it" },
   { fits = begins "\x1F\x8B", form = "gzip", what = "compressed with gzip", hint = "unpack it first: gzip -d FILE" },
   { fits = has("story_string"), form = "context_template", what = "a template of SillyTavern for text completion",
@@ -67,22 +77,45 @@ local function members(object)
   return "the members " .. table.concat(names, ", ", 1, math.min(#names, MEMBERS_MAX)) .. more
 end
 
+--- "; did you mean 'role' by 'rol'?", if a member has nearly a name that the object lacks.
+local function slip_in(object, ours)
+  for _, own in ipairs(ours) do
+    if object[own] == nil then
+      for name in pairs(object) do
+        if #name <= 40 and nearest_name(name, { own }) then
+          return ("; did you mean '%s' by '%s'?"):format(own, name)
+        end
+      end
+    end
+  end
+  return ""
+end
+
+local function is_json(text)
+  local _, problem = core.json.decode(text)
+  return problem == nil
+end
+
+local OF_MESSAGE, OF_BODY = { "role", "content" }, { "messages", "contents", "input" }
+
+local function look(sample)
+  local value = sample.value
+  if fields.is_object(value) then
+    return "a JSON object with " .. members(value) .. slip_in(value, OF_BODY)
+  elseif value == nil and sample.records then
+    return "JSONL whose first record has " .. members(sample.records[1]) .. slip_in(sample.records[1], OF_MESSAGE)
+  elseif fields.is_list(value) and fields.is_object(value[1]) then
+    return "a JSON array whose first element has " .. members(value[1]) .. slip_in(value[1], OF_MESSAGE)
+  elseif fields.is_list(value) then
+    return "a JSON array without objects"
+  end
+  if not sample.text:find "%S" then return "it is empty" end
+  return is_json(sample.text) and "a JSON value that is neither an array nor an object" or "it is not JSON"
+end
+
 --- What a file looks like that fits no form.
 ---@param sample ebb.import.Sample
 ---@return string
-function foreign.describe(sample)
-  local value = sample.value
-  if fields.is_object(value) then
-    return "fits no known form: a JSON object with " .. members(value)
-  elseif value == nil and sample.records then
-    return "fits no known form: JSONL whose first record has " .. members(sample.records[1])
-  elseif fields.is_list(value) and fields.is_object(value[1]) then
-    return "fits no known form: a JSON array whose first element has " .. members(value[1])
-  elseif value ~= nil then
-    return "fits no known form: a JSON array without objects"
-  end
-  if not sample.bytes:find "%S" then return "fits no known form: it is empty" end
-  return "fits no known form: it is not JSON"
-end
+function foreign.describe(sample) return "fits no known form: " .. look(sample) end
 
 return foreign

@@ -19,6 +19,7 @@
 --
 -- `ebb check --explain CODE` explains a rule, `ebb profiles` lists what is here.
 
+local hints = require "ebb.support.hints"
 local suggest = require "ebb.support.suggest"
 local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
@@ -214,7 +215,7 @@ function profiles.find(name)
   local profile = list[name]
   if profile then return check(name, profile) end      -- a field may have been set since
   return refuse("unknown_name", ("unknown profile '%s'"):format(name),
-    suggest.hint(name, profiles.names()) or "ebb.profiles lists them")
+    suggest.hint(name, profiles.names()) or hints.profiles)
 end
 
 --- The one whose pattern of the name is longest.
