@@ -448,7 +448,7 @@ describe("the command", function()
     it("refuses operations that are an empty object, not an empty list", function()
       file("object.json", "{}")
       file("list.json", "[]")
-      contains("operations[0].operation: expected the name of an operation",
+      contains("operations[0].operation is missing",
         fails(command.REFUSED, ("apply %s %s"):format(path_of "object.json", path_of "small.json")))
       assert.equal(SMALL, (does(("apply %s %s"):format(path_of "list.json", path_of "small.json"))))
     end)

@@ -183,7 +183,10 @@ describe("refused", function()
   local cases = {
     -- operations, and words of the error and its hint
     { '{"operation": "TRUNKATE"}',                            "operations[0].operation", "did you mean 'truncate'?" },
-    { '{"keepLast": 5}',                                      "operations[0].operation", nil },
+    { '{"keepLast": 5}',                                      "operations[0].operation is missing",
+      "one of: append, clear, filter, insert, replace, rollback, truncate" },
+    { '{"operaton": "clear"}',                                "operations[0].operation is missing",
+      "did you mean 'operation' by 'operaton'?" },
     { '[{"operation": "truncate", "keepLst": 5}]',
       "operations[0].keepLst: unknown field", "did you mean 'keepLast'?" },
     { '[{"operation": "truncate", "keep_last": 5}]',
@@ -213,7 +216,8 @@ describe("refused", function()
       "operations[0].index", nil },
     { '[{"operation": "replace", "index": 0, "message": []}]', "operations[0].message", nil },
     { '[{"operation": "append", "messages": []}]',            "operations[0]", nil },
-    { '[{"operation": "append", "messages": {}}]',            "operations[0].messages", nil },
+    { '[{"operation": "append", "messages": {}}]',
+      "operations[0].messages: expected a list of messages, got an object", nil },
     { '[{"operation": "append", "messages": [{"role": "boss", "content": "x"}]}]', "operations[0]", nil },
     { '[{"operation": "filter"}]',                            "operations[0]", nil },
     { '[{"operation": "filter", "roles": "user"}]',           "operations[0].roles", nil },

@@ -74,6 +74,12 @@ function parser.new(name)
   return command_parser
 end
 
+--- True if a command has an option of this name.
+---@param name string     of the command
+---@param option string   such as "--session"
+---@return boolean
+function parser.has(name, option) return tables.contains(option_names(parser.new(name)), option) end
+
 --- One parser with all commands below it, for completions.
 ---@return table parser
 function parser.whole()

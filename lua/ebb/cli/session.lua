@@ -9,6 +9,7 @@ local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local own_form = require "ebb.cli.own_form"
+local parsers = require "ebb.cli.parser"
 local session_log = require "ebb.cli.session_log"
 local sessions = require "ebb.cli.sessions"
 local suggest = require "ebb.support.suggest"
@@ -310,22 +311,29 @@ local ONLY = {
   output = { ls = true, log = true, show = true, export = true, salvage = true },
 }
 
+--- The hint at an unknown action: it may be a command that takes a session, or the name of an action with a slip.
+local function action_hint(action)
+  local takes_session = commands.by_name[action] and parsers.has(action, "--session")
+  return takes_session and ("`ebb %s --session NAME` does this"):format(action) or suggest.hint(action, NAMES)
+    or "see 'ebb session --help'"
+end
+
+--- Commands that do for one option what an action does not.
+local INSTEAD = { json = "`ebb inspect --session NAME --json` has the messages" }
+
 local function check(args)
   local words = WORDS[args.action]
-  if not words then
-    local is_command = commands.by_name[args.action]
-    failure.usage(("unknown action '%s'"):format(args.action), is_command and ("`ebb %s --session NAME` does this")
-      :format(args.action) or suggest.hint(args.action, NAMES))
-  end
+  if not words then failure.usage(("unknown action '%s'"):format(args.action), action_hint(args.action)) end
   local _, most = words:gsub("%u+", "")
   local least = most - select(2, words:gsub("%[", ""))
   if #args.words < least or #args.words > most then
     failure.usage(("%s takes %s"):format(args.action, words == "" and "no arguments" or words),
-      ("ebb session %s %s"):format(args.action, words))
+      (("ebb session %s %s"):format(args.action, words):gsub(" $", "")))
   end
   for option, actions in pairs(ONLY) do
     if args[option] and not actions[args.action] then
-      failure.usage(("--%s does not go with %s"):format((option:gsub("_", "-")), args.action))
+      failure.usage(("--%s does not go with %s"):format((option:gsub("_", "-")), args.action),
+        args.action == "show" and INSTEAD[option] or nil)
     end
   end
 end

@@ -180,7 +180,15 @@ local FORMS = {
 
 local NAME = { type = "string", expected = "the name of an operation" }
 
+--- Refuses an object without the member `operation`, which may have nearly that name.
+local function refuse_nameless(entry, path)
+  local slip = suggest.nearest("operation", tables.keys(entry))
+  refuse("argument", path .. ".operation is missing", slip and ("did you mean 'operation' by '%s'?"):format(slip)
+    or "one of: " .. table.concat(tables.keys(FORMS), ", "))
+end
+
 local function operation_name(entry, path)
+  if entry.operation == nil then refuse_nameless(entry, path) end
   local name = schema.check(NAME, entry.operation, path .. ".operation")
   local lower = name:lower()
   if not FORMS[lower] then
@@ -269,7 +277,7 @@ local function read_list(value, file, is_text)
   json_file.check(file, {}, schema.check, LIST, value, "operations")
   if value.operation ~= nil then return { json_file.check(file, {}, read_one, value, "operations[0]", {}) } end
   if not is_list(value) or is_text and is_empty_object(value) then
-    json_file.check(file, {}, schema.check, NAME, nil, "operations[0].operation")
+    json_file.check(file, {}, refuse_nameless, value, "operations[0]")
   end
   local steps = {}
   for i, entry in ipairs(value) do

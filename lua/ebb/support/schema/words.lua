@@ -39,7 +39,7 @@ end
 --- JSON that is kept as text: numbers beyond those of Lua, and messages.
 local function describe_raw(text)
   if text:find '^"' then return quote((core.json.decode(text))) end
-  if text:find "^[%[{]" then return text:find "^%[" and "a list" or "a table" end
+  if text:find "^[%[{]" then return text:find "^%[" and "a list" or "an object" end
   return #text <= QUOTED_BYTES_MAX and text or quote(text)
 end
 
