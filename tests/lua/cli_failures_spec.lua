@@ -53,6 +53,7 @@ describe("the command", function()
       { REFUSED, "run %/untyped.lua --input %/small.json", 'as in { { type = "trim", budget = 8000 }' },
       { REFUSED, "run %/guessed.lua %/small.json", "guessed.lua: expected a list of nodes, the file has none" },
       { REFUSED, "run %/keep_user.lua %/small.json", "expected a list of nodes, the file returned function" },
+      { REFUSED, "run %/small.json %/keep_user.lua", "has none\nhint: ebb run " },
       { REFUSED, "run %/no_operation.lua %/small.json", "a context_processor node needs operation" },
       { REFUSED, [[apply '{"operation":"clear","operation":"filter"}' %/small.json]],
         "operations:1:22: expected each name once" },

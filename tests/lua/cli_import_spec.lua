@@ -160,6 +160,10 @@ describe("a file that is no conversation", function()
       { '{"message":[{"role":"user","content":"a"}]}', "did you mean 'messages' by 'message'?" },
       { '[{"role":"user","contnt":"a"}]', "did you mean 'content' by 'contnt'?" },
       { '"a text"', "a JSON value that is neither an array nor an object" },
+      { '[{"operation":"clear"}]', "is a file of operations\nhint: ebb apply OPERATIONS.json CHAT.json" },
+      { '{"operation":"clear"}', "is a file of operations" },
+      { '[{"type":"function","function":{"name":"f"}}]', "is a list of tools\nhint: ebb trim CHAT.json --tools" },
+      { '{"name":"A","presets":[]}', "is an agent of Ebb\nhint: ebb pipeline CHAT.json --agent" },
       { "null", "a JSON value that is neither an array nor an object" },
       { "\xFF\xFE[\0]\0", "is text in UTF-16, as PowerShell writes it\nhint: iconv" },
     } do

@@ -52,13 +52,20 @@ function run.declare(parser)
 end
 
 --- Loads the script. A file that cannot be read fails as I/O, one that is not Lua as a script.
-local function compile(path)
+--- The function of a script, or one that returns the nodes of a JSON file.
+---@param path string
+---@param next_word? string     behind it: a Lua file there means that the two were swapped
+local function compile(path, next_word)
   local file, why = io.open(path, "rb")
   if not file then failure.raise(failure.IO, why) end
   local is_json = locate.is_json(file:read(64) or "")
   file:close()
   if is_json then
-    local workflow = failure.check(nodes.load(path))
+    local workflow, problem = nodes.load(path)
+    if not workflow and next_word and next_word:find "%.lua$" then
+      failure.raise(failure.exit_of(problem), problem.message, ("ebb run %s %s"):format(next_word, path))
+    end
+    failure.check(workflow, problem)
     return function() return workflow end
   end
   local chunk, problem = loadfile(path, "t")
@@ -166,7 +173,7 @@ local FOR_NODES = { "file", "output", "check", "graph", "trace", "record", "repl
 ---@param args table
 ---@param save fun(chat: ebb.Conversation, before: ebb.Conversation)
 local function run_script(args, save)
-  local chunk = compile(args.script)
+  local chunk = compile(args.script, args.arguments[1])
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
   _G.arg = table.move(args.arguments, 1, #args.arguments, 1, { [0] = args.script })
   local result = hints.in_lua(call, chunk, args.arguments)

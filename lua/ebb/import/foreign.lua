@@ -32,8 +32,36 @@ local function has(...)
   end
 end
 
+--- The first object of a file: the value itself, or the first element of a list.
+local function first_object(sample)
+  local value = sample.value
+  if fields.is_list(value) then value = value[1] end
+  return fields.is_object(value) and value or nil
+end
+
+local function is_operations(sample)
+  local object = first_object(sample)
+  return object ~= nil and fields.text(object, "operation") ~= nil
+end
+
+local function is_tools(sample)
+  local object = first_object(sample)
+  if not object or not fields.is_list(sample.value) then return false end
+  return fields.object(object, "function") ~= nil or fields.object(object, "input_schema") ~= nil
+end
+
+--- An agent's presets are messages; those of AIO Hub's rules have rules.
+local function is_agent(sample)
+  local presets = fields.is_object(sample.value) and fields.list(sample.value, "presets")
+  return presets ~= nil and presets ~= false and not (fields.is_object(presets[1]) and presets[1].rules)
+end
+
 ---@type ebb.import.Foreign[]
 local FOREIGN = {
+  { fits = is_operations, form = "operations", what = "a file of operations",
+    hint = "ebb apply OPERATIONS.json CHAT.json runs them" },
+  { fits = is_tools, form = "tools", what = "a list of tools", hint = "ebb trim CHAT.json --tools TOOLS.json" },
+  { fits = is_agent, form = "agent", what = "an agent of Ebb", hint = "ebb pipeline CHAT.json --agent AGENT.json" },
   { fits = begins "\x28\xB5\x2F\xFD", form = "zstd", what = "compressed with zstd, as Codex keeps its older sessions",
     hint = "unpack it first: zstd -d FILE" },
   { fits = begins_any("\xFF\xFE", "\xFE\xFF"), form = "utf16", what = "text in UTF-16, as PowerShell writes it",

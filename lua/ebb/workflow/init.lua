@@ -89,7 +89,9 @@ end
 ---@return boolean
 function nodes.is_workflow(value)
   if type(value) ~= "table" then return false end
-  return type(value.nodes or value[1]) == "table" or value.operation ~= nil or value.type ~= nil
+  local first = value[1]
+  if type(first) == "table" and first.role and not (first.type or first.operation) then return false end   -- messages
+  return type(value.nodes or first) == "table" or value.operation ~= nil or value.type ~= nil
 end
 
 --- The nodes of a workflow; raises for slips in the names of its fields, and where it has no nodes.
