@@ -265,10 +265,7 @@ static int l_index(lua_State *L) {
 /* draft.memory = table; nothing else is set */
 static int l_newindex(lua_State *L) {
   bind_check(L, 1, &BIND_DRAFT);
-  if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "memory") != 0) {
-    return bind_raise_argument(L, "unknown_name", "draft.memory is the one field that may be set",
-                      "a Draft has no such field to set");
-  }
+  if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "memory") != 0) return bind_refuse_field(L);
   bind_expect(L, 3, NULL, LUA_TTABLE);
   lua_settop(L, 3);
   lua_setiuservalue(L, 1, MEMORY);

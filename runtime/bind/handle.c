@@ -49,9 +49,11 @@ void bind_end_draft(void *block) {
   handle->draft = NULL;
 }
 
-const BindType BIND_CONVERSATION = {"Conversation", messages_of, end_conversation};
-const BindType BIND_BATCH = {"Batch", messages_of_owner, end_batch};
-const BindType BIND_DRAFT = {"Draft", messages_of_owner, bind_end_draft};
+const BindType BIND_CONVERSATION = {"Conversation", messages_of, end_conversation,
+  "chat:replace(i, { ... }), chat:append and their like edit it"};
+const BindType BIND_BATCH = {"Batch", messages_of_owner, end_batch, NULL};
+const BindType BIND_DRAFT = {"Draft", messages_of_owner, bind_end_draft,
+  "draft.memory is the one field that may be set"};
 
 /* ---- callbacks ---- */
 

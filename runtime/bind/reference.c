@@ -6,7 +6,10 @@
 #include "bind/type.h"
 #include "sandbox/guard.h"
 
-const BindType BIND_MESSAGE = {.name = "Message"}, BIND_UNIT = {.name = "Unit"};
+const BindType BIND_MESSAGE = {
+  .name = "Message",
+  .edits = "chat:replace, draft:replace or the table that a filter returns puts another in its place"};
+const BindType BIND_UNIT = {.name = "Unit"};
 
 void bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint) {
   owner = lua_absindex(L, owner);

@@ -25,7 +25,7 @@ static void end_selection(void *block) {
   selection->count = 0;
 }
 
-const BindType BIND_SELECTION = {"Selection", messages_of, end_selection};
+const BindType BIND_SELECTION = {"Selection", messages_of, end_selection, NULL};
 
 /* With `size` bytes behind it. */
 static Selection *push_new(lua_State *L, int owner, size_t size) {

@@ -207,6 +207,15 @@ static int l_end(lua_State *L) {
   return 0;
 }
 
+int bind_refuse_field(lua_State *L) {
+  const BindType *type = bind_type_of(L, 1);
+  if (type == NULL) return bind_raise(L, "argument", NULL, "this value has no fields to set");
+  if (lua_type(L, 2) != LUA_TSTRING)
+    return bind_raise(L, "argument", type->edits, "what stands in a %s cannot be assigned", type->name);
+  return bind_raise(L, "argument", type->edits, "the field '%s' of a %s cannot be assigned", lua_tostring(L, 2),
+                    type->name);
+}
+
 void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length) {
   lua_newtable(L);
   lua_newtable(L);
@@ -221,6 +230,8 @@ void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFun
     lua_pushcfunction(L, length);
     lua_setfield(L, -2, "__len");
   }
+  lua_pushcfunction(L, bind_refuse_field);
+  lua_setfield(L, -2, "__newindex");
   if (type->end != NULL) {
     lua_pushlightuserdata(L, (void *)type);
     lua_pushcclosure(L, l_end, 1);

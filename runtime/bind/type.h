@@ -23,6 +23,7 @@ typedef struct BindType {
   /* Frees what a userdata holds; NULL: it holds nothing outside of Lua. It gets the block of bind_new, perhaps of zero
      bytes or ended before, and may not call Lua. */
   void (*end)(void *block);
+  const char *edits;         /* a hint for who sets a field: what edits a value; NULL: nothing does */
 } BindType;
 
 /* The fuel that a call of a bound function costs a sandboxed script, by what the function does. */
@@ -44,6 +45,9 @@ typedef struct BindMethod {
 } BindMethod;
 
 #define BIND_END {NULL, NULL, NULL, CHARGE_NEVER}      /* the last of a table */
+
+/* __newindex of all types that have no other: raises that the field at 2 cannot be assigned, with the type's hint. */
+int   bind_refuse_field(lua_State *L);
 
 /* Creates the metatable of a type, and a table of its methods. `index` (NULL: methods only) is its __index
    function, which ends with bind_index_method; `length` may be NULL. Leaves nothing on the stack. */

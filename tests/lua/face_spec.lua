@@ -243,6 +243,24 @@ describe("refusals", function()
     assert.equal("out_of_range", refusal(chat.rollback, chat, 9).code)
   end)
 
+  it("assignments to fields, with what edits instead", function()
+    local chat = conversation "u1 a2"
+    local function set(value, key) value[key] = 5 end
+    for _, case in ipairs { { chat, "limit", "the field 'limit' of a Conversation cannot be assigned", "chat:append" },
+      { chat, 1, "what stands in a Conversation cannot be assigned", "chat:replace(i, { ... })" },
+      { chat[1], "content", "the field 'content' of a Message cannot be assigned", "draft:replace" },
+      { chat:batch(0), "index", "the field 'index' of a Batch cannot be assigned" },
+      { chat:recent(2), 1, "what stands in a Selection cannot be assigned" } } do
+      local problem = refusal(set, case[1], case[2])
+      assert.same({ "argument", case[3] }, { problem.code, problem.message })
+      assert.truthy(not case[4] and not problem.hint or problem.hint:find(case[4], 1, true), problem.hint)
+    end
+    chat:trim { budget = 100, policy = function(draft)
+      assert.equal("draft.memory is the one field that may be set", refusal(set, draft, "memo").hint)
+    end }
+    assert.equal("u1 a2", texts(chat))
+  end)
+
   it("unknown options of a conversation", function()
     assert.equal("did you mean 'limit'?", refusal(ebb.conversation, { limt = 1 }).hint)
     assert.equal("did you mean 'model'?", refusal(ebb.conversation, { modl = "gpt-4o" }).hint)
