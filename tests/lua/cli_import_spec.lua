@@ -135,6 +135,34 @@ describe("a file of another program", function()
   end)
 end)
 
+describe("--from with a dialect", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local PLAIN = '{"max_tokens":9,"messages":[{"role":"user","content":"a"}]}'
+  local PARTS = '[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}]'
+
+  it("lets the form pass, and plain texts, which two dialects write alike", function()
+    local plain, parts = file("plain.json", PLAIN), file("parts.json", PARTS)
+    does(("convert %s --from openai --to gemini"):format(plain))
+    does(("convert %s --from anthropic --to gemini"):format(plain))
+    does(("count %s --from anthropic"):format(parts))
+  end)
+
+  it("refuses another form, and many conversations", function()
+    local err = fails(command.REFUSED, "convert --from openai --to gemini " .. file("parts.json", PARTS))
+    contains("parts.json: expected messages in the form of openai, they are in that of anthropic", err)
+    err = fails(command.REFUSED, "count --from gemini " .. file("plain.json", PLAIN))
+    contains("they are in that of openai\nhint: without --from the form is recognised", err)
+    local rows = '{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}\n'
+    contains("is for one conversation", fails(command.USAGE, "convert --from openai --to gemini "
+      .. file("rows.jsonl", rows .. rows)))
+    contains("which every command reads as it is", fails(command.USAGE, "import --from openai "
+      .. file("plain.json", PLAIN)))
+    contains("unknown form 'opnai'", fails(command.USAGE, "count --from opnai " .. file("plain.json", PLAIN)))
+  end)
+end)
+
 describe("a file that is no conversation", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)

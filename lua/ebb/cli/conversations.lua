@@ -60,6 +60,11 @@ function conversations.open(path, args)
     handle:close()
     return nil
   end
+  if args.from_dialect then
+    handle:close()
+    failure.usage(("--from %s is for one conversation, and %s holds many"):format(args.from_dialect, path),
+      "without --from the form is recognised")
+  end
   terminal.guard(path, args.output)
   return setmetatable({
     path = path, title = title, count = 0, next_result = next_result, report = report, handle = handle,

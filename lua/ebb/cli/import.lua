@@ -120,6 +120,10 @@ end
 
 local function read(args)
   local name = options.name(args.file)
+  if args.from_dialect then
+    failure.usage(("--from %s is a dialect, which every command reads as it is"):format(args.from_dialect),
+      "leave it out, or name the form of another program")
+  end
   local cap = args.max_file or imported.BYTES_MAX
   local bytes = unpacked.text(failure.check(core.read_file(args.file, cap)), options.name(args.file), cap)
   local result, problem = failure.typed(ebb.import.read, bytes, {

@@ -7,15 +7,26 @@ local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
+local tables = require "ebb.support.tables"
 local unpacked = require "ebb.cli.unpacked"
 
 local imported = {}
 
+local BY_MESSAGES = { openai = true, anthropic = true }     -- dialects whose bodies have `messages`
+
 imported.BYTES_MAX = 256 * 1024 * 1024   -- bytes, unless --max-file says otherwise
 
+local DIALECTS = require "ebb.models.dialects"
+
+--- Keeps the value of --from: the form of another program, or a dialect, of which it is only made sure.
+local function keep_from(args, _, value)
+  args[tables.contains(DIALECTS, value) and "from_dialect" or "from"] = value
+end
+
 function imported.declare(parser)
-  parser:option("--from", "Read a file of this form of another program, such as claude_code; default: recognised.")
-    :argname("<form>")
+  parser:option("--from", "Read a file of this form of another program, such as claude_code, or of this dialect; "
+    .. "default: recognised.")
+    :argname("<form>"):action(keep_from)
   parser:option("--branch", "Of such a file: another branch than the current one, by number or id; or a sidechain.")
     :argname("<branch>")
   parser:option("--conversation", "Of such a file with several conversations: one, by number, id or title.")
@@ -30,6 +41,22 @@ local NO_CONVERSATION = { syntax = true, shape = true, role = true, encoding = t
 ---@return boolean
 function imported.is_asked(args)
   return (args.from or args.branch or args.conversation) ~= nil
+end
+
+--- Refuses a conversation that is not in the dialect of --from. Plain texts are openai's and anthropic's alike.
+---@param chat ebb.Conversation
+---@param args table
+---@param name string       of the file
+function imported.check_dialect(chat, args, name)
+  local expected, actual = args.from_dialect, chat:dialect()
+  if not expected or expected == actual then return end
+  local is_plain = (BY_MESSAGES[expected] and BY_MESSAGES[actual]) or #chat == 0
+  for _, violation in ipairs(is_plain and chat:check { dialect = expected } or {}) do
+    if violation.code:find "^foreign_" then is_plain = false end
+  end
+  if is_plain then return end
+  failure.raise(failure.REFUSED, ("%s: expected messages in the form of %s, they are in that of %s"):format(name,
+    expected, actual), "without --from the form is recognised")
 end
 
 ---- What was read ----

@@ -391,7 +391,9 @@ end
 --- Loads a session as a file is loaded.
 local function load_session(args, name)
   sessions.check_options(args)
-  return sessions.load(args, name, options.of_conversation(args)), "session:" .. name
+  local chat = sessions.load(args, name, options.of_conversation(args))
+  imported.check_dialect(chat, args, "session:" .. name)
+  return chat, "session:" .. name
 end
 
 --- Loads the conversation of the command line.
@@ -409,6 +411,7 @@ function options.load(file, args, quiet)
   show_reading(path)
   local chat, result = read(path, args)
   terminal.progress(nil)
+  imported.check_dialect(chat, args, options.name(path))
   if options.warn(path, chat:warnings(), quiet) then failure.lenient = true end
   local is_empty = #chat == 0 and chat.shape == "jsonl" and not chat.saved   -- so empty input is read
   if is_empty then

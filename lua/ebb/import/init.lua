@@ -136,7 +136,8 @@ function import.importer(name)
   for _, known in ipairs(NAMES) do
     if known == name then return importer_of(name) end
   end
-  return refuse("unknown_name", ("import.read: unknown form '%s'"):format(name), suggest.hint(name, NAMES))
+  return refuse("unknown_name", ("import.read: unknown form '%s'"):format(name),
+    suggest.hint(name, NAMES) or "ebb.import.list() has the forms")
 end
 
 --- Fills in what every result has, and puts the source's own report in front.
