@@ -13,6 +13,7 @@
 #define LATE_INSTRUCTIONS 10          /* between hooks when a slice ends late: few may stand between callbacks */
 #define DEAR_LATE      500            /* microseconds between two looks that are too many; 10 is usual */
 #define DEAR_USUAL     100            /* as many as there should be where instructions are dear */
+#define STRETCH_FADES  32             /* looks after which a long stretch among dear instructions counts a third */
 #define LATE_FIRST     2000           /* microseconds after a slice, from when on LATE_MS are counted */
 
 static int64_t system_now(void *user) {
@@ -83,27 +84,35 @@ static COLD bool is_late(Sandbox *sandbox) {
 }
 
 /* Some instructions take a thousand times as long as others: a comparison of texts full of NULs, a field that is
-   looked up along a chain of __index. Where two looks in a row came late, and it was the processor that had worked so
-   long, hooks come sooner. A deterministic runtime has no time to go by. */
+   looked up along a chain of __index, a long text that becomes a key. After a late look hooks come sooner, and with
+   each soon look half as often again: where a busy machine was late, that is over after some hundred instructions.
+   A deterministic runtime has no time to go by. */
 static COLD void pace_by_time(Sandbox *sandbox, uint64_t since) {
-  if (since < DEAR_LATE) {
-    sandbox->dear_since = 0;
-    if (since < DEAR_USUAL) sandbox->hook_dear *= 2;
-    if (sandbox->hook_dear > HOOK_INSTRUCTIONS) sandbox->hook_dear = HOOK_INSTRUCTIONS;
-  } else {
-    uint64_t now = clock_thread_ns() / 1000;
-    bool worked = sandbox->dear_since != 0 && now - sandbox->dear_since >= since / 2;
+  if (since >= DEAR_LATE) {
     uint64_t count = (uint64_t)sandbox->hook_count * DEAR_USUAL / since;
-    if (worked) sandbox->hook_dear = count > 0 ? (int)count : 1;
-    sandbox->dear_since = now;
+    sandbox->hook_dear = count > 0 ? (int)count : 1;
+  } else if (since < DEAR_USUAL) {
+    sandbox->hook_dear *= 2;
+    if (sandbox->hook_dear > HOOK_INSTRUCTIONS) sandbox->hook_dear = HOOK_INSTRUCTIONS;
   }
   guard_pace(sandbox);
 }
 
 /* `since`: microseconds, after the look before this one. */
 static inline void pace(Sandbox *sandbox, uint64_t since) {
-  if (since < DEAR_LATE && sandbox->dear_since == 0 && sandbox->hook_dear == HOOK_INSTRUCTIONS) return;
+  if (since < DEAR_LATE && sandbox->hook_dear == HOOK_INSTRUCTIONS) return;
   if (!sandbox->config.deterministic && holds(sandbox, GUARD_DEAR)) pace_by_time(sandbox, since);
+}
+
+/* Among dear instructions a slice ends before its time, but not in its first half, where another stretch as long as
+   the last ones would end after it: none can be interrupted. */
+static COLD void end_before_stretch(Sandbox *sandbox, uint64_t since) {
+  uint64_t kept = sandbox->stretch - sandbox->stretch / STRETCH_FADES;
+  sandbox->stretch = since > kept ? since : kept;
+  if (!sandbox->slicing || sandbox->slice_microseconds == 0 || !holds(sandbox, GUARD_DEAR)) return;
+  uint64_t used = sandbox->used.microseconds, end = sandbox->slice_microseconds;
+  bool in_first_half = used - sandbox->used_before < end - used;
+  if (used < end && !in_first_half && end - used < sandbox->stretch) sandbox->slice_over = true;
 }
 
 static COLD void look(Sandbox *sandbox, lua_State *L) {
@@ -273,6 +282,7 @@ static void hook(lua_State *L, lua_Debug *ar) {
     look(sandbox, L);
     int64_t since = sandbox->looked > before ? sandbox->looked - before : 0;
     if (count == sandbox->hook_count) pace(sandbox, (uint64_t)since);
+    if (dear) end_before_stretch(sandbox, (uint64_t)since);
   }
   if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
   if (sandbox->uncounted != NULL) dense_refuse(sandbox, L);

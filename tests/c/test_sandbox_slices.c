@@ -240,6 +240,47 @@ static void dear_instructions_make_the_hook_come_sooner(void **state) {
 #endif
 }
 
+#define LOOK_US 400    /* that pass from one look at the clock to the next */
+
+static int64_t time_by_looks(void *user) {
+  int64_t *now = user;
+  return *now += LOOK_US;
+}
+
+/* The longest of some steps while a text lives whose instructions may be dear, by a clock that goes on with each look. */
+static uint64_t longest_among_dear(unsigned off) {
+  int64_t now = 1;
+  Task *task = NULL;
+  SandboxConfig config = {.now = time_by_looks, .user = &now, .seed = 7};
+#ifdef SANDBOX_SWITCHES
+  config.off = off;
+#else
+  (void)off;
+#endif
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  SandboxLimits limits = {.microseconds = UINT64_C(1) << 40};
+  uint64_t longest = 0;
+  load(sandbox, "local s = ('x'):rep(2^20) while true do local _ = #s end");
+  assert_int_equal(task_start(sandbox, 0, &limits, &task), SANDBOX_OK);
+  for (int i = 0; i < 20; i++) {
+    uint64_t before = task_used(task).microseconds;
+    assert_int_equal(task_step(task, SLICE, 0, NULL), TASK_READY);
+    uint64_t spent = task_used(task).microseconds - before - LOOK_US;   /* the last look is the step's end */
+    if (i > 0 && spent > longest) longest = spent;   /* the text is made in the first */
+  }
+  sandbox_free(sandbox);
+  return longest;
+}
+
+static void slices_end_before_what_would_end_after_them(void **state) {
+  (void)state;
+  assert_int_equal(longest_among_dear(0), SLICE / LOOK_US * LOOK_US);
+#ifdef SANDBOX_SWITCHES
+  assert_int_equal(longest_among_dear(GUARD_DEAR), (SLICE / LOOK_US + 1) * LOOK_US);
+#endif
+}
+
 static void slices_of_those_end_in_time(void **state) {
   (void)state;
   int wrong = 0;
@@ -269,6 +310,7 @@ int main(void) {
     cmocka_unit_test(slices_of_forty_shapes_end_in_time), cmocka_unit_test(walks_over_many_keys_end_in_time),
     cmocka_unit_test(scripts_end_soon_after_their_deadline),
     cmocka_unit_test(dear_instructions_make_the_hook_come_sooner),
+    cmocka_unit_test(slices_end_before_what_would_end_after_them),
     cmocka_unit_test(slices_of_those_end_in_time), cmocka_unit_test(what_cannot_yield_is_stopped)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
