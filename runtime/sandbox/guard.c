@@ -84,23 +84,27 @@ static COLD bool is_late(Sandbox *sandbox) {
 }
 
 /* Some instructions take a thousand times as long as others: a comparison of texts full of NULs, a field that is
-   looked up along a chain of __index, a long text that becomes a key. After a late look hooks come sooner, and with
-   each soon look half as often again: where a busy machine was late, that is over after some hundred instructions.
-   A deterministic runtime has no time to go by. */
+   looked up along a chain of __index, a long text that becomes a key. Where two looks in a row came late, and it was the
+   processor that had worked so long, hooks come sooner; and from then on after each late one. With each soon look half
+   as often again. A busy machine changes nothing: how often hooks come decides at which instruction fuel ends. A
+   deterministic runtime has no time to go by. */
 static COLD void pace_by_time(Sandbox *sandbox, uint64_t since) {
-  if (since >= DEAR_LATE) {
+  uint64_t now = clock_thread_ns() / 1000;
+  bool late = since >= DEAR_LATE, worked = sandbox->dear_since != 0 && now - sandbox->dear_since >= since / 2;
+  if (late && worked) {
     uint64_t count = (uint64_t)sandbox->hook_count * DEAR_USUAL / since;
     sandbox->hook_dear = count > 0 ? (int)count : 1;
   } else if (since < DEAR_USUAL) {
     sandbox->hook_dear *= 2;
     if (sandbox->hook_dear > HOOK_INSTRUCTIONS) sandbox->hook_dear = HOOK_INSTRUCTIONS;
   }
+  sandbox->dear_since = late || sandbox->hook_dear < HOOK_INSTRUCTIONS ? now : 0;
   guard_pace(sandbox);
 }
 
 /* `since`: microseconds, after the look before this one. */
 static inline void pace(Sandbox *sandbox, uint64_t since) {
-  if (since < DEAR_LATE && sandbox->hook_dear == HOOK_INSTRUCTIONS) return;
+  if (since < DEAR_LATE && sandbox->dear_since == 0 && sandbox->hook_dear == HOOK_INSTRUCTIONS) return;
   if (!sandbox->config.deterministic && holds(sandbox, GUARD_DEAR)) pace_by_time(sandbox, since);
 }
 

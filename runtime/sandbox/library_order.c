@@ -457,7 +457,7 @@ static int seek_next(lua_State *L, Walk *walk) {
   bool from_start = lua_isnil(L, 2);
   Key after = {.rank = 0}, best = {.rank = 5};
   if (!from_start) after = key_at(L, 2, 0);
-  if (!lua_isnil(L, 3)) best = key_at(L, 3, 0);
+  if (walk->count > 0 && !lua_isnil(L, 3)) best = key_at(L, 3, 0);
   while (next_field(L, sandbox)) {
     lua_pop(L, 1);
     Key key = key_at(L, -1, 0);
@@ -468,7 +468,7 @@ static int seek_next(lua_State *L, Walk *walk) {
     }
     if (pauses) return pause_walk(L, walk, go_on_next);
   }
-  if (lua_isnil(L, 3)) return 1;
+  if (best.rank == 5) return 1;
   lua_pushvalue(L, 3);
   lua_rawget(L, 1);
   return 2;
@@ -486,8 +486,8 @@ static int go_on_next(lua_State *L, int status, lua_KContext context) {
 
 static int l_next(lua_State *L) {
   Walk all = {.count = 0};
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 2);
+  if (lua_type(L, 1) != LUA_TTABLE) luaL_checktype(L, 1, LUA_TTABLE);
+  if (lua_gettop(L) > 2) lua_settop(L, 2);
   lua_settop(L, 4);          /* no best, no last */
   guard_look_now(L);
   return seek_next(L, &all);

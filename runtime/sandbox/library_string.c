@@ -272,18 +272,23 @@ static int l_format(lua_State *L) {
     }
     const char *from = at;
     char letter = conversion(&at, end);
-    units += 8 + cost_of_number(L, argument + 1, letter, digits_of(from, at - 1));
+    units += 8;
+    if (letter == 'f' || at - from > 1) units += cost_of_number(L, argument + 1, letter, digits_of(from, at - 1));
     if (++argument > top) break;             /* Lua's own complains */
     if (letter == 'p') return luaL_error(L, "invalid conversion '%%p' to 'format'");
-    if (letter == 's' && lua_type(L, argument) != LUA_TSTRING) convert(L, argument);
     bool is_text = lua_type(L, argument) == LUA_TSTRING;
-    if (letter == 'q' && at - from == 1 && is_text && lua_rawlen(L, argument) > QUOTE_LONG) {
+    if (letter == 's' && !is_text) {
+      convert(L, argument);
+      is_text = true;
+    }
+    if (!is_text) continue;
+    if (letter == 'q' && at - from == 1 && lua_rawlen(L, argument) > QUOTE_LONG) {
       size_t here = (size_t)(at - format);
       format = quote(L, argument, here - 1);
       at = format + here;
       end = format + size;
     }
-    if (lua_type(L, argument) == LUA_TSTRING) units += lua_rawlen(L, argument) / (letter == 'q' ? 2 : 16);
+    units += lua_rawlen(L, argument) / (letter == 'q' ? 2 : 16);
   }
   guard_charge(L, units);
   return library_stock(L);

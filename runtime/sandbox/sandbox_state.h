@@ -152,6 +152,7 @@ struct Sandbox {
   int hook_strings;          /* fewer while long strings live */
   int hook_dear;             /* fewer while instructions are dear */
   int64_t looked;            /* when the guard looked last, microseconds of guard_now */
+  uint64_t dear_since;       /* processor time, microseconds, of the last look, while looks come late; 0: they do not */
   uint64_t stretch;          /* microseconds between two looks among dear instructions: of the last ones, the most */
   uint32_t strings[STRING_CLASSES];   /* living strings of 2^i bytes and more, from STRING_BIG */
   uint32_t hashes[STRING_CLASSES];    /* living hash parts with room for 2^i keys */
