@@ -11,13 +11,18 @@
 #include "bind/number.h"
 #include "json/json.h"
 #include "json/source_position.h"
+#include "sandbox/guard.h"
 
 typedef struct Decoder {
   lua_State *L;
   Json json;
   int raw_keys;              /* table of keys whose values stay raw; 0: none */
   bool unique;               /* a name that stands twice in an object is refused */
+  bool stops;                /* at a script's limits, which are looked at after some values; nothing needs an end then */
+  uint32_t values;
 } Decoder;
+
+enum { VALUES_OF_LOOK = 64 };
 
 /* Does a double give back the digits it was read from? */
 static bool survives(const JsonValue *value) {
@@ -150,6 +155,7 @@ static bool push_value(Decoder *decoder) {
   JsonKind kind;
   JsonValue value;
   luaL_checkstack(L, 6, "JSON is nested too deeply");
+  if (decoder->stops && ++decoder->values % VALUES_OF_LOOK == 0) guard_charge(L, 0);   /* memory has paid */
   if (!json_peek(&decoder->json, &kind)) return false;
   if (kind == JSON_ARRAY) return push_list(decoder);
   if (kind == JSON_OBJECT) return push_object(decoder);
@@ -201,7 +207,7 @@ static int refuse_syntax(lua_State *L, Text text, const Json *json) {
    name twice is refused; else the last value counts. */
 int bind_json_decode(lua_State *L) {
   Text text = bind_text(L, 1);
-  Decoder decoder = {.L = L};
+  Decoder decoder = {.L = L, .stops = true};
   lua_settop(L, 2);
   read_decode_options(L, 2, &decoder);
   json_open(&decoder.json, text.bytes, text.size);
@@ -213,7 +219,7 @@ int bind_json_decode(lua_State *L) {
    behind it | nil, error. What follows the value is not read. */
 int bind_json_decode_at(lua_State *L) {
   Text text = bind_text(L, 1);
-  Decoder decoder = {.L = L};
+  Decoder decoder = {.L = L, .stops = true};
   lua_settop(L, 3);
   size_t start = (size_t)bind_integer(L, 2, "position", 1, (lua_Integer)text.size + 1) - 1;
   read_decode_options(L, 3, &decoder);

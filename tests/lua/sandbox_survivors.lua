@@ -116,6 +116,11 @@ return {
     while true do coroutine.wrap(function() while true do pcall(print, ("\155"):rep(100000)) end end)() end]] },
 
   -- what was known to be open
+  { "JSON of a million lists", [[
+    local json = require "ebb".json
+    local lists = ("["):rep(250) .. ("]"):rep(250)
+    local text = "[" .. (lists .. ","):rep(7000) .. "1]"
+    while true do pcall(json.decode, text) end]] },
   { "comparisons of texts of NULs", [[
     local a, b = ("\0"):rep(100000), ("\0"):rep(100000) .. "x"
     while true do local _ = a < b or a <= b end]] },
