@@ -166,6 +166,9 @@ end
 --- To be asked before a text is made that is larger than its arguments.
 ---@param bytes integer
 function Call:allow(bytes)
+  if math.type(bytes) ~= "integer" or bytes < 0 then    -- a macro may not give back what all of them have
+    error("allow: bytes: expected a whole number from 0 on, got " .. tostring(bytes), 0)
+  end
   if bytes > LIMITS.output then stop(self.run, ("%s would make %d bytes"):format(self.name, bytes)) end
   charge(self.run, bytes)
 end

@@ -102,7 +102,7 @@ function Call:value(name) end
 ---@return string
 function Call:expand(text) end
 --- Must be called before a macro makes a text that is longer than its arguments: stops the expansion at its limit.
----@param bytes integer
+---@param bytes integer        from 0 on
 function Call:allow(bytes) end
 
 ---@class ebb.MacroDeclaration
