@@ -220,6 +220,7 @@ build = {
       ["ebb.rules.substitution"] = "lua/ebb/rules/substitution.lua",
       ["ebb.sandbox.context_fields"] = "lua/ebb/sandbox/context_fields.lua",
       ["ebb.sandbox.entry"] = "lua/ebb/sandbox/entry.lua",
+      ["ebb.sandbox.expand_bounds"] = "lua/ebb/sandbox/expand_bounds.lua",
       ["ebb.sandbox.inner_loader"] = "lua/ebb/sandbox/inner_loader.lua",
       ["ebb.sandbox.loader"] = "lua/ebb/sandbox/loader.lua",
       ["ebb.sandbox.macro"] = "lua/ebb/sandbox/macro.lua",

@@ -85,6 +85,7 @@ describe("macros of a pipeline", function()
       { macro("bad", "return call.environment.nwo"),  "call.environment has no field 'nwo'" },
       { macro("bad", "while true do end"),            "fuel of 300000" },
       { macro("bad", "return call:expand '{{bad}}'"), "refers to itself" },
+      { macro("bad", "return call:expand(('x'):rep(300000))"), "expand: a text of 300000 bytes" },
       { macro("bad", "call:allow(-1e300) return a"),  "allow: bytes: expected a whole number from 0 on, got -1e+300" },
       { macro("bad", "call:allow(math.mininteger)"),  "allow: bytes: expected a whole number from 0 on, got -92" },
       { macro("bad", "call:allow(0 / 0) return a"),   "allow: bytes: expected a whole number from 0 on, got -nan" },

@@ -56,6 +56,8 @@ local cases = {
     { 2, SLOW }, "'rule ", TIME },
   { "macros without end",              { presets = presets(40, ("{{random::a::b}}"):rep(20000)) },
     { 1, "hello" }, "{{random}}", TIME },
+  { "texts that are long to read",     { presets = presets(15, ("\\{{"):rep(300000)) },
+    { 1, "hello" }, "macro {{?}}", TIME },
 }
 
 --- The agent as a file, whose fields are in camelCase.

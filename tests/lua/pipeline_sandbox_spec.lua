@@ -104,6 +104,8 @@ describe("a processor from a file", function()
     { "logs at no level", "context:log('loud', 'x')", "the level is info, warn or error" },
     { "asks for a conversation", "context:history_chat(context.messages)", "cannot enter a sandbox" },
     { "asks for nothing", "context:call('cache')", "call takes the name of a service and a table" },
+    { "expands a long text", "context:expand(('{{x}}'):rep(60000))",
+      "expand: a text of 300000 bytes; 262144 are allowed in a sandbox" },
     { "raises", "error 'boom'", "boom" },
     { "raises a table", "error { code = 3 }", "code" },
     { "takes a role away", "context.messages[1].role = nil", "role is nil" },

@@ -35,6 +35,7 @@ local LIMITS = evaluate.LIMITS
 
 local CHECK_BYTES = 65536   -- that are built between two looks at the time of a run: some 0.1 ms
 local MACRO_BYTES = 1024    -- that a macro counts for
+local TOKEN_BYTES = 160     -- that a token counts for, which is read: it takes as many in the tree
 
 --- Raised at a limit, with the text for the report.
 local Stop = {}
@@ -303,13 +304,13 @@ local function macro_of(run, node)
   return macro
 end
 
---- Calls the check of the environment from time to time; it raises where a run has no time left.
-local function check_run(run, node)
+--- Calls the check of the environment after so many bytes of work; it raises where a run has no time left.
+local function check_run(run, name, bytes)
   local budget, check = run.environment.budget, run.environment.check
-  budget.unchecked = budget.unchecked + MACRO_BYTES
+  budget.unchecked = budget.unchecked + bytes
   if not check or budget.unchecked < CHECK_BYTES then return end
   budget.unchecked = 0
-  check(node.name or "?")
+  check(name or "?")
 end
 
 local function evaluate_node(run, node, buffer)
@@ -318,7 +319,7 @@ local function evaluate_node(run, node, buffer)
   run.current = node.first
   budget.evaluations = budget.evaluations - 1
   if budget.evaluations < 0 then stop(run, ("more than %d macros"):format(LIMITS.evaluations)) end
-  check_run(run, node)
+  check_run(run, node.name, MACRO_BYTES)
   local macro = macro_of(run, node)
   if not macro then return write_unknown(run, node, buffer) end
   run.report.count = run.report.count + 1
@@ -362,7 +363,9 @@ function evaluate_items(run, items, buffer, mode)
 end
 
 local function expand_text(run, text)
-  local tree, problems = parse.tree(text)
+  local tree, problems = parse.tree(text, function(tokens, first)
+    check_run(run, text:match("^{{%s*([%w_]+)", first), tokens * TOKEN_BYTES)
+  end)
   add_problems(run, problems)
   local buffer = new_buffer()
   evaluate_items(run, tree, buffer, "text")

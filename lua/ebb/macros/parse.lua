@@ -173,18 +173,25 @@ local function spread_unclosed(reader)
   end
 end
 
+local TOKENS_PAID = 64   -- at once, where a macro begins; twice as many elsewhere
+
 --- The items of a text, and its problems.
 ---@param text string
+---@param pay? fun(tokens: integer, first: integer)   called as tokens are read, with the position of the last; may raise
 ---@return (string|ebb.MacroEscape|ebb.MacroNode)[] items
 ---@return { code: string, position: integer, limit: integer? }[] problems
-function parse.tree(text)
-  local tree = {}
+function parse.tree(text, pay)
+  local tree, unpaid = {}, 0
   local reader = { text = text, tree = tree, items = tree, depth = 0, excess = 0, from = 1, problems = {} }
   local position = 1
   while true do
     local first, kind, after = lpeg.match(reader.depth == 0 and OUTSIDE or INSIDE, text, position)
     if kind == "end" then break end
-    position = after
+    position, unpaid = after, unpaid + 1
+    if pay and unpaid >= TOKENS_PAID and (kind == "open" or unpaid == 2 * TOKENS_PAID) then
+      pay(unpaid, first)
+      unpaid = 0
+    end
     if not skip_excess(reader, kind) then
       flush(reader, first)
       reader.from = after

@@ -98,7 +98,7 @@ local Call = {}
 ---@return string?
 function Call:value(name) end
 --- Expands the macros of a trusted text, for macros that are templates; its cost counts as the outer text's.
----@param text string
+---@param text string                 from a file of others: 256 KiB at most
 ---@return string
 function Call:expand(text) end
 --- Must be called before a macro makes a text that is longer than its arguments: stops the expansion at its limit.

@@ -205,7 +205,7 @@ local Context = {}
 ---@param details? any
 function Context:log(level, message, details) end
 --- Expands macros in a text of the agent or the user; their problems are logged.
----@param text string
+---@param text string                 from a file of others: 256 KiB at most
 ---@param options? { values?: table }   values: further variables, by name
 ---@param where? string            what the text is, for the log: "preset message 1"
 ---@return string

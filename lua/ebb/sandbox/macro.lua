@@ -3,6 +3,7 @@
 -- The sandbox gets the arguments, the facts of the environment, and functions that read and
 -- change it in the program: values, variables, draws, the budget of the expansion.
 
+local bounds = require "ebb.sandbox.expand_bounds"
 local loader = require "ebb.sandbox.loader"
 
 local sandboxed_macro = {}
@@ -23,7 +24,7 @@ local function calls_of(call)
   local environment = call.environment
   return {
     value = function(name) return call:value(name) end,
-    expand = function(text) return call:expand(text) end,
+    expand = function(text) return call:expand(bounds.text(text)) end,
     allow = function(bytes) call:allow(bytes) end,
     draw = function(count) return environment:draw(count) end,
     instant = function() return environment:instant() end,

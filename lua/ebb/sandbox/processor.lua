@@ -3,6 +3,7 @@
 -- Copies go in, and copies come out when it has ended well; if it fails, or reaches
 -- its limits, the context is as it was. What it logged until then stays in the log.
 
+local bounds = require "ebb.sandbox.expand_bounds"
 local context_fields = require "ebb.sandbox.context_fields"
 local loader = require "ebb.sandbox.loader"
 
@@ -54,6 +55,7 @@ local function calls_of(context)
     calls[name] = function(...) return context[name](context, ...) end
   end
   calls.log = bounded_log(context)
+  function calls.expand(text, ...) return context:expand(bounds.text(text), ...) end
   function calls.weigh(messages) return (context:weigh(messages)) end
   return calls
 end
