@@ -58,6 +58,8 @@ local cases = {
     { 1, "hello" }, "{{random}}", TIME },
   { "texts that are long to read",     { presets = presets(15, ("\\{{"):rep(300000)) },
     { 1, "hello" }, "macro {{?}}", TIME },
+  { "texts of a single long token",    { presets = presets(15, ("{"):rep(1000000)) },
+    { 1, "hello" }, "macro {{?}}", TIME },
 }
 
 --- The agent as a file, whose fields are in camelCase.

@@ -363,6 +363,7 @@ function evaluate_items(run, items, buffer, mode)
 end
 
 local function expand_text(run, text)
+  check_run(run, nil, #text)
   local tree, problems = parse.tree(text, function(tokens, first)
     check_run(run, text:match("^{{%s*([%w_]+)", first), tokens * TOKEN_BYTES)
   end)
