@@ -81,7 +81,7 @@ static int l_insert(lua_State *L) {
       check_range(L, position, end);
       lua_pushinteger(L, position);          /* the argument may be a text */
       lua_replace(L, 2);
-      steps(L, 0, end - position);
+      if (end > position) steps(L, 0, end - position);   /* not behind the greatest length */
       return insert_from(L, end);
     default: return luaL_error(L, "wrong number of arguments to 'insert'");
   }

@@ -48,6 +48,9 @@ static const Row ROWS[] = {
   {"table.move downward", IN_TIME, "table.move(setmetatable({}, {__index = math.abs}), -(2^53) | 0, 5, -(2^60) | 0)"},
   {"insert with a huge length", IN_TIME,
    "table.insert(setmetatable({}, {__len = function() return 2^53 | 0 end}), 1, 1)"},
+  {"insert where the length is the greatest integer", ENDS,
+   "local t = setmetatable({}, {__len = function() return math.maxinteger end}) table.insert(t, 1, 'x')"
+   " assert(rawget(t, 1) == 'x')"},
   {"remove with a huge length", IN_TIME,
    "table.remove(setmetatable({}, {__len = function() return 2^53 | 0 end}), 1)"},
   {"unpack with a huge length", IN_TIME,

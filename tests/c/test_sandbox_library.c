@@ -331,6 +331,16 @@ static void print_is_bounded(void **state) {
     assert_string_equal(printed.last, "print: more than 1 MiB; the rest is dropped");
   }
   sandbox_free(sandbox);
+#ifdef SANDBOX_SWITCHES
+  printed = (Printed){0};
+  config.off = GUARD_PRINT;
+  sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  assert_int_equal(sandbox_load(sandbox, script, sizeof script - 1, "=script"), SANDBOX_OK);
+  assert_int_equal(sandbox_call(sandbox, 0, 0, NULL), SANDBOX_OK);
+  assert_int_equal(printed.lines, 30000);
+  sandbox_free(sandbox);
+#endif
 }
 
 int main(void) {
