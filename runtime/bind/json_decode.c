@@ -18,7 +18,7 @@ typedef struct Decoder {
   Json json;
   int raw_keys;              /* table of keys whose values stay raw; 0: none */
   bool unique;               /* a name that stands twice in an object is refused */
-  bool stops;                /* at a script's limits, which are looked at after some values; nothing needs an end then */
+  bool stops;                /* at a script's limits, looked at after some values; nothing needs an end then */
   uint32_t values;
 } Decoder;
 

@@ -84,10 +84,10 @@ static COLD bool is_late(Sandbox *sandbox) {
 }
 
 /* Some instructions take a thousand times as long as others: a comparison of texts full of NULs, a field that is
-   looked up along a chain of __index, a long text that becomes a key. Where two looks in a row came late, and it was the
-   processor that had worked so long, hooks come sooner; and from then on after each late one. With each soon look half
-   as often again. A busy machine changes nothing: how often hooks come decides at which instruction fuel ends. A
-   deterministic runtime has no time to go by. */
+   looked up along a chain of __index, a long text that becomes a key. Where two looks in a row came late, and it was
+   the processor that had worked so long, hooks come sooner; and from then on after each late one. With each soon look
+   half as often again. A busy machine changes nothing: how often hooks come decides at which instruction fuel ends.
+   A deterministic runtime has no time to go by. */
 static COLD void pace_by_time(Sandbox *sandbox, uint64_t since) {
   uint64_t now = clock_thread_ns() / 1000;
   bool late = since >= DEAR_LATE, worked = sandbox->dear_since != 0 && now - sandbox->dear_since >= since / 2;

@@ -177,7 +177,7 @@ local TOKENS_PAID = 64   -- at once, where a macro begins; twice as many elsewhe
 
 --- The items of a text, and its problems.
 ---@param text string
----@param pay? fun(tokens: integer, first: integer)   called as tokens are read, with the position of the last; may raise
+---@param pay? fun(tokens: integer, first: integer)   called as tokens are read, with the place of the last
 ---@return (string|ebb.MacroEscape|ebb.MacroNode)[] items
 ---@return { code: string, position: integer, limit: integer? }[] problems
 function parse.tree(text, pay)
