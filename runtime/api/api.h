@@ -183,6 +183,9 @@ ebb_status api_enter(ebb_runtime *runtime);
    scripts work on copies of chats and change them only after the last callback. */
 ebb_status api_enter_read(ebb_runtime *runtime);
 ebb_status api_leave(ebb_runtime *runtime, ebb_status status);       /* ends a call; returns its status */
+/* Writes what the call has changed to the chat's journal, if it has one, before the call goes on to what the journal
+   cannot undo. On failure the conversation is what it was at the last record. */
+ebb_status api_note(ebb_chat *chat);
 int64_t    api_now(ebb_runtime *runtime);
 size_t     api_message_limit(const ebb_runtime *runtime);       /* bytes of one message's JSON */
 /* Empties answer `number` and those after it, to be filled. */

@@ -40,7 +40,7 @@ ebb_status branch_commit(Branch *branch) {
   chat_tick(branch->chat);
   Status merged = conversation_merge_branch(conversation, fork, &changed);
   if (merged != STATUS_OK) return api_fail_status(runtime, merged, "commit");
-  return branch->chat->journal == NULL ? EBB_OK : runtime->journal_hooks->note(branch->chat);
+  return api_note(branch->chat);
 }
 
 void branch_end(Branch *branch) {

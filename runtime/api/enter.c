@@ -56,6 +56,10 @@ ebb_status api_leave(ebb_runtime *runtime, ebb_status status) {
   return status;
 }
 
+ebb_status api_note(ebb_chat *chat) {
+  return chat->journal == NULL ? EBB_OK : chat->runtime->journal_hooks->note(chat);
+}
+
 /* ---- answers ---- */
 
 /* What a callback reads must not touch what its call is answering. */

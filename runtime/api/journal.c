@@ -82,13 +82,14 @@ static ebb_status write_record(ebb_chat *chat, ChatJournal *journal) {
   return EBB_OK;
 }
 
-/* Makes the chat what it was at the last record. What was redacted since stays so. */
+/* Makes the conversation what it was at the last record. What was redacted since stays so; the caller of api_note
+   undoes what else it has changed. */
 static void undo(ebb_chat *chat, ChatJournal *journal) {
   JournalState failed = state_of(chat);
   conversation_exchange(chat_conversation(chat), journal->kept);
   conversation_free(journal->kept);
   journal->kept = NULL;                       /* forked anew at the next call */
-  journal->undone |= failed.removals != journal->state.removals || failed.options != journal->state.options;
+  journal->undone |= failed.removals != journal->state.removals;
   journal->state = state_of(chat);
 }
 

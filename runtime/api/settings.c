@@ -154,6 +154,14 @@ static int l_change(lua_State *L) {
   return 0;
 }
 
+/* Settings of a chat that are not its conversation's. */
+typedef struct Kept {
+  char *options;                 /* of the runtime's memory */
+  size_t size, document;
+  bool has_limit;
+  uint64_t limit;
+} Kept;
+
 /* What the chat keeps as its options, the document's part among them. NULL: no memory. */
 static char *join_options(const ebb_chat *chat, const Buffer *options, size_t *size) {
   size_t document = chat->options_document, from = document > 0;      /* the bracket is there */
@@ -168,7 +176,20 @@ static char *join_options(const ebb_chat *chat, const Buffer *options, size_t *s
   return joined;
 }
 
-/* Changes settings of a chat, all or none: the recount is the last step that may fail. */
+/* Gives a chat its settings; *kept gets what it had. */
+static void exchange(ebb_chat *chat, Kept *kept) {
+  ConversationHandle *handle = chat->handle;
+  Kept now = {.options = chat->options, .size = chat->options_size, .document = chat->options_document,
+              .has_limit = handle->has_limit, .limit = handle->limit};
+  chat->options = kept->options;
+  chat->options_size = kept->size;
+  chat->options_document = kept->document;
+  handle->has_limit = kept->has_limit;
+  handle->limit = kept->limit;
+  *kept = now;
+}
+
+/* Changes settings of a chat, all or none: after the recount only its journal may refuse them. */
 static ebb_status set(ebb_chat *chat, Text changes) {
   ebb_runtime *runtime = chat->runtime;
   Setting setting = {.chat = chat, .changes = changes};
@@ -184,14 +205,14 @@ static ebb_status set(ebb_chat *chat, Text changes) {
     memory_free(&runtime->memory, options, size);
     return status;
   }
-  memory_free(&runtime->memory, chat->options, chat->options_size);
-  chat->options = options;
-  chat->options_size = size;
+  Kept kept = {.options = options, .size = size, .has_limit = setting.has_limit, .limit = setting.limit};
+  if (chat->options_document > 0) kept.document = state_document_size(text_plain(options, size));
+  exchange(chat, &kept);
   chat->options_edits++;
-  chat->options_document = chat->options_document == 0 ? 0 : state_document_size(text_plain(options, size));
-  chat->handle->has_limit = setting.has_limit;
-  chat->handle->limit = setting.limit;
-  return EBB_OK;
+  status = api_note(chat);
+  if (status != EBB_OK) exchange(chat, &kept);
+  memory_free(&runtime->memory, kept.options, kept.size);
+  return status;
 }
 
 ebb_status ebb_chat_set(ebb_chat *chat, const char *changes, size_t size) {

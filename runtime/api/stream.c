@@ -224,6 +224,7 @@ static ebb_status settle(ebb_chat *chat, Text json) {
   if (stream->whole < stream->text.size)
     return api_fail(chat->runtime, EBB_ENCODING, NULL, "settle: the text ends within a character");
   ebb_status status = json.bytes == NULL ? append_stream(chat, stream) : append_within(chat, json);
+  if (status == EBB_OK) status = api_note(chat);
   if (status == EBB_OK) stream_free(chat);
   return status;
 }

@@ -217,6 +217,42 @@ static void a_record_that_is_not_taken_undoes_its_call(void **state) {
   free(pages.bytes);
 }
 
+/* Settings and an open stream are as before, too, and the same calls work once records are taken again. */
+static void settings_and_streams_are_undone_with_their_records(void **state) {
+  (void)state;
+  Host host;
+  Pages pages = {0};
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text limit;
+  ebb_message message = {.size = sizeof message};
+  char before[65], after[65];
+  static const char changes[] = "{\"limit\":7,\"encoding\":\"cjk\"}", query[] = "{\"query\":\"limit\"}";
+  open_talk(&host, &runtime, &chat, 1);
+  must(ebb_chat_journal(chat, keep, &pages, 0));
+  must(ebb_chat_stream_begin(chat, "{\"role\":\"assistant\"}", 20));
+  must(ebb_chat_stream_add(chat, "Up the stairs.", 14));
+  digest_of(runtime, chat, before);
+  pages.answer = EBB_IO;
+  refused(ebb_chat_set(chat, changes, sizeof changes - 1), EBB_IO, "the journal answered io");
+  refused(ebb_chat_stream_settle(chat, NULL, 0), EBB_IO, "the journal answered io");
+  digest_of(runtime, chat, after);
+  assert_string_equal(before, after);
+  must(ebb_chat_query(chat, query, sizeof query - 1, &limit));
+  assert_non_null(strstr(limit.bytes, "\"limit\":null"));
+  must(ebb_chat_message(chat, ebb_chat_count(chat), &message));
+  assert_string_equal(message.text.bytes, "Up the stairs.");
+  pages.answer = EBB_OK;
+  must(append(chat, "{\"role\":\"user\",\"content\":\"Well?\"}"));
+  assert_true(pages.largest < 200);                            /* no record of the whole chat */
+  must(ebb_chat_stream_settle(chat, NULL, 0));
+  ebb_chat_free(check_records(runtime, chat, &pages));
+  must(ebb_chat_set(chat, changes, sizeof changes - 1));
+  ebb_chat_free(check_records(runtime, chat, &pages));
+  host_close(&host, runtime);
+  free(pages.bytes);
+}
+
 static void a_crash_leaves_the_records_before_it(void **state) {
   (void)state;
   Host host;
@@ -332,6 +368,7 @@ int main(void) {
       cmocka_unit_test(a_call_writes_what_it_changed_and_no_more),
       cmocka_unit_test(a_task_writes_when_it_is_done),
       cmocka_unit_test(a_record_that_is_not_taken_undoes_its_call),
+      cmocka_unit_test(settings_and_streams_are_undone_with_their_records),
       cmocka_unit_test(a_crash_leaves_the_records_before_it),
       cmocka_unit_test(damage_is_refused),
       cmocka_unit_test(without_memory_nothing_has_changed),
