@@ -300,7 +300,10 @@ function limiter.check(config, loading)
   for _, spec in ipairs(policy_of(config, loading) or {}) do
     if built_in.find(spec[1].name) == spec[1] then
       local report, problem = trim.run(core.conversation(), { budget = ROOM, policy = spec, dry_run = true })
-      if not report then refuse("argument", "token-limiter.policy: " .. problem.message, problem.hint) end
+      if not report then
+        local code = problem.code == "memory" and "memory" or "argument"
+        refuse(code, "token-limiter.policy: " .. problem.message, problem.hint)
+      end
     end
   end
 end
