@@ -1,29 +1,9 @@
 /*
-** Memory that runs out, through the public C API: each call while the k-th
-** allocation of the host fails, for every k, once and from then on; Lua's own
-** allocations are among them. A call that fails says so, has changed nothing, and
-** succeeds when it is made again; at the end nothing is left. CALL=name runs one,
-** SAMPLE=n makes every n-th allocation fail.
+** Memory that runs out, through the public C API: a runtime, its first calls, chats, tasks, streams, windows
+** (api_sweep.h). Journals, pipelines, vocabularies and the calls that need no memory: test_api_memory_reach.c.
 */
-#include "api_kit.h"
+#include "api_sweep.h"
 #include "include/ebb_lua.h"
-
-typedef struct World {
-  Host host;
-  ebb_runtime *runtime;
-  ebb_chat *chat;            /* fresh for each k */
-  ebb_chat *other;           /* what the call made */
-  ebb_task *task;
-  char *saved;
-  char *read;                /* a save of a chat that was read; NULL until one is */
-  size_t saved_size;
-} World;
-
-typedef struct Call {
-  const char *name;
-  ebb_status (*run)(World *w);
-  void (*prepare)(World *w);
-} Call;
 
 /* ---- the calls ---- */
 
@@ -44,8 +24,14 @@ static ebb_status call_apply(World *w) {
 static ebb_status call_rollback(World *w) { return ebb_chat_rollback(w->chat, 0); }
 static ebb_status call_checkpoint(World *w) { return ebb_chat_checkpoint(w->chat, "here"); }
 static ebb_status call_mark(World *w) { return ebb_chat_mark(w->chat, 1, "pinned"); }
-static ebb_status call_trim(World *w) { return trim(w->chat, "remembers", "{\"budget\":150}", NULL); }
-static ebb_status call_built_in(World *w) { return trim(w->chat, "stable_prefix", "{\"budget\":150}", NULL); }
+static ebb_status trim_and_tell(World *w, const char *policy) {
+  ebb_text report;
+  ebb_status status = trim(w->chat, policy, "{\"budget\":150}", &report);
+  if (status == EBB_OK) tell_text(w, report);
+  return status;
+}
+static ebb_status call_trim(World *w) { return trim_and_tell(w, "remembers"); }
+static ebb_status call_built_in(World *w) { return trim_and_tell(w, "stable_prefix"); }
 static ebb_status call_policy(World *w) {
   return load_policy(w->runtime, "fresh",
                      "local tools = require 'my.tools'\nreturn { options = { n = { type = 'integer', default = 1 } },"
@@ -58,14 +44,19 @@ static ebb_status call_script(World *w) {
   const char *source = "local chat, n = ... return #chat + n";
   return ebb_task_script(w->chat, "s", source, strlen(source), "3", 1, &w->task);
 }
+static void tell_message(World *w, const ebb_message *message) {
+  const ebb_text texts[] = {message->text, message->json, message->id, message->name, message->marks, message->calls};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) tell_text(w, texts[i]);
+}
 static ebb_status call_json(World *w) {
   ebb_text text;
   ebb_message message = {.size = sizeof message}, several[8] = {{.size = sizeof message}};
   uint32_t count;
   ebb_status status = ebb_chat_json(w->chat, &text);
-  if (status == EBB_OK) status = ebb_chat_batches(w->chat, &text);
-  if (status == EBB_OK) status = ebb_chat_message(w->chat, 1, &message);
-  if (status == EBB_OK) status = ebb_chat_messages(w->chat, 0, 8, several, &count);
+  if (status == EBB_OK) tell_text(w, text), status = ebb_chat_batches(w->chat, &text);
+  if (status == EBB_OK) tell_text(w, text), status = ebb_chat_message(w->chat, 2, &message);
+  if (status == EBB_OK) tell_message(w, &message), status = ebb_chat_messages(w->chat, 0, 8, several, &count);
+  for (uint32_t i = 0; status == EBB_OK && i < count; i++) tell_message(w, &several[i]);
   return status;
 }
 /* Answers have no room left from before. */
@@ -74,7 +65,9 @@ static ebb_status call_save(World *w) {
   ebb_text text;
   char digest[65];
   ebb_status status = ebb_chat_save(w->chat, &text);
-  return status == EBB_OK ? ebb_chat_digest(w->chat, digest) : status;
+  if (status == EBB_OK) tell_text(w, text), status = ebb_chat_digest(w->chat, digest);
+  if (status == EBB_OK) tell_bytes(w, digest, sizeof digest);
+  return status;
 }
 
 static void prepare_task(World *w) { assert_int_equal(call_task(w), EBB_OK); }
@@ -95,6 +88,7 @@ static ebb_status finish(World *w) {
   if (status == EBB_OK) status = ebb_next_event(w->runtime, &event);
   if (status == EBB_MEMORY) return status;
   if (status != EBB_OK) fail_msg("step: %s", ebb_status_name(status));
+  if (event.kind != EBB_EVENT_FAILED) tell_text(w, event.json);
   return event.kind == EBB_EVENT_FAILED ? event.status : EBB_OK;
 }
 
@@ -147,10 +141,6 @@ static ebb_status call_answer(World *w) { return ebb_answer(w->task, "[\"word\"]
 static ebb_status call_refuse(World *w) { return ebb_refuse(w->task, "nobody answers"); }
 
 /* ---- joins: a task comes back, with what was appended meanwhile or without ---- */
-
-static void must_be(World *w, ebb_status status, const char *what);
-static void make_subject(World *w);
-static void digest_of(World *w, char digest[65]);
 
 static void start_join(World *w) {
   static const char source[] =
@@ -226,7 +216,8 @@ static ebb_status call_stream_add(World *w) {
   ebb_message message = {.size = sizeof message};
   ebb_status status = EBB_OK;
   for (int i = 0; i < 20 && status == EBB_OK; i++) status = ebb_chat_stream_add(w->chat, "up the stairs \n", 15);
-  return status == EBB_OK ? ebb_chat_message(w->chat, ebb_chat_count(w->chat), &message) : status;
+  if (status == EBB_OK) status = ebb_chat_message(w->chat, ebb_chat_count(w->chat), &message);
+  return status;
 }
 static void prepare_settle(World *w) {
   prepare_stream(w);
@@ -306,18 +297,24 @@ static ebb_status call_window_close(World *w) { return ebb_window_close(w->chat,
 static ebb_status call_window_content(World *w) { return ebb_window_content(w->chat, "w", made_up, NULL); }
 static ebb_status call_windows(World *w) {
   ebb_text json;
-  return ebb_chat_windows(w->chat, &json);
+  ebb_status status = ebb_chat_windows(w->chat, &json);
+  if (status == EBB_OK) tell_text(w, json);
+  return status;
 }
 static ebb_status call_render(World *w) {
   ebb_text json;
   ebb_status status = ebb_chat_render(w->chat, NULL, 0, &json);
-  return status == EBB_OK ? ebb_chat_render(w->chat, "{\"maxTokens\":200}", 17, &json) : status;
+  if (status == EBB_OK) tell_text(w, json), status = ebb_chat_render(w->chat, "{\"maxTokens\":200}", 17, &json);
+  if (status == EBB_OK) tell_text(w, json);
+  return status;
 }
 static ebb_status call_act(World *w) {
   static const char text[] = "<tool_call>{\"name\":\"w.tell\",\"arguments\":{}}</tool_call>"
                              "<tool_call>{\"name\":\"w.close\",\"arguments\":{}}</tool_call>";
   ebb_text json;
-  return ebb_chat_act(w->chat, text, sizeof text - 1, &json);
+  ebb_status status = ebb_chat_act(w->chat, text, sizeof text - 1, &json);
+  if (status == EBB_OK) tell_text(w, json);
+  return status;
 }
 
 static void prepare_window(World *w) {
@@ -366,15 +363,10 @@ static ebb_status call_log(World *w) {
   return load_policy(w->runtime, "prints", source);
 }
 
-static ebb_status drop_piece(void *user, const void *bytes, size_t size) {
-  (void)user, (void)bytes, (void)size;
-  return EBB_OK;
-}
-
-static ebb_status call_save_to(World *w) { return ebb_chat_save_to(w->chat, drop_piece, NULL); }
+static ebb_status call_save_to(World *w) { return ebb_chat_save_to(w->chat, tell_piece, w); }
 
 static ebb_status call_trim_to(World *w) {
-  return ebb_chat_trim_to(w->chat, "remembers", "{\"budget\":200}", 14, drop_piece, NULL);
+  return ebb_chat_trim_to(w->chat, "remembers", "{\"budget\":200}", 14, tell_piece, w);
 }
 
 /* ---- texts in and out ---- */
@@ -401,15 +393,21 @@ static ebb_status call_load_read(World *w) { return ebb_chat_load(w->runtime, w-
 static ebb_status call_write(World *w) {
   ebb_text text;
   ebb_status status = ebb_chat_write(w->chat, NULL, 0, &text);
-  return status == EBB_OK ? ebb_chat_write(w->chat, "{\"repair\":true}", 15, &text) : status;
+  if (status == EBB_OK) tell_text(w, text), status = ebb_chat_write(w->chat, "{\"repair\":true}", 15, &text);
+  if (status == EBB_OK) tell_text(w, text), status = ebb_chat_write_to(w->chat, NULL, 0, tell_piece, w);
+  return status;
 }
 static ebb_status call_request(World *w) {
   ebb_text body, report;
-  return ebb_chat_request(w->chat, "anthropic", NULL, 0, &body, &report);
+  ebb_status status = ebb_chat_request(w->chat, "anthropic", NULL, 0, &body, &report);
+  if (status == EBB_OK) tell_text(w, body), tell_text(w, report);
+  return status;
 }
 static ebb_status call_check(World *w) {
   ebb_text json;
-  return ebb_chat_check(w->chat, NULL, &json);
+  ebb_status status = ebb_chat_check(w->chat, NULL, &json);
+  if (status == EBB_OK) tell_text(w, json);
+  return status;
 }
 static ebb_status call_query(World *w) {
   static const char *const queries[] = {
@@ -419,8 +417,10 @@ static ebb_status call_query(World *w) {
   };
   ebb_text json;
   ebb_status status = EBB_OK;
-  for (size_t i = 0; i < sizeof queries / sizeof *queries && status == EBB_OK; i++)
+  for (size_t i = 0; i < sizeof queries / sizeof *queries && status == EBB_OK; i++) {
     status = ebb_chat_query(w->chat, queries[i], strlen(queries[i]), &json);
+    if (status == EBB_OK) tell_text(w, json);
+  }
   return status;
 }
 static ebb_status call_settings(World *w) {
@@ -429,7 +429,9 @@ static ebb_status call_settings(World *w) {
   ebb_status status = ebb_count_text(w->runtime, "bytes4", "some text", 9, &tokens, NULL);
   if (status == EBB_OK) status = ebb_models_add(w->runtime, "{\"m\":{\"encoding\":\"cjk\",\"window\":9}}", 35);
   if (status == EBB_OK) status = ebb_models(w->runtime, &json);
-  return status == EBB_OK ? ebb_policies(w->runtime, &json) : status;
+  if (status == EBB_OK) tell_text(w, json), status = ebb_policies(w->runtime, &json);
+  if (status == EBB_OK) tell_text(w, json);
+  return status;
 }
 static ebb_status call_set(World *w) { return ebb_chat_set(w->chat, "{\"limit\":5,\"encoding\":\"bytes4\"}", 31); }
 static void start_adding(World *w) {
@@ -457,133 +459,38 @@ static ebb_status call_filter_load(World *w) {
 }
 static void prepare_filter(World *w) { assert_int_equal(call_filter_load(w), EBB_OK); }
 static ebb_status call_filter(World *w) { return ebb_chat_filter(w->chat, "fresh", NULL, 0); }
-static ebb_status call_repair(World *w) { return ebb_chat_repair(w->chat, NULL, 0, &w->other, NULL); }
+static ebb_status call_repair(World *w) {
+  ebb_text report;
+  ebb_status status = ebb_chat_repair(w->chat, NULL, 0, &w->other, &report);
+  if (status == EBB_OK) tell_text(w, report);
+  return status;
+}
 
+/* A task that replays allocates 6,000 times. */
 static const Call CALLS[] = {
-  {"new", call_new, NULL},         {"fork", call_fork, NULL},       {"load", call_load, NULL},
-  {"request", call_request, NULL},
-  {"append", call_append, NULL},   {"apply", call_apply, NULL},     {"rollback", call_rollback, NULL},
-  {"checkpoint", call_checkpoint, NULL}, {"mark", call_mark, NULL}, {"trim", call_trim, NULL},
-  {"built_in", call_built_in, NULL}, {"policy", call_policy, NULL}, {"task", call_task, NULL},
-  {"script", call_script, NULL},   {"json", call_json, prepare_cold},       {"save", call_save, NULL},
-  {"step", call_step, prepare_task}, {"timer", call_timer, prepare_timer},
-  {"replay", call_replay, NULL}, {"replays", call_replays, prepare_replay}, {"answer", call_answer, prepare_request},
-  {"refuse", call_refuse, prepare_request}, {"cancel", call_cancel, prepare_task}, {"unmark", call_unmark, NULL},
-  {"register", call_register, NULL}, {"lua_register", call_lua_register, NULL}, {"lua_run", call_lua_run, NULL},
-  {"functions", call_functions, prepare_functions},
-  {"window_open", call_window_open, NULL}, {"window_update", call_window_update, prepare_window},
-  {"window_close", call_window_close, prepare_window}, {"window_content", call_window_content, prepare_window},
-  {"windows", call_windows, prepare_window}, {"render", call_render, prepare_window},
-  {"act", call_act, prepare_window}, {"load_windows", call_load_windows, prepare_load_windows},
-  {"stream_begin", call_stream_begin, NULL}, {"stream_add", call_stream_add, prepare_stream},
-  {"settle", call_settle, prepare_settle}, {"settle_as", call_settle_as, prepare_settle},
-  {"values", call_values, prepare_values}, {"log", call_log, NULL}, {"save_to", call_save_to, NULL},
-  {"trim_to", call_trim_to, NULL}, {"read", call_read, NULL}, {"load_read", call_load_read, prepare_read},
-  {"write", call_write, prepare_read}, {"check", call_check, prepare_read}, {"repair", call_repair, prepare_read},
-  {"query", call_query, NULL}, {"settings", call_settings, NULL}, {"set", call_set, NULL}, {"usage", call_usage, NULL},
-  {"set_read", call_set, prepare_read}, {"filter_load", call_filter_load, NULL},
-  {"filter", call_filter, prepare_filter}, {"step_set", call_step_set, prepare_set},
-  {"join", call_join, prepare_join}, {"join_behind", call_join_behind, prepare_join_behind},
-  {"compact", call_compact, prepare_truncated}, {"rollback_to", call_rollback_to, prepare_truncated},
-  {"forget", call_forget, NULL},
+  SWEPT(new, NULL), SWEPT(fork, NULL), SWEPT(load, NULL), SWEPT(request, NULL), SWEPT(append, NULL),
+  SWEPT(apply, NULL), SWEPT(rollback, NULL), SWEPT(checkpoint, NULL), SWEPT(mark, NULL), SWEPT(trim, NULL),
+  SWEPT(built_in, NULL), SWEPT(policy, NULL), SWEPT(task, NULL), SWEPT(script, NULL), SWEPT(json, prepare_cold),
+  SWEPT(save, NULL), SWEPT(step, prepare_task), SWEPT(timer, prepare_timer), SWEPT(replay, NULL),
+  {.name = "replays", .run = call_replays, .prepare = prepare_replay, .stride = 13}, SWEPT(answer, prepare_request),
+  SWEPT(refuse, prepare_request), SWEPT(cancel, prepare_task), SWEPT(unmark, NULL), SWEPT(register, NULL),
+  SWEPT(lua_register, NULL), SWEPT(lua_run, NULL), SWEPT(functions, prepare_functions), SWEPT(window_open, NULL),
+  SWEPT(window_update, prepare_window), SWEPT(window_close, prepare_window), SWEPT(window_content, prepare_window),
+  SWEPT(windows, prepare_window), SWEPT(render, prepare_window), SWEPT(act, prepare_window),
+  SWEPT(load_windows, prepare_load_windows), SWEPT(stream_begin, NULL), SWEPT(stream_add, prepare_stream),
+  SWEPT(settle, prepare_settle), SWEPT(settle_as, prepare_settle), SWEPT(values, prepare_values), SWEPT(log, NULL),
+  SWEPT(save_to, NULL), SWEPT(trim_to, NULL), SWEPT(read, NULL), SWEPT(load_read, prepare_read),
+  SWEPT(write, prepare_read), SWEPT(check, prepare_read), SWEPT(repair, prepare_read), SWEPT(query, NULL),
+  SWEPT(settings, NULL), SWEPT(set, NULL), SWEPT(usage, NULL),
+  {.name = "set_read", .run = call_set, .prepare = prepare_read}, SWEPT(filter_load, NULL),
+  SWEPT(filter, prepare_filter), SWEPT(step_set, prepare_set), SWEPT(join, prepare_join),
+  SWEPT(join_behind, prepare_join_behind), SWEPT(compact, prepare_truncated), SWEPT(rollback_to, prepare_truncated),
+  SWEPT(forget, NULL),
 };
-
-/* ---- a world ---- */
-
-static void must_be(World *w, ebb_status status, const char *what) {
-  if (status != EBB_OK) fail_msg("%s: %s: %s", what, ebb_status_name(status), ebb_last_error(w->runtime)->message);
-}
-
-static void open_world(World *w) {
-  ebb_runtime *runtime;
-  ebb_text saved;
-  *w = (World){0};
-  host_open(&w->host, &runtime);
-  w->runtime = runtime;
-  w->host.still = true;
-  must(load_policy(
-      runtime, "remembers",
-      "return function(draft, budget) draft.memory.runs = (draft.memory.runs or 0) + 1\n"
-      "draft:note 'seen' draft:insert(2, { role = 'user', content = 'put' }) draft:drop_oldest { to = budget } end"));
-  must(ebb_chat_new(runtime, NULL, 0, &w->chat));
-  talk(runtime, w->chat, 5);
-  must(trim(w->chat, "remembers", "{\"budget\":250}", NULL));
-  must(append(w->chat, "{\"role\":\"user\",\"content\":\"And breakfast?\"}"));
-  must(ebb_chat_save(w->chat, &saved));
-  w->saved = malloc(saved.size);
-  w->saved_size = saved.size;
-  memcpy(w->saved, saved.bytes, saved.size);
-  ebb_chat_free(w->chat);
-  w->chat = NULL;
-}
-
-static void make_subject(World *w) {
-  ebb_task_free(w->task);
-  ebb_chat_free(w->other);
-  ebb_chat_free(w->chat);
-  w->task = NULL;
-  w->other = w->chat = NULL;
-  must_be(w, ebb_chat_load(w->runtime, w->saved, w->saved_size, &w->chat), "load");
-}
-
-static void digest_of(World *w, char digest[65]) { must_be(w, ebb_chat_digest(w->chat, digest), "digest"); }
-
-/* ---- the sweep ---- */
-
-/* False: nothing was left to fail. */
-static bool sweep_step(World *w, const Call *call, size_t k, bool once, const char *after) {
-  char before[65], now[65];
-  make_subject(w);
-  if (call->prepare != NULL) call->prepare(w);
-  digest_of(w, before);
-  w->host.heap.calls = w->host.heap.failed = 0;
-  w->host.heap.once = once;
-  w->host.heap.fail_at = k;
-  ebb_status status = call->run(w);
-  w->host.heap.fail_at = 0;
-  bool hit = w->host.heap.failed > 0;
-  if (status != EBB_OK) {
-    if (status != EBB_MEMORY) {
-      fail_msg("%s: allocation %zu failed %s: %s: %s", call->name, k, once ? "once" : "and all after it",
-               ebb_status_name(status), ebb_last_error(w->runtime)->message);
-    }
-    digest_of(w, now);
-    if (strcmp(before, now) != 0) fail_msg("%s: allocation %zu failed, and the chat has changed", call->name, k);
-    must_be(w, call->run(w), call->name);
-  }
-  digest_of(w, now);
-  if (strcmp(now, after) != 0) fail_msg("%s: allocation %zu: it ended otherwise than by itself", call->name, k);
-  return hit;
-}
-
-/* A task that replays allocates 6,000 times: one of 13 fails, with DENSER more. */
-static size_t stride_of(const Call *call) { return test_stride(call->run == call_replays ? 13 : 1); }
-
-static void sweep(World *w, const Call *call, bool once) {
-  char after[65];
-  make_subject(w);
-  if (call->prepare != NULL) call->prepare(w);
-  must_be(w, call->run(w), call->name);
-  digest_of(w, after);
-  size_t count = 0, stride = stride_of(call);
-  for (size_t k = test_start(stride); sweep_step(w, call, k, once, after); k += stride) count++;
-  print_message("swept: %s, %zu allocations %s\n", call->name, count, once ? "once" : "for good");
-}
 
 static void every_call_survives(void **state) {
   (void)state;
-  const char *only = getenv("CALL");
-  for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
-    if (only != NULL && strcmp(only, CALLS[i].name) != 0) continue;
-    for (int once = 0; once <= 1; once++) {
-      World world;
-      open_world(&world);
-      sweep(&world, &CALLS[i], once);
-      free(world.saved);
-      free(world.read);
-      host_close(&world.host, world.runtime);
-    }
-  }
+  sweep_calls(CALLS, sizeof CALLS / sizeof *CALLS);
 }
 
 static void a_runtime_is_made_or_not(void **state) {

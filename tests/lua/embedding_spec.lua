@@ -1,4 +1,4 @@
---- The module in programs of others: another Lua, no LPeg.
+--- The module in programs of others: another Lua, no LPeg. The C API: what its tests call.
 
 dofile "tests/lua/helper.lua"   -- where the build is
 
@@ -20,6 +20,27 @@ local function of_build()
   local build = package.path:match "^([^;]*)/lua/%?%.lua;"
   return { path = ("%s/lua/?.lua;%s/lua/?/init.lua"):format(build, build), cpath = build .. "/lua/?.so" }
 end
+
+local function read(path)
+  local file <close> = assert(io.open(path))
+  return file:read "a"
+end
+
+describe("each function of the headers", function()
+  it("is called while memory runs out", function()
+    local tests, absent = "", {}
+    for _, name in ipairs { "test_api_memory.c", "test_api_memory_reach.c", "api_sweep.h", "api_kit.h" } do
+      tests = tests .. read("tests/c/" .. name)
+    end
+    for _, header in ipairs { "ebb.h", "ebb_lua.h" } do
+      for line in read("runtime/include/" .. header):gmatch "\nEBB_API[^(]*" do
+        local name = line:match "(ebb_[%w_]+)$"
+        if not tests:find("%f[%w_]" .. name .. "%(") then absent[#absent + 1] = name end
+      end
+    end
+    assert.equal("", table.concat(absent, " "))
+  end)
+end)
 
 describe("from another Lua", function()
   for _, lua in ipairs { "lua5.1", "lua5.3", "luajit" } do
