@@ -216,6 +216,9 @@ MemoryQuota *quota_share(MemoryQuota *quota);
 void     quota_release(MemoryQuota *quota);
 Memory   quota_memory(MemoryQuota *quota);
 size_t   quota_used(const MemoryQuota *quota);         /* bytes */
+/* Notes that a message was overwritten in one of the chats: the others may show it, too. */
+void     quota_note_redaction(MemoryQuota *quota);
+uint64_t quota_redactions(const MemoryQuota *quota);   /* how often */
 /* Allows an eighth more than the limit, or ends that: around an edit that may free messages, so that
    a full chat can be trimmed and compacted. */
 void     quota_allow_excess(MemoryQuota *quota, bool allows_excess);

@@ -25,7 +25,8 @@ void branch_push_fork(lua_State *L, Branch *branch) {
 ebb_status branch_commit(Branch *branch) {
   ebb_runtime *runtime = branch->chat->runtime;
   Conversation *conversation = chat_conversation(branch->chat), *fork = branch->fork->conversation;
-  bool changed;
+  const MessageId *redacted;
+  bool changed, redacts = conversation_redacted(fork, &redacted) > 0;
   switch (conversation_merge_conflict(conversation, fork)) {
   case MERGE_CONFLICT_NONE: break;
   case MERGE_CONFLICT_WINDOWS:
@@ -40,6 +41,7 @@ ebb_status branch_commit(Branch *branch) {
   chat_tick(branch->chat);
   Status merged = conversation_merge_branch(conversation, fork, &changed);
   if (merged != STATUS_OK) return api_fail_status(runtime, merged, "commit");
+  if (redacts) quota_note_redaction(branch->chat->quota);
   return api_note(branch->chat);
 }
 

@@ -16,7 +16,10 @@ static ebb_status forget(ebb_chat *chat, uint32_t index) {
   }
   MessageId id = sequence_at(conversation_list(conversation), index);
   Status status = conversation_redact(conversation, id, &bytes, &size);
-  if (status == STATUS_OK) redact_message(bytes, size);
+  if (status == STATUS_OK) {
+    redact_message(bytes, size);
+    quota_note_redaction(chat->quota);
+  }
   return api_fail_status(chat->runtime, status, "forget");
 }
 

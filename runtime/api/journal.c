@@ -10,7 +10,7 @@
 
 /* Numbers of which one is another after each change. */
 typedef struct JournalState {
-  uint64_t version, marks, namings, prunings, windows, removals, options;
+  uint64_t version, marks, namings, prunings, windows, removals, redactions, options;
   Calibration calibration;
 } JournalState;
 
@@ -32,12 +32,18 @@ static JournalState state_of(const ebb_chat *chat) {
   return (JournalState){.version = conversation_version(c), .marks = marks_edits(conversation_marks(c)),
                         .namings = counts.namings, .prunings = counts.prunings,
                         .windows = windows_edits(conversation_windows(c)), .removals = conversation_removals(c),
-                        .options = chat->options_edits, .calibration = conversation_calibration(c)};
+                        .redactions = quota_redactions(chat->quota), .options = chat->options_edits,
+                        .calibration = conversation_calibration(c)};
+}
+
+/* Were bytes of the chat's messages overwritten, in it or in a fork, or freed? Deltas do not have that. */
+static bool has_lost(const JournalState *a, const JournalState *b) {
+  return a->removals != b->removals || a->redactions != b->redactions;
 }
 
 static bool is_equal(const JournalState *a, const JournalState *b) {
   return a->version == b->version && a->marks == b->marks && a->namings == b->namings &&
-         a->prunings == b->prunings && a->windows == b->windows && a->removals == b->removals &&
+         a->prunings == b->prunings && a->windows == b->windows && !has_lost(a, b) &&
          a->options == b->options && a->calibration.reported == b->calibration.reported &&
          a->calibration.counted == b->calibration.counted;
 }
@@ -45,7 +51,7 @@ static bool is_equal(const JournalState *a, const JournalState *b) {
 /* ---- writing ---- */
 
 static ebb_status make_record(ebb_chat *chat, ChatJournal *journal, const JournalState *now, uint64_t *sum) {
-  bool whole = journal->kept == NULL || journal->undone || now->removals != journal->state.removals;
+  bool whole = journal->kept == NULL || journal->undone || has_lost(now, &journal->state);
   bool options = whole || now->options != journal->state.options;
   Text text = chat->options_size == 0 ? text_of("{}") : text_plain(chat->options, chat->options_size);
   *sum = journal->sum;
@@ -89,7 +95,7 @@ static void undo(ebb_chat *chat, ChatJournal *journal) {
   conversation_exchange(chat_conversation(chat), journal->kept);
   conversation_free(journal->kept);
   journal->kept = NULL;                       /* forked anew at the next call */
-  journal->undone |= failed.removals != journal->state.removals;
+  journal->undone |= has_lost(&failed, &journal->state);
   journal->state = state_of(chat);
 }
 

@@ -1,5 +1,6 @@
 /*
-** Memory quotas: what one chat and its forks hold of the runtime's memory, and a limit.
+** Memory quotas: what one chat and its forks hold of the runtime's memory, and a limit. They also count how often
+** bytes that all of them may show were overwritten.
 **
 ** Batches, drafts and ledgers may outlive their chat in the hands of a script,
 ** and their blocks come back here: so a quota lives until its last holder and its
@@ -14,6 +15,7 @@ struct MemoryQuota {
   size_t used, limit;
   bool allows_excess;              /* an edit that may give memory back may take a little more first */
   uint32_t holders;
+  uint64_t redactions;
 };
 
 static void end_if_empty(MemoryQuota *quota) {
@@ -51,6 +53,10 @@ void quota_release(MemoryQuota *quota) {
 }
 
 void quota_allow_excess(MemoryQuota *quota, bool allows_excess) { quota->allows_excess = allows_excess; }
+
+void quota_note_redaction(MemoryQuota *quota) { quota->redactions++; }
+
+uint64_t quota_redactions(const MemoryQuota *quota) { return quota->redactions; }
 
 size_t quota_used(const MemoryQuota *quota) { return quota->used; }
 

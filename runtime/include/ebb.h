@@ -782,8 +782,8 @@ typedef ebb_status (*ebb_journal)(void *user, const void *record, size_t size);
 /* Begins a journal; the chat's former one ends. NULL ends it, and nothing is written any more. goes_on 0: the first
    record has all of the chat, and stands for itself: a journal that has become long is begun anew with it, in a new
    place. goes_on 1: the records follow those that the chat was read from; EBB_ARGUMENT if it was not, or was
-   changed since. Forks have no journal. After ebb_chat_forget and ebb_chat_compact a record has all of the chat, too;
-   what the records before it have is the host's to remove.
+   changed since. Forks have no journal. After ebb_chat_compact, and after ebb_chat_forget
+   in the chat or a fork, a record has all of the chat, too; what the records before it have is the host's to remove.
    EBB_MEMORY; the status of `journal`. Later calls need memory for their record, about as much as it has bytes, and
    O(messages / 4096) for undoing it: EBB_MEMORY, and nothing has changed. */
 EBB_API ebb_status ebb_chat_journal(ebb_chat *chat, ebb_journal journal, void *user, int goes_on);

@@ -217,6 +217,34 @@ static void a_record_that_is_not_taken_undoes_its_call(void **state) {
   free(pages.bytes);
 }
 
+/* A fork overwrites bytes that the chat shows, too: the chat's journal gets them, by a call or by a task's end. */
+static void what_a_fork_forgets_is_written_anew(void **state) {
+  (void)state;
+  Host host;
+  Pages pages = {0};
+  ebb_runtime *runtime;
+  ebb_chat *chat, *fork;
+  ebb_task *task;
+  ebb_event event = {.size = sizeof event};
+  static const char script[] = "local chat = ... chat:forget(3)";
+  open_talk(&host, &runtime, &chat, 1);
+  must(ebb_chat_fork(chat, &fork));
+  must(ebb_chat_journal(chat, keep, &pages, 0));
+  must(ebb_chat_forget(fork, 1));
+  assert_int_equal(pages.records, 2);
+  ebb_chat_free(check_records(runtime, chat, &pages));
+  must(ebb_task_script(fork, "s", script, sizeof script - 1, NULL, 0, &task));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  must(ebb_next_event(runtime, &event));
+  assert_int_equal(event.kind, EBB_EVENT_DONE);
+  assert_int_equal(pages.records, 3);
+  ebb_chat_free(check_records(runtime, chat, &pages));
+  must(ebb_chat_compact(fork, 1, NULL));                       /* no matter of the chat's */
+  assert_int_equal(pages.records, 3);
+  host_close(&host, runtime);
+  free(pages.bytes);
+}
+
 /* Settings and an open stream are as before, too, and the same calls work once records are taken again. */
 static void settings_and_streams_are_undone_with_their_records(void **state) {
   (void)state;
@@ -368,6 +396,7 @@ int main(void) {
       cmocka_unit_test(a_call_writes_what_it_changed_and_no_more),
       cmocka_unit_test(a_task_writes_when_it_is_done),
       cmocka_unit_test(a_record_that_is_not_taken_undoes_its_call),
+      cmocka_unit_test(what_a_fork_forgets_is_written_anew),
       cmocka_unit_test(settings_and_streams_are_undone_with_their_records),
       cmocka_unit_test(a_crash_leaves_the_records_before_it),
       cmocka_unit_test(damage_is_refused),
