@@ -37,11 +37,13 @@ static bool rolled_back(const History *history, const BranchBase *base) {
   return history_counts(history).rollbacks != base->history.rollbacks;
 }
 
-/* True if the history changed by more than appending to the base's batch and remembering there. */
-static bool moved_on(const History *history, const BranchBase *base) {
+/* True if the conversation changed by more than appending to the base's batch and remembering there. Where it rolled
+   back and returned, it may have done either at another batch. */
+static bool moved_on(const Conversation *conversation, const BranchBase *base) {
+  const History *history = conversation->history;
+  bool added = remembered(history, base) || store_count(conversation->store) != base->stored;
   return history_count(history) != base->batches || history_current(history) != base->batch ||
-         history_counts(history).prunings != base->history.prunings ||
-         (remembered(history, base) && rolled_back(history, base));      /* perhaps at another batch */
+         history_counts(history).prunings != base->history.prunings || (added && rolled_back(history, base));
 }
 
 static uint32_t base_count(const History *history, const BranchBase *base) {
@@ -56,7 +58,7 @@ static bool put_windows(const Conversation *conversation, const BranchBase *base
 static bool recounted(const Conversation *branch) { return !counter_equal(&branch->counter, &branch->base->counter); }
 
 static bool branch_changed_lists(const Conversation *branch) {
-  return moved_on(branch->history, branch->base) || branch->compacted ||
+  return moved_on(branch, branch->base) || branch->compacted ||
          base_count(branch->history, branch->base) != branch->base->length ||
          recounted(branch);
 }
@@ -82,7 +84,7 @@ MergeConflict conversation_merge_conflict(const Conversation *conversation, cons
   if (theirs.prunings != base->history.prunings && ours.namings != base->history.namings) return MERGE_CONFLICT_LISTS;
   if (ours.prunings != base->history.prunings && theirs.namings != base->history.namings) return MERGE_CONFLICT_LISTS;
   if (!branch_changed_lists(branch)) return memory_conflict(conversation, branch);
-  bool only_grew = !moved_on(conversation->history, base) && base_count(conversation->history, base) >= base->length;
+  bool only_grew = !moved_on(conversation, base) && base_count(conversation->history, base) >= base->length;
   if (!only_grew || store_count(conversation->store) < base->stored) return MERGE_CONFLICT_LISTS;
   return memory_conflict(conversation, branch);
 }
@@ -453,7 +455,7 @@ Status conversation_merge_branch(Conversation *conversation, Conversation *branc
   Status status = follow_counter(conversation, branch);
   if (status != STATUS_OK) return status;
   bool lists = branch_changed_lists(branch);
-  bool still = store_count(conversation->store) == merge.base->stored && !moved_on(conversation->history, merge.base);
+  bool still = store_count(conversation->store) == merge.base->stored && !moved_on(conversation, merge.base);
   *changed = lists || put_windows(branch, merge.base) || remembered(branch->history, merge.base);
   status = !lists ? merge_beside(&merge) : still ? become(&merge) : merge_behind(&merge);
   assert(status != STATUS_OK || (merge.marks == NULL && merge.windows == NULL && merge.history == NULL));

@@ -208,9 +208,9 @@ static inline bool remembered(const PlainChat *chat, const PlainChat *base) {
   return chat->memory_edits != base->memory_edits;
 }
 
-/* What a chat remembers at batches other than the base's current one is not merged. */
-static inline bool remembered_elsewhere(const PlainChat *chat, const PlainChat *base) {
-  return remembered(chat, base) && chat->rollbacks != base->rollbacks;
+/* Where a chat rolled back and returned, what it added may be at batches other than the base's current one. */
+static inline bool added_elsewhere(const PlainChat *chat, const PlainChat *base) {
+  return chat->rollbacks != base->rollbacks && (remembered(chat, base) || chat->stored != base->stored);
 }
 
 /* True if a batch of the branch grew out of the one that was current at its beginning. */
@@ -222,7 +222,7 @@ static inline bool grew_out(const PlainBranch *branch, uint32_t batch) {
 static inline bool lists_changed(const PlainBranch *branch) {
   const PlainChat *copy = &branch->copy, *base = &branch->base;
   return copy->count != base->count || copy->current != base->current || branch->pruned ||
-         remembered_elsewhere(copy, base) ||
+         added_elsewhere(copy, base) ||
          copy->batches[base->current].count != plain_current(base)->count;
 }
 
@@ -245,7 +245,7 @@ static inline PlainEnd plain_conflict(const PlainChat *chat, const PlainBranch *
   if (chat->prunings != base->prunings && copy->namings != base->namings) return END_LISTS;
   if (!lists_changed(branch)) return memory_conflict(chat, branch);
   bool moved_on = chat->count != base->count || chat->current != base->current || chat->prunings != base->prunings ||
-                  remembered_elsewhere(chat, base);
+                  added_elsewhere(chat, base);
   return moved_on ? END_LISTS : memory_conflict(chat, branch);
 }
 

@@ -496,6 +496,71 @@ static void checkpoints_lead_back(void **state) {
   host_close(&host, runtime);
 }
 
+/* ---- older batches that grew ---- */
+
+/* Two batches: 0 with "a", "b", and 1 with "b" alone. */
+static void open_two_batches(Host *host, ebb_runtime **opened, ebb_chat **chat) {
+  host_open(host, opened);
+  ebb_runtime *runtime = *opened;
+  must(ebb_chat_new(runtime, NULL, 0, chat));
+  must(append(*chat, "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"b\"}]"));
+  must(apply(*chat, "{\"operation\":\"truncate\",\"keepLast\":1}"));
+}
+
+/* A task that goes back, appends there and returns has changed a list, whatever came behind the newest one. */
+static void what_a_task_appends_to_an_older_batch_stays(void **state) {
+  (void)state;
+  static const char source[] = "local chat = ... request {} chat:rollback(0)\n"
+                               "chat:append { role = 'user', content = 'back there' } chat:checkpoint 'back'\n"
+                               "chat:rollback(1)";
+  for (int meanwhile = 0; meanwhile <= 1; meanwhile++) {
+    Host host;
+    ebb_runtime *runtime;
+    ebb_chat *chat;
+    ebb_event event = {.size = sizeof event};
+    ebb_message message = {.size = sizeof message};
+    open_two_batches(&host, &runtime, &chat);
+    ebb_task *task = start_waiting(runtime, chat, source);
+    must(ebb_answer(task, "1", 1));
+    if (meanwhile) must(append(chat, "{\"role\":\"user\",\"content\":\"c\"}"));
+    must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+    must(ebb_next_event(runtime, &event));
+    assert_int_equal(event.kind, EBB_EVENT_DONE);
+    ebb_task_free(task);
+    assert_int_equal(ebb_chat_batch(chat), 1);
+    assert_int_equal(ebb_chat_count(chat), 1 + meanwhile);
+    must(ebb_chat_rollback_to(chat, "back"));
+    assert_int_equal(ebb_chat_batch(chat), 0);
+    assert_int_equal(ebb_chat_count(chat), 3);
+    must(ebb_chat_message(chat, 2, &message));
+    assert_string_equal(message.text.bytes, "back there");
+    host_close(&host, runtime);
+  }
+}
+
+/* The same by the host, while a task edits a list: the task gives way. */
+static void what_a_host_appends_to_an_older_batch_stays(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_event event = {.size = sizeof event};
+  open_two_batches(&host, &runtime, &chat);
+  ebb_task *task = start_waiting(runtime, chat,
+                                 "local chat = ... request {} chat:insert(1, { role = 'user', content = 'x' })");
+  must(ebb_answer(task, "1", 1));
+  must(ebb_chat_rollback(chat, 0));
+  must(append(chat, "{\"role\":\"user\",\"content\":\"back there\"}"));
+  must(ebb_chat_rollback(chat, 1));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  must(ebb_next_event(runtime, &event));
+  assert_int_equal(event.status, EBB_CONFLICT);
+  ebb_task_free(task);
+  must(ebb_chat_rollback(chat, 0));
+  assert_int_equal(ebb_chat_count(chat), 3);
+  host_close(&host, runtime);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(tasks_that_end_in_any_order_lose_no_message),
@@ -513,6 +578,8 @@ int main(void) {
     cmocka_unit_test(what_both_remember_is_kept),
     cmocka_unit_test(a_task_that_reads_is_never_in_conflict),
     cmocka_unit_test(checkpoints_lead_back),
+    cmocka_unit_test(what_a_task_appends_to_an_older_batch_stays),
+    cmocka_unit_test(what_a_host_appends_to_an_older_batch_stays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
