@@ -4,21 +4,21 @@
 ** remember, forgetting, compaction, saves and loads, while memory fails now and then. After each call one
 ** chat is compared with what it should be; every save loads, to an equal digest.
 ** SEED=n repeats a run, LIFE=n one life of it (TELL=1 names them), CALLS=n sets its length,
-** THREADS=n how many live at once.
+** LIFE_CALLS=n that of a life, THREADS=n how many live at once.
 */
 #include "api_kit.h"
 
 #include <pthread.h>
 
 #include "host_model.h"
+#include "thread_jumps.h"
 
-/* The sanitizer of threads does not see how Lua jumps out of functions (__longjmp_chk): to it they stay on their
-   thread's stack, and it keeps each stack that it saw. So threads live short there. */
 #ifdef __SANITIZE_THREAD__
-enum { THREADS_USUAL = 8, LIFE_CALLS = 100 };
+enum { THREADS_USUAL = 8 };
 #else
-enum { THREADS_USUAL = 1, LIFE_CALLS = 2000 };
+enum { THREADS_USUAL = 1 };
 #endif
+enum { LIFE_USUAL = 2000 };
 
 enum { PIECE = 4, PIECES = 2 };   /* bytes of a streamed text's pieces, and how many it has */
 enum { CHATS = 6, TASKS = 6, LIST_MAX = 40, BATCHES_MAX = 40 };
@@ -625,14 +625,15 @@ static void *live(void *user) {
   return NULL;
 }
 
-/* Lives of LIFE_CALLS each, until there were so many calls. Each has a thread of its own. */
+/* One life after another, until there were so many calls. Each has a thread of its own. */
 static void *live_on(void *user) {
   Lives *lives = user;
-  for (uint64_t done = 0; done < lives->calls; done += LIFE_CALLS) {
+  uint64_t length = number_of("LIFE_CALLS", LIFE_USUAL);
+  for (uint64_t done = 0; done < lives->calls; done += length) {
     Life *life = calloc(1, sizeof *life);
     pthread_t thread;
     life->chance = life->seed = number_of("LIFE", test_random(&lives->chance));
-    life->most = lives->calls - done < LIFE_CALLS ? lives->calls - done : LIFE_CALLS;
+    life->most = lives->calls - done < length ? lives->calls - done : length;
     assert_int_equal(pthread_create(&thread, NULL, live, life), 0);
     pthread_join(thread, NULL);
     for (int i = 0; i < 20; i++) lives->kinds[i] += life->kinds[i];
