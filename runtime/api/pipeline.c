@@ -76,15 +76,20 @@ static ebb_status run(const ebb_pipeline *pipeline, ebb_chat *chat, Text options
   ebb_runtime *runtime = chat->runtime;
   ebb_status status = pipeline_check(pipeline, chat);
   if (status != EBB_OK) return status;
-  ebb_text answer;
+  ebb_text answer, request;
+  Branch branch = branch_of(chat);
   Sink sink = sink_to_buffer(api_answer_buffer(runtime, 1));
-  Asking asking = {.function = "pipeline_runner", .chat = chat, .texts = {options}, .text_count = 1, .held = pipeline};
+  Asking asking = {.function = "pipeline_runner", .branch = &branch, .texts = {options}, .text_count = 1,
+                   .held = pipeline};
   chat_tick(chat);
   runtime->out = &sink;
   status = api_ask_text(runtime, &asking, &answer);
   runtime->out = NULL;
-  if (status == EBB_OK) status = api_answer(runtime, 1, body);
+  if (status == EBB_OK) status = api_answer(runtime, 1, &request);
+  if (status == EBB_OK) status = branch_commit(&branch);
+  if (status == EBB_OK) *body = request;
   if (status == EBB_OK && report != NULL) *report = answer;
+  branch_end(&branch);
   return status;
 }
 

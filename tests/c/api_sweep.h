@@ -114,7 +114,8 @@ typedef struct Outcome {
 static void compare_outcome(World *w, const Call *call, size_t k, const Outcome *wanted) {
   char now[65];
   digest_of(w, now);
-  if (strcmp(now, wanted->digest) != 0) fail_msg("%s: allocation %zu: it ended otherwise than by itself", call->name, k);
+  if (strcmp(now, wanted->digest) != 0)
+    fail_msg("%s: allocation %zu: it ended otherwise than by itself", call->name, k);
   if (w->told != wanted->told) fail_msg("%s: allocation %zu: it answered otherwise than by itself", call->name, k);
   if (call->check != NULL) call->check(w);
 }
