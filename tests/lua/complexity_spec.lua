@@ -253,6 +253,18 @@ local WINDOWS = {
   stats = function(chat) chat.windows:stats() end,
 }
 
+--- Of one window, which is opened where a chat has none.
+local WINDOW = {
+  close = function(window) window:close "done" end,
+  handler = function(window) window:handler("go", function() end) end,
+  hide = function(window) window:hide(true) end,
+  markup = function(window) window:markup() end,
+  pin = function(window) window:pin(true) end,
+  show = function(window) window:show() end,
+  update = function(window) window:update { content = "other" } end,
+  view = function(window) window:view {} end,
+}
+
 local SELECTIONS = {
   count = function(selection) selection:count() end,
   first = function(selection) walk(selection:first(#selection)) end,
@@ -318,6 +330,13 @@ local FUNCTIONS = {
   ["core.data_uri"] = function(n) core.data_uri("data:text/plain;base64," .. core.base64.encode(text_of(n))) end,
   ["core.printable"] = function(n) core.printable(("\155\u{202E}é\n"):rep(n), "\n") end,
   ["core.printable_character"] = function(n) core.printable_character(("\155"):rep(n), n) end,
+  ["core.common_ends"] = function(n)
+    local chat = ebb.parse(shapes.by_name.messages.document(n // 4))
+    local other = chat:fork()
+    other:replace(#other // 2 + 1, { role = "user", content = "other" })
+    core.common_ends(chat, other)
+  end,
+  ["core.utf8"] = function(n) core.utf8(("é\xff"):rep(n)) end,
   ["core.sha256"] = function(n) core.sha256(text_of(n)) end,
   ["core.tonumber"] = function(n) core.tonumber(("1"):rep(n)) end,
   ["core.tostring"] = function(n) core.tostring(text_of(n)) end,
@@ -417,7 +436,8 @@ local ELSEWHERE = {
   ["core.root"] = "folders", ["Root:close"] = "folders", ["Root:read"] = "folders", ["core.sandbox.box_of"] = "fixed",
   ["core.sandbox.enter"] = "fixed", ["core.sandbox.limit"] = "fixed", ["core.sandbox.new"] = "fixed",
   ["core.rules"] = "fixed", ["core.sandbox.set_hint"] = "fixed", ["core.vocab.home"] = "fixed",
-  ["ebb.limits"] = "fixed",
+  ["ebb.limits"] = "fixed", ["core.charge"] = "fixed", ["core.cpu_seconds"] = "fixed", ["core.error"] = "fixed",
+  ["core.is_error"] = "fixed", ["core.now"] = "fixed", ["core.type"] = "fixed",
   ["ebb.file_identity"] = "files",
   ["ebb.list_folder"] = "folders", ["ebb.make_folder"] = "folders", ["ebb.read_file"] = "files",
   ["ebb.same_target"] = "files", ["ebb.stage_file"] = "files", ["ebb.write_file"] = "files",
@@ -450,6 +470,11 @@ end
 
 local function self(value) return value end
 local function draft_of(chat) return chat:draft { guards = false } end
+
+local function window_of(chat)
+  local windows = chat.windows
+  return windows:get "w1" or windows:get "w" or windows:open { id = "w", content = "x", actions = { { id = "go" } } }
+end
 
 local function ledger_of(chat)
   chat:trim { budget = chat:tokens() // 2, guards = false }
@@ -515,6 +540,7 @@ describe("four times the input takes at most five times as long #time:", functio
   table_of("Batch", LISTS, function(chat) return chat:batch(0) end)
   table_of("Selection", SELECTIONS, function(chat) return chat:where { role = ROLES } end)
   table_of("Windows", WINDOWS, self)
+  table_of("Window", WINDOW, window_of)
   table_of("Message", on_each(MESSAGES), messages_of)
   table_of("Ledger", LEDGERS, ledger_of)
   for name, act in pairs(POLICIES) do
@@ -585,6 +611,12 @@ describe("four times the input takes at most five times as long #time:", functio
       local owner = name:match "^(%u%a+):"
       local is_stored = name:find "^[Ss]torage[.:]" ~= nil           -- session_complexity_spec.lua
       if not (is_stored or owner and core.methods[owner]) or owner == "Tokenizer" then bound[name] = true end
+    end
+    for name, value in pairs(core) do      -- what scripts never call has no parameters there
+      local public = core.parameters["ebb." .. name] or core.parameters["core." .. name]
+      if type(value) == "function" and not public and debug.getinfo(value, "S").what == "C" then
+        bound["core." .. name] = true
+      end
     end
     assert.equal("", gate.difference(bound, named))
   end)
