@@ -7,9 +7,12 @@
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
+#include "format/reader.h"
 #include "json/json_sorted.h"
 
-static const char CONVERSATION;      /* its address is the key of the conversation in a metatable */
+static const char FORK;      /* its address is the key of the fork in a metatable */
+
+enum { REWRITTEN = 1 };      /* the key of a rewritten message's id */
 
 /* ---- which messages ---- */
 
@@ -23,20 +26,26 @@ static bool is_bare(const Message *message) {
          memcmp(role.bytes + role.size, middle, sizeof middle - 1) == 0;
 }
 
-/* Moves the cursor from a key to the value behind it; over the content, whose end is known, in one step. */
+/* Moves the cursor from a key to the value behind it; over a text as content, whose end is known, in one step. */
 static bool skip_member(Json *json, Text key, Text content) {
   JsonValue value;
-  if (!text_is(key, "content")) return json_value(json, &value);
+  if (content.size == 0 || !text_is(key, "content")) return json_value(json, &value);
   json_skip_blank(json);
   assert(json->at + 1 == content.bytes);
   json->at = content.bytes + content.size + 1;
   return true;
 }
 
+/* True for a text that may be blank. */
+static bool may_be_blank(Text content) {
+  return content.size == 0 || memchr(" \t\n\v\f\r\\", content.bytes[0], 7) != NULL;
+}
+
 bool lazy_copy_fits(const Message *message) {
-  if (message_content_kind(message) != CONTENT_STRING || message_form(message) != FORM_CONTENT) return false;
+  ContentKind kind = message_content_kind(message);
+  if ((kind != CONTENT_STRING && kind != CONTENT_NONE) || message_form(message) != FORM_CONTENT) return false;
   Text content = message_content(message), raw = message_raw(message), key;
-  if (content.size == 0 || memchr(" \t\n\v\f\r\\", content.bytes[0], 7) != NULL) return false;   /* it may be blank */
+  if (may_be_blank(content) && message_call_count(message) == 0) return false;
   if (message_role_text(message).escaped) return false;
   if (is_bare(message)) return true;
   Json json;
@@ -75,59 +84,58 @@ static int get_member(lua_State *L, int index, int name) {
   return lua_rawget(L, index);
 }
 
-int lazy_copy_own_content(lua_State *L, const LazyWalk *walk, int index) {
+int lazy_copy_content(lua_State *L, const LazyWalk *walk, int index) {
   return get_member(L, index, walk->names + 1);
+}
+
+/* The message that the lazy copy at `index` has now: the rewritten one, or its origin. */
+static MessageId id_of(lua_State *L, LazyWalk *walk, int index) {
+  lua_Integer id;
+  walk->rewritten = lua_rawgeti(L, index, REWRITTEN) != LUA_TNIL;
+  if (!walk->rewritten) get_member(L, index, walk->names);
+  id = lua_tointeger(L, -1);
+  const Store *store = conversation_store(walk->fork);
+  if (id < 1 || id > store_count(store) || !store_has(store, (MessageId)id)) {
+    bind_raise(L, "closed", NULL, "the conversation has no message %I", id);
+  }
+  lua_pop(L, walk->rewritten ? 1 : 2);
+  return (MessageId)id;
 }
 
 const Message *lazy_copy_message(lua_State *L, LazyWalk *walk, int index) {
   index = lua_absindex(L, index);
   if (!lua_getmetatable(L, index)) return NULL;
   if (lua_topointer(L, -1) != walk->metatable) {
-    if (lua_rawgetp(L, -1, &CONVERSATION) == LUA_TNIL) {
+    if (lua_rawgetp(L, -1, &FORK) == LUA_TNIL) {
       lua_pop(L, 2);
       return NULL;
     }
-    walk->store = conversation_store(bind_check_conversation(L, -1)->conversation);
+    walk->fork = bind_check_conversation(L, -1)->conversation;
     walk->metatable = lua_topointer(L, -2);
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  get_member(L, index, walk->names);
-  lua_Integer id = lua_tointeger(L, -1);
-  lua_pop(L, 1);
-  if (id < 1 || id > store_count(walk->store) || !store_has(walk->store, (MessageId)id)) {
-    bind_raise(L, "closed", "read the messages of a result before batches are pruned",
-               "the conversation no longer has message %I", id);
-  }
-  return store_message(walk->store, (MessageId)id);
+  walk->id = id_of(L, walk, index);
+  return conversation_message(walk->fork, walk->id);
 }
 
 void lazy_copy_fill(lua_State *L, int index, const Message *message) {
   lua_pushvalue(L, index);
   copy_members_fill(L, message);
   lua_pushnil(L);
+  lua_rawseti(L, -2, REWRITTEN);
+  lua_pushnil(L);
   lua_setmetatable(L, -2);
   lua_pop(L, 1);
 }
 
-Text lazy_copy_text(lua_State *L, const LazyWalk *walk, int index, const Message *message, Buffer *decoded) {
-  if (lazy_copy_own_content(L, walk, index) != LUA_TNIL) return bind_text(L, -1);
+Text lazy_copy_text(lua_State *L, const Message *message, Buffer *decoded) {
   Text text = message_content(message);
   if (!text.escaped) return text;
   buffer_reset(decoded);
   Status status = text_decode(text, decoded);
   if (status != STATUS_OK) bind_raise_status(L, status, "working copy");
   return text_plain(decoded->bytes, decoded->size);
-}
-
-void lazy_copy_rewrite(lua_State *L, int index, Text content) {
-  index = lua_absindex(L, index);
-  lua_pushliteral(L, "content");
-  lua_pushlstring(L, content.bytes, content.size);
-  lua_rawset(L, index);
-  lua_pushliteral(L, "seq");
-  lua_pushnil(L);
-  lua_rawset(L, index);
 }
 
 /* ---- what Lua sees ---- */
@@ -142,9 +150,10 @@ static const Message *own_message(lua_State *L) {
 /* Members that a lazy copy has as long as it is one; `seq`: of one that was rewritten. */
 static bool push_known(lua_State *L, const Message *message) {
   Text key = bind_text(L, 2), id;
-  if (text_is(key, "content")) bind_push_text(L, message_content(message));
+  bool is_text = message_content_kind(message) == CONTENT_STRING;
+  if (is_text && text_is(key, "content")) bind_push_text(L, message_content(message));
   else if (text_is(key, "role")) bind_push_text(L, message_role_text(message));
-  else if (!copy_members_is_added(key) && !is_bare(message)) return false;
+  else if (!copy_members_is_added(key) && (!is_text || !is_bare(message))) return false;
   else if (text_is(key, "source_id") && message_field(message, FIELD_ID, &id)) bind_push_text(L, id);
   else lua_pushnil(L);
   return true;
@@ -187,28 +196,21 @@ static int l_pairs(lua_State *L) {
   return 2;
 }
 
-void lazy_copy_push_metatable(lua_State *L, int conversation) {
+void lazy_copy_push_metatable(lua_State *L, int fork) {
   static const luaL_Reg methods[] = {
     {"__index", l_index}, {"__newindex", l_newindex}, {"__pairs", l_pairs}, {NULL, NULL}};
-  conversation = lua_absindex(L, conversation);
+  fork = lua_absindex(L, fork);
   lua_createtable(L, 0, 4);
   luaL_setfuncs(L, methods, 0);
-  lua_pushvalue(L, conversation);
-  lua_rawsetp(L, -2, &CONVERSATION);
+  lua_pushvalue(L, fork);
+  lua_rawsetp(L, -2, &FORK);
 }
 
-/* ---- JSON ---- */
-
-bool lazy_copy_is_stored(lua_State *L, int index) {
-  bool stored = bind_get_field(L, index, "content") == LUA_TNIL;
-  stored = bind_get_field(L, index - (index < 0), "seq") != LUA_TNIL && stored;
-  lua_pop(L, 2);
-  return stored;
-}
+/* ---- rewriting ---- */
 
 static void put(lua_State *L, Buffer *out, const char *bytes, size_t size) {
   Status status = buffer_add(out, bytes, size);
-  if (status != STATUS_OK) bind_raise_status(L, status, "working.text");
+  if (status != STATUS_OK) bind_raise_status(L, status, "working copy");
 }
 
 /* The members of a message by BIND_MESSAGE_KEYS; bytes NULL: absent. False if it has others. */
@@ -231,21 +233,19 @@ static bool read_members(const Message *message, JsonValue values[BIND_MESSAGE_K
 static void put_value(lua_State *L, const JsonValue *value, Buffer *out) {
   bool written;
   Status status = json_sorted(value, out, &written);
-  if (status != STATUS_OK) bind_raise_status(L, status, "working.text");
+  if (status != STATUS_OK) bind_raise_status(L, status, "working copy");
   if (written) return;
   bind_push_json(L, value->bytes, value->size);
   bind_encode_within(L, -1, 1, 0, out);
   lua_pop(L, 1);
 }
 
-bool lazy_copy_write(lua_State *L, int index, const Message *message, Buffer *out) {
+/* Appends the message with another content as JSON, as a table with its members would be written. False, and *out is as
+   it was, if it has members that such a table would order. */
+static bool write_anew(lua_State *L, const Message *message, Text content, Buffer *out) {
   JsonValue values[BIND_MESSAGE_KEY_COUNT];
   bool is_first = true;
-  if (bind_get_field(L, index, "content") != LUA_TSTRING || !read_members(message, values)) {
-    lua_pop(L, 1);
-    return false;
-  }
-  Text content = bind_text(L, -1);
+  if (!read_members(message, values)) return false;
   for (size_t i = 0; i < BIND_MESSAGE_KEY_COUNT; i++) {
     if (values[i].bytes == NULL) continue;
     put(L, out, is_first ? "{\"" : ",\"", 2);
@@ -258,10 +258,64 @@ bool lazy_copy_write(lua_State *L, int index, const Message *message, Buffer *ou
     }
     put(L, out, "\"", 1);
     Status status = text_escape(content, out);
-    if (status != STATUS_OK) bind_raise_status(L, status, "working.text");
+    if (status != STATUS_OK) bind_raise_status(L, status, "working copy");
     put(L, out, "\"", 1);
   }
   put(L, out, "}", 1);
-  lua_pop(L, 1);
   return true;
+}
+
+/* The same of any message, by such a table. */
+static void write_as_table(lua_State *L, const Message *message, Text content, Buffer *out) {
+  lua_newtable(L);
+  lua_pushlstring(L, content.bytes, content.size);
+  lua_setfield(L, -2, "content");
+  copy_members_fill(L, message);
+  lua_pushnil(L);
+  lua_setfield(L, -2, "source_id");
+  bind_encode_message(L, -1, out);
+  lua_pop(L, 1);
+}
+
+/* Adds a message of that JSON to the fork's store. False if that cannot be: it is over a limit. Nothing here raises but
+   for want of memory, at the end. */
+static bool store_rewritten(lua_State *L, Conversation *fork, Text json_text, MessageId *id) {
+  Reader reader;
+  MessageShape shape;
+  Text raw;
+  Json json;
+  StoreMark mark = store_mark(conversation_store(fork));
+  reader_init(&reader, *conversation_memory(fork));
+  json_open(&json, json_text.bytes, json_text.size);
+  Status status = reader_message(&reader, &json, &raw, &shape) ? STATUS_OK : json.status;
+  if (status == STATUS_OK) status = conversation_weigh_one(fork, conversation_list(fork), raw, false, &shape, id);
+  reader_free(&reader);
+  if (status != STATUS_OK) store_rewind(conversation_store(fork), mark);
+  if (status == STATUS_MEMORY) bind_raise_status(L, status, "working copy");
+  return status == STATUS_OK;
+}
+
+static bool rewrite_lazily(lua_State *L, const LazyWalk *walk, int index, const Message *message, Text content) {
+  MessageId id;
+  Buffer *out = bind_buffer(L);
+  if (!write_anew(L, message, content, out)) write_as_table(L, message, content, out);
+  bool is_stored = store_rewritten(L, walk->fork, text_plain(out->bytes, out->size), &id);
+  lua_pop(L, 1);
+  if (!is_stored) return false;
+  lua_pushinteger(L, id);
+  lua_rawseti(L, index, REWRITTEN);
+  return true;
+}
+
+void lazy_copy_rewrite(lua_State *L, const LazyWalk *walk, int index, const Message *lazy, Text content) {
+  index = lua_absindex(L, index);
+  if (lazy == NULL || !rewrite_lazily(L, walk, index, lazy, content)) {
+    if (lazy != NULL) lazy_copy_fill(L, index, lazy);
+    lua_pushvalue(L, walk->names + 1);
+    lua_pushlstring(L, content.bytes, content.size);
+    lua_rawset(L, index);
+  }
+  lua_pushliteral(L, "seq");
+  lua_pushnil(L);
+  lua_rawset(L, index);
 }

@@ -232,15 +232,16 @@ int bind_parse(lua_State *L, Text text) {
   return load(L, "text", &limits);
 }
 
-int bind_parse_buffer(lua_State *L, Buffer *text, Text envelope) {
+int bind_parse_buffer(lua_State *L, Buffer *text, size_t size, Text envelope, const DocumentMessages *messages) {
   Loaded *loaded = push_loaded(L);
   lua_insert(L, LOADED);                     /* conversation options nil loaded ... */
   DocumentLimits limits = read_limits(L, OPTIONS);
   limits.envelope = envelope;
-  assert(lua_isnil(L, RESOLVE) && text->memory.user == loaded->memory.user);
+  limits.messages = messages;
+  assert(size <= text->size && lua_isnil(L, RESOLVE) && text->memory.user == loaded->memory.user);
   buffer_trim(text);
   loaded->bytes = text->bytes;
-  loaded->size = text->size;
+  loaded->size = size;
   loaded->capacity = text->capacity;
   buffer_init(text, text->memory);           /* the bytes are no longer its own */
   return load(L, "text", &limits);

@@ -214,6 +214,7 @@ enum { MESSAGES = 2, KINDS = 5, DECODED, NAMES, COPY = NAMES + 2 };   /* stack i
 typedef struct Sweep {
   RuleSet *set;
   LazyWalk walk;
+  const Message *lazy;       /* of the message at COPY; NULL: it is a table like others */
   Buffer *decoded;
   uint32_t depth;
   lua_Integer changed;       /* messages */
@@ -234,7 +235,7 @@ typedef enum SweepContent { SWEEP_SKIP, SWEEP_TEXT, SWEEP_PARTS } SweepContent;
 /* Reads the message at COPY, of a role that rules may touch. A message of a window is skipped, and has no depth.
    The content may lie on the stack. */
 static SweepContent read_content(lua_State *L, Sweep *sweep, uint32_t *kind, Text *text) {
-  const Message *lazy = lazy_copy_message(L, &sweep->walk, COPY);
+  const Message *lazy = sweep->lazy = lazy_copy_message(L, &sweep->walk, COPY);
   bool is_window = lazy == NULL && lua_getfield(L, COPY, "source") == LUA_TSTRING &&
                    strcmp(lua_tostring(L, -1), "window") == 0;
   sweep->depth -= !is_window && sweep->depth > 0;
@@ -243,8 +244,9 @@ static SweepContent read_content(lua_State *L, Sweep *sweep, uint32_t *kind, Tex
   else lua_getfield(L, COPY, "role");
   *kind = pop_kind(L);
   if (*kind == 0) return SWEEP_SKIP;
+  if (lazy != NULL && message_content_kind(lazy) != CONTENT_STRING) return SWEEP_SKIP;
   if (lazy != NULL) {
-    *text = lazy_copy_text(L, &sweep->walk, COPY, lazy, sweep->decoded);
+    *text = lazy_copy_text(L, lazy, sweep->decoded);
     return SWEEP_TEXT;
   }
   int type = lua_getfield(L, COPY, "content");
@@ -259,7 +261,7 @@ static bool sweep_text(lua_State *L, Sweep *sweep, Text text, uint32_t kind, Sta
   if (*status != STATUS_OK || result->failure_count > 0) return false;
   if (!result->changed) return true;
   if (result->text.size > text.size) sweep->growth += (lua_Integer)(result->text.size - text.size);
-  lazy_copy_rewrite(L, COPY, result->text);
+  lazy_copy_rewrite(L, &sweep->walk, COPY, sweep->lazy, result->text);
   sweep->changed++;
   return true;
 }

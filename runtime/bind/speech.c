@@ -76,15 +76,16 @@ static Text parts_text(lua_State *L, Buffer *out) {
 
 /* The text of the current copy, decoded; what holds it is left on the stack, or is `decoded`. */
 static Text text_of_copy(lua_State *L, Speech *speech) {
-  if (speech->lazy != NULL) return lazy_copy_text(L, &speech->walk, speech->copy, speech->lazy, speech->decoded);
-  int type = lazy_copy_own_content(L, &speech->walk, speech->copy);
+  if (speech->lazy != NULL) return lazy_copy_text(L, speech->lazy, speech->decoded);
+  int type = lazy_copy_content(L, &speech->walk, speech->copy);
   if (type == LUA_TSTRING) return bind_text(L, -1);
   return type == LUA_TTABLE ? parts_text(L, speech->decoded) : text_of("");
 }
 
-/* True if the current copy's text is not blank. That of a stored message that has a lazy copy never is. */
+/* True if the current copy's text is not blank. That of a lazy copy is decoded only if its first character may be. */
 static bool says_something(lua_State *L, Speech *speech) {
-  if (speech->lazy != NULL && lazy_copy_own_content(L, &speech->walk, speech->copy) == LUA_TNIL) return true;
+  Text content = speech->lazy == NULL ? text_of("") : message_content(speech->lazy);
+  if (content.size > 0 && content.bytes[0] != '\\' && !is_blank(text_plain(content.bytes, 1))) return true;
   return !is_blank(text_of_copy(L, speech));
 }
 

@@ -12,8 +12,9 @@
 #include "format/policy_memory.h"
 #include "sandbox/guard.h"
 
-ConversationHandle *bind_push_fork(lua_State *L) {
-  ConversationHandle *handle = bind_enter(L, 1);
+ConversationHandle *bind_push_fork(lua_State *L) { return bind_push_quiet_fork(L, bind_enter(L, 1)); }
+
+ConversationHandle *bind_push_quiet_fork(lua_State *L, ConversationHandle *handle) {
   ConversationHandle *fork = bind_new(L, &BIND_CONVERSATION, sizeof *fork, 3);
   fork->document = handle->document;
   fork->envelope = envelope_share(handle->envelope);

@@ -4,8 +4,9 @@
 **     stored message --copies--> {role, content, ..., source, seq} --text--> JSON
 **
 ** A copy has the members of its message and some that the pipeline adds (copy_members.h),
-** or is lazy (lazy_copy.h). While a copy equals its message, `text` writes the message's bytes; so no script has to be
-** trusted to report what it edited.
+** or is lazy (lazy_copy.h). While a copy equals its message, it stands for that: `text` writes the message's bytes, and
+** the conversation that `parse` makes borrows the message itself. So no script has to be trusted to report what it
+** edited, and what nobody edited is neither written nor read nor counted again.
 */
 #include <string.h>
 
@@ -21,6 +22,10 @@
 #include "bind/type.h"
 #include "sandbox/guard.h"
 
+/* What stands before the first message of a request, and between two. */
+#define INDENT "\n  "
+#define GAP ",\n  "
+
 /* Pushes a copy of a message; true if it is a plain one (copy_members_push). `metatable`: of lazy copies, or 0. */
 static bool push_copy(lua_State *L, const AddedNames *added, int metatable, const Message *message, MessageId id) {
   if (metatable == 0 || !lazy_copy_fits(message)) return copy_members_push(L, added, message, id);
@@ -29,13 +34,17 @@ static bool push_copy(lua_State *L, const AddedNames *added, int metatable, cons
 }
 
 /* copies(conversation, lazy) -> the messages of the current list as working copies, tables that may be edited freely;
-   and the positions of those that are not plain, in order. Only finalizers can run in between; they must not edit,
-   because the list is borrowed. */
+   and the positions of those that are not plain, in order. Where the caller counts by a function, none is lazy. Only
+   finalizers can run in between; they must not edit, because the list is borrowed. */
 static int l_copies(lua_State *L) {
-  Conversation *conversation = bind_check_conversation(L, 1)->conversation;
-  int metatable = lua_toboolean(L, 2) ? 3 : 0;
+  ConversationHandle *handle = bind_check_conversation(L, 1);
+  Conversation *conversation = handle->conversation;
+  int metatable = lua_toboolean(L, 2) && !handle->callbacks->has_counter ? 4 : 0;
   lua_settop(L, 2);
-  lazy_copy_push_metatable(L, 1);
+  if (metatable != 0) {
+    bind_push_quiet_fork(L, handle);
+    lazy_copy_push_metatable(L, 3);
+  }
   const Sequence *list = conversation_list(conversation);
   uint32_t count = sequence_count(list);
   AddedNames added = copy_members_push_names(L);
@@ -223,23 +232,30 @@ static void add(lua_State *L, Buffer *out, const char *bytes, size_t size) {
   if (status != STATUS_OK) bind_raise_status(L, status, "working.text");
 }
 
-/* Appends the message of the copy at the top as JSON; true if that is the stored message. */
-static bool add_message(lua_State *L, const AddedNames *added, const Store *store, LazyWalk *walk, Buffer *out) {
-  const Message *lazy = lazy_copy_message(L, walk, -1);
-  bool is_stored = lazy != NULL && lazy_copy_is_stored(L, -1);
-  if (lazy != NULL && !is_stored) {
-    if (lazy_copy_write(L, lua_gettop(L), lazy, out)) return false;
-    lazy_copy_fill(L, lua_gettop(L), lazy);
+/* Pushes copies[position]. */
+static void push_element(lua_State *L, int copies, lua_Integer position) {
+  if (lua_rawgeti(L, copies, position) != LUA_TTABLE) {
+    bind_raise(L, "shape", NULL, "messages[%I] is not a table", position);
   }
-  const Message *message = is_stored ? lazy : stored_message(L, added, store);
-  if (message != NULL) {
-    add(L, out, message_raw(message).bytes, message_raw(message).size);
-    return true;
-  }
+}
+
+/* Appends the copy at the top as JSON that is written anew. */
+static void write_anew(lua_State *L, const AddedNames *added, Buffer *out) {
   push_plain(L, added);
   bind_encode_message(L, -1, out);
   lua_pop(L, 1);
-  return false;
+}
+
+/* Appends the message of the copy at the top as JSON; true if that is the stored message. */
+static bool add_message(lua_State *L, const AddedNames *added, const Store *store, LazyWalk *walk, Buffer *out) {
+  const Message *lazy = lazy_copy_message(L, walk, -1);
+  const Message *message = lazy != NULL ? lazy : stored_message(L, added, store);
+  if (message == NULL) {
+    write_anew(L, added, out);
+    return false;
+  }
+  add(L, out, message_raw(message).bytes, message_raw(message).size);
+  return lazy == NULL || !walk->rewritten;
 }
 
 /* Appends the messages of the copies at an index as JSON, with commas, between two texts; returns how many differ from
@@ -250,8 +266,8 @@ static lua_Integer write_copies(lua_State *L, const Store *store, int copies, Te
   LazyWalk walk = lazy_walk_begin(L);
   add(L, out, before.bytes, before.size);
   for (lua_Integer i = 1; i <= count; i++) {
-    add(L, out, i > 1 ? ",\n  " : "\n  ", i > 1 ? 4 : 3);
-    if (lua_rawgeti(L, copies, i) != LUA_TTABLE) bind_raise(L, "shape", NULL, "messages[%I] is not a table", i);
+    add(L, out, i > 1 ? GAP : INDENT, i > 1 ? sizeof GAP - 1 : sizeof INDENT - 1);
+    push_element(L, copies, i);
     edited += !add_message(L, &added, store, &walk, out);
     lua_pop(L, 1);
   }
@@ -275,23 +291,132 @@ static int l_text(lua_State *L) {
   return 2;
 }
 
-/* parse(conversation, options, copies, before, after) -> Conversation | nil, error: what core.parse makes of that text
-   with those options, without a text of Lua in between */
-static int l_parse(lua_State *L) {
-  const Store *store = conversation_store(bind_check_conversation(L, 1)->conversation);
-  bind_expect(L, 3, NULL, LUA_TTABLE);
-  Text before = bind_text(L, 4), after = bind_text(L, 5);
-  lua_settop(L, 5);
-  Buffer *out = bind_buffer(L);
-  buffer_init(out, bind_conversation_memory(L));
-  write_copies(L, store, 3, before, after, out);
-  guard_charge(L, out->size);
-  lua_pushnil(L);
-  lua_replace(L, 3);
-  lua_pushvalue(L, 4);
-  lua_pushvalue(L, 5);
+/* ---- conversations ---- */
+
+/* A message of a request: one of the lender, or JSON in the request's block if `lent` is 0. */
+typedef struct RequestMessage {
+  MessageId lent;
+  size_t at, size;
+} RequestMessage;
+
+typedef struct RequestMessages {
+  const Conversation *lender;
+  const RequestMessage *list;
+  uint32_t count, next;
+  const char *bytes;         /* the block; set once it is complete */
+} RequestMessages;
+
+static bool next_message(void *user, MessageId *lent, Text *raw) {
+  RequestMessages *messages = user;
+  if (messages->next == messages->count) return false;
+  const RequestMessage *message = &messages->list[messages->next++];
+  *lent = message->lent;
+  *raw = text_plain(messages->bytes + message->at, message->size);
+  return true;
+}
+
+/* Who has the messages: the fork of the first lazy copy, which has all those of the conversation, or that itself. */
+static const Conversation *find_lender(lua_State *L, int copies, const Conversation *conversation) {
+  LazyWalk walk = lazy_walk_begin(L);
+  int top = lua_gettop(L);
+  const Message *lazy = NULL;
+  for (lua_Integer i = 1, count = (lua_Integer)lua_rawlen(L, copies); i <= count && lazy == NULL; i++) {
+    push_element(L, copies, i);
+    lazy = lazy_copy_message(L, &walk, -1);
+    lua_settop(L, top);
+  }
+  lua_settop(L, top - 2);
+  return lazy != NULL ? walk.fork : conversation;
+}
+
+/* The lender's message that the copy at the top stands for; 0: none. */
+static MessageId find_lent(lua_State *L, const AddedNames *added, const Conversation *lender, LazyWalk *walk) {
+  const Message *lazy = lazy_copy_message(L, walk, -1);
+  if (lazy != NULL && walk->fork == lender) return walk->id;
+  if (lazy != NULL) lazy_copy_fill(L, -1, lazy);
+  if (stored_message(L, added, conversation_store(lender)) == NULL) return 0;
+  bind_get_field(L, -1, "seq");
+  MessageId id = (MessageId)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return id;
+}
+
+/* Lists the messages of the copies at an index, in a block that it pushes; writes those that nobody lends behind what
+   is in the buffer. */
+static RequestMessages list_messages(lua_State *L, const Conversation *lender, int copies, Buffer *out) {
+  uint32_t count = (uint32_t)lua_rawlen(L, copies);
+  RequestMessage *list = lua_newuserdatauv(L, count * sizeof *list + 1, 0);
+  int top = lua_gettop(L);
+  AddedNames added = copy_members_push_names(L);
+  LazyWalk walk = lazy_walk_begin(L);
+  for (uint32_t i = 0; i < count; i++) {
+    push_element(L, copies, (lua_Integer)i + 1);
+    list[i] = (RequestMessage){.lent = find_lent(L, &added, lender, &walk), .at = out->size};
+    if (list[i].lent == 0) write_anew(L, &added, out);
+    list[i].size = out->size - list[i].at;
+    lua_pop(L, 1);
+  }
+  lua_settop(L, top);
+  return (RequestMessages){.lender = lender, .list = list, .count = count};
+}
+
+enum { COPIES = 4, BEFORE, AFTER };  /* stack indices of l_parse, behind conversation, options and nil */
+
+static Buffer *push_block(lua_State *L) {
+  Buffer *block = bind_buffer(L);
+  buffer_init(block, bind_conversation_memory(L));
+  return block;
+}
+
+/* The text without messages. */
+static Text push_envelope(lua_State *L) {
+  lua_pushvalue(L, BEFORE);
+  lua_pushvalue(L, AFTER);
   lua_concat(L, 2);
-  return bind_parse_buffer(L, out, bind_text(L, -1));
+  return bind_text(L, -1);
+}
+
+/* Parses a request that borrows what it can. */
+static int parse_borrowing(lua_State *L, const Conversation *conversation) {
+  Text before = bind_text(L, BEFORE), after = bind_text(L, AFTER), envelope = push_envelope(L);
+  Buffer *block = push_block(L);
+  const Conversation *lender = find_lender(L, COPIES, conversation);
+  bool is_empty = lua_rawlen(L, COPIES) == 0;
+  add(L, block, before.bytes, before.size);
+  if (!is_empty) add(L, block, INDENT "\n", sizeof INDENT);
+  add(L, block, after.bytes, after.size);
+  size_t size = block->size;
+  RequestMessages list = list_messages(L, lender, COPIES, block);
+  guard_charge(L, block->size + list.count);
+  buffer_trim(block);
+  list.bytes = block->bytes;
+  DocumentMessages messages = {.next = next_message, .user = &list, .lender = lender, .indent = sizeof INDENT - 1,
+                               .gap = text_of(GAP)};
+  return bind_parse_buffer(L, block, size, envelope, is_empty ? NULL : &messages);
+}
+
+static int parse_text(lua_State *L, const Conversation *conversation) {
+  Text envelope = push_envelope(L);
+  Buffer *block = push_block(L);
+  write_copies(L, conversation_store(conversation), COPIES, bind_text(L, BEFORE), bind_text(L, AFTER), block);
+  guard_charge(L, block->size);
+  return bind_parse_buffer(L, block, block->size, envelope, NULL);
+}
+
+/* parse(conversation, options, copies, before, after) -> Conversation | nil, error: what core.parse makes of the text of
+   those copies with those options. The text is written only if it is refused, so that the error has its place. */
+static int l_parse(lua_State *L) {
+  const Conversation *conversation = bind_check_conversation(L, 1)->conversation;
+  bind_expect(L, 3, NULL, LUA_TTABLE);
+  bind_text(L, 4), bind_text(L, 5);          /* which may raise */
+  lua_settop(L, 5);
+  lua_pushnil(L);
+  lua_insert(L, 3);
+  int results = parse_borrowing(L, conversation);
+  if (!lua_isnil(L, -results)) return results;
+  lua_settop(L, AFTER + 1);
+  lua_remove(L, COPIES);                     /* the bytes of that request, which were put there */
+  return parse_text(L, conversation);
 }
 
 /* marks(conversation) -> {[name] = list of seqs, in no order} */

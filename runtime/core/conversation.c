@@ -150,6 +150,11 @@ void conversation_set_overhead(Conversation *conversation, Cost cost) {
   conversation->overhead_guessed = cost.guessed;
 }
 
+void conversation_share_bytes(Conversation *conversation, const Conversation *lender) {
+  store_share_bytes_of(conversation->store, lender->store);
+  conversation->isolated = true;
+}
+
 void conversation_charge_as(Conversation *conversation, const Conversation *other) {
   conversation->overhead = other->overhead;
   conversation->overhead_guessed = other->overhead_guessed;
@@ -328,15 +333,19 @@ static Status weigh_first(Conversation *conversation, MessageId id) {
   return STATUS_OK;
 }
 
-/* Counts a message with every counter in use: the first, the active one, and that of the list. */
-static Status weigh(Conversation *conversation, const Sequence *list, MessageId id) {
-  Status status = weigh_first(conversation, id);
-  if (status != STATUS_OK) return status;
+/* Counts a message with every counter in use but the first: the active one, and that of the list. */
+static Status weigh_others(Conversation *conversation, const Sequence *list) {
+  Status status = STATUS_OK;
   TokenWeights *weights[] = {conversation->weights, sequence_token_weights(list)};
   for (int i = 0; i < 2 && status == STATUS_OK; i++) {
     if (weights[i] != NULL) status = token_weights_fill(weights[i], conversation->store);
   }
   return status;
+}
+
+static Status weigh(Conversation *conversation, const Sequence *list, MessageId id) {
+  Status status = weigh_first(conversation, id);
+  return status == STATUS_OK ? weigh_others(conversation, list) : status;
 }
 
 Status conversation_weigh_one(Conversation *conversation, const Sequence *list, Text raw, bool adopted,
@@ -361,6 +370,16 @@ Status conversation_store_one(Conversation *conversation, const Place *place, Te
   return status;
 }
 
+Status conversation_borrow_one(Conversation *conversation, const Place *place, const Conversation *lender,
+                               MessageId borrowed, MessageId *id) {
+  bool weighed = counter_equal(&conversation->first, &lender->first);
+  assert(conversation->isolated && place->calls != NULL && place->position == sequence_count(place->list));
+  Status status = store_borrow(conversation->store, lender->store, borrowed, weighed, id);
+  if (status == STATUS_OK && !weighed) status = weigh_first(conversation, *id);
+  if (status == STATUS_OK) status = weigh_others(conversation, place->list);
+  return status == STATUS_OK ? link_message(conversation, place, *id) : status;
+}
+
 Status conversation_restore_one(Conversation *conversation, Text raw, const MessageShape *shape, MessageId origin,
                                 const Rank *rank, MessageId *id) {
   Status status = store_add(conversation->store, raw, false, shape, id);
@@ -373,6 +392,7 @@ Status conversation_restore_one(Conversation *conversation, Text raw, const Mess
 static Status put_all(Conversation *conversation, Sequence **list, uint32_t position, MessageSource *source,
                       CallIndex *calls, uint32_t *added) {
   bool more = true;
+  assert(source->lender == NULL);
   for (*added = 0;; ++*added) {
     Text raw;
     MessageShape shape;

@@ -140,7 +140,15 @@ typedef struct MessageSource {
   Status (*next)(void *user, bool *more, Text *raw, MessageShape *shape);
   void *user;
   bool adopted;              /* the bytes lie in a block that the store adopted (store_adopt) */
+  /* For operation_append alone: a conversation whose bytes this one shares (conversation_share_bytes), and where
+     `next` names one of its messages to add instead of *raw and *shape; 0: those. NULL: it names none. */
+  const Conversation *lender;
+  const MessageId *borrowed;
 } MessageSource;
+
+/* Has an empty conversation share the bytes of another one, for messages to borrow. It never overwrites them, as
+   branches do not: what it redacts gets bytes of its own. */
+void     conversation_share_bytes(Conversation *conversation, const Conversation *lender);
 
 /* ---- removing for good ---- */
 
@@ -197,6 +205,10 @@ typedef struct Place {
    nothing on failure. */
 Status   conversation_weigh_one(Conversation *conversation, const Sequence *list, Text raw, bool adopted,
                                 const MessageShape *shape, MessageId *id);
+/* Adds a message of a conversation whose bytes this one shares, as if it was read again; it is counted again only if the
+   other one counted otherwise. The place is the end of its list. Undoes nothing on failure. */
+Status   conversation_borrow_one(Conversation *conversation, const Place *place, const Conversation *lender,
+                                 MessageId borrowed, MessageId *id);
 /* The same, and links and ranks it for its place. */
 Status   conversation_store_one(Conversation *conversation, const Place *place, Text raw, bool adopted,
                                 const MessageShape *shape, MessageId *id);

@@ -43,7 +43,7 @@ struct Conversation {
   bool overhead_guessed;
   bool compacted;            /* messages were removed since its creation */
   uint64_t removals;         /* redactions and compactions since then */
-  bool isolated;             /* a branch or a fork of one: never changes shared bytes */
+  bool isolated;             /* a branch, a fork of one, or a borrower: never changes shared bytes */
   BranchBase *base;          /* NULL unless it is a branch */
   MessageId *redacted;       /* in a branch: messages that the merge redacts in the conversation */
   uint32_t redacted_count, redacted_room;

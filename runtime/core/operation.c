@@ -50,13 +50,14 @@ static Status append_start_share(Append *append) {
   return status == STATUS_OK ? sequence_append(&append->share, append->first) : status;
 }
 
-static Status append_one(Append *append, Text raw, bool adopted, const MessageShape *shape) {
-  MessageId id;
+static Status append_one(Append *append, const MessageSource *source, Text raw, const MessageShape *shape) {
+  MessageId id, borrowed = source->lender == NULL ? 0 : *source->borrowed;
   Status status = append->added == 1 ? append_start_share(append) : STATUS_OK;
   if (status != STATUS_OK) return status;
   const Sequence *list = append->share != NULL ? append->share : conversation_list(append->conversation);
   Place end = {.list = list, .position = sequence_count(list), .calls = &append->calls};
-  status = conversation_store_one(append->conversation, &end, raw, adopted, shape, &id);
+  if (borrowed != 0) status = conversation_borrow_one(append->conversation, &end, source->lender, borrowed, &id);
+  else status = conversation_store_one(append->conversation, &end, raw, source->adopted, shape, &id);
   if (status == STATUS_OK && append->share != NULL) status = sequence_append(&append->share, id);
   if (append->added++ == 0) append->first = id;
   return status;
@@ -68,7 +69,7 @@ static Status append_all(Append *append, MessageSource *source) {
     Text raw;
     MessageShape shape;
     Status status = source->next(source->user, &more, &raw, &shape);
-    if (status == STATUS_OK && more) status = append_one(append, raw, source->adopted, &shape);
+    if (status == STATUS_OK && more) status = append_one(append, source, raw, &shape);
     if (status != STATUS_OK) return status;
     if (!more) return append->added > 0 ? STATUS_OK : STATUS_ARGUMENT;
   }

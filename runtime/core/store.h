@@ -171,6 +171,12 @@ bool       store_call(const Store *store, MessageId caller, CallLink link, Messa
    in order. STATUS_MEMORY, STATUS_LIMIT. */
 Status     store_take(Store *store, const Store *fork, MessageId id, uint32_t shift);
 
+/* Shares the bytes of all messages of another store, which store_borrow takes; the store has no bytes yet. */
+void       store_share_bytes_of(Store *store, const Store *lender);
+/* Adds a message of that store, whose bytes it shares: as an appended one, of results without links. `weighed`: its
+   tokens are right here, too; else they are 0. STATUS_MEMORY, STATUS_LIMIT. */
+Status     store_borrow(Store *store, const Store *lender, MessageId id, bool weighed, MessageId *borrowed);
+
 /* Leaves the next `count` seqs without messages. STATUS_LIMIT, STATUS_MEMORY. */
 Status     store_skip(Store *store, uint32_t count);
 

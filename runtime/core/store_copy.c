@@ -10,37 +10,80 @@
 
 /* ---- messages of other stores ---- */
 
-/* Copies a message with its bytes and details into this store's arena. Its calls do not wait yet. */
-static Status copy_message(Store *store, const Message *message, Message *copy) {
-  *copy = *message;
-  char *raw = store_allocate(store, message->raw_size);
-  if (raw == NULL) return STATUS_MEMORY;
-  copy->raw = memcpy(raw, message->raw, message->raw_size);
-  if (message->details == NULL) return STATUS_OK;
-  size_t size = details_size(message->details);
-  copy->details = store_allocate(store, size);
-  if (copy->details == NULL) return STATUS_MEMORY;
-  memcpy(copy->details, message->details, size);
-  copy->details->rank = 0;
-  for (uint32_t i = 0; i < copy->details->call_count; i++) details_calls(copy->details)[i].answered = 0;
+/* Copies the details of a message into this store's arena. Its calls do not wait yet. */
+static Status copy_details(Store *store, Message *copy) {
+  if (copy->details == NULL) return STATUS_OK;
+  size_t size = details_size(copy->details);
+  Details *details = store_allocate(store, size);
+  if (details == NULL) return STATUS_MEMORY;
+  memcpy(details, copy->details, size);
+  details->rank = 0;
+  for (uint32_t i = 0; i < details->call_count; i++) details_calls(details)[i].answered = 0;
+  copy->details = details;
   return STATUS_OK;
 }
 
-/* Adds a copy of another store's message, with the rank of an appended one. */
-static Status add_copy(Store *store, const Store *from, MessageId id) {
-  Message copy;
-  void *message, *time = NULL;
-  const Message *original = store_message(from, id);
-  bool timed = original->details != NULL && original->details->has_timestamp;
-  Status status = store_reserve(store, timed, &message, &time);
-  if (status == STATUS_OK) status = copy_message(store, original, &copy);
+static Status copy_bytes(Store *store, Message *copy) {
+  char *raw = store_allocate(store, copy->raw_size);
+  if (raw == NULL) return STATUS_MEMORY;
+  copy->raw = memcpy(raw, copy->raw, copy->raw_size);
+  return STATUS_OK;
+}
+
+/* Adds a message like `original`, of the same time, with the rank of an appended one. */
+static Status add_message(Store *store, Message copy, int64_t time) {
+  void *message, *place = NULL;
+  bool timed = copy.details != NULL && copy.details->has_timestamp;
+  Status status = store_reserve(store, timed, &message, &place);
   if (status != STATUS_OK) return status;
   *(Message *)message = copy;
-  if (timed) *(int64_t *)time = store_time(from, id);
+  if (timed) *(int64_t *)place = time;
   store->count++;
   store->guesses += copy.details != NULL && copy.details->guessed;
   store->fragments += message_is_fragment(&copy);
   return store_push_calls(store, copy.details);
+}
+
+static int64_t time_of(const Store *store, MessageId id) {
+  const Details *details = store_message(store, id)->details;
+  return details != NULL && details->has_timestamp ? store_time(store, id) : 0;
+}
+
+/* Adds a copy of another store's message, with the rank of an appended one. */
+static Status add_copy(Store *store, const Store *from, MessageId id) {
+  Message copy = *store_message(from, id);
+  Status status = copy_bytes(store, &copy);
+  if (status == STATUS_OK) status = copy_details(store, &copy);
+  return status == STATUS_OK ? add_message(store, copy, time_of(from, id)) : status;
+}
+
+void store_share_bytes_of(Store *store, const Store *lender) {
+  assert(store->count == 0 && store->arena == NULL && store->inherited == NULL);
+  Arena *bytes = lender->arena != NULL ? lender->arena : lender->inherited;
+  store->inherited = bytes == NULL ? NULL : arena_share(bytes);
+}
+
+Status store_borrow(Store *store, const Store *lender, MessageId id, bool weighed, MessageId *borrowed) {
+  Message copy = *store_message(lender, id);
+  if (!store_can_add(store, copy.raw_size)) return STATUS_LIMIT;
+  StoreMark mark = store_mark(store);
+  Status status = copy_details(store, &copy);
+  if (status == STATUS_OK && copy.details != NULL) {
+    copy.details->origin = 0;
+    copy.details->guessed = weighed && copy.details->guessed;
+    for (uint32_t i = 0; i < copy.details->result_count; i++) {
+      details_results(copy.details)[i].answers = 0;
+      details_results(copy.details)[i].ended_wait = 0;
+    }
+    if (details_key_count(copy.details) > 0) {     /* the other store may hash by another key */
+      store_sort_calls(store, text_plain(copy.raw, copy.raw_size), copy.details);
+    }
+  }
+  if (!weighed) copy.tokens = 0;
+  if (status == STATUS_OK) status = add_message(store, copy, time_of(lender, id));
+  if (status != STATUS_OK) store_rewind(store, mark);
+  else *borrowed = store->count;
+  return status;
 }
 
 static MessageId shifted(MessageId id, uint32_t base, uint32_t shift) { return id > base ? id + shift : id; }

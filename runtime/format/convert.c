@@ -70,24 +70,11 @@ static void lose_members(Convert *convert, Text raw) {
   }
 }
 
-/* True if the text has more brackets that open than there may be levels. */
-static bool may_be_deep(Text raw, uint32_t levels) {
-  uint32_t opened = 0;
-  for (const char *bracket = "{["; *bracket != '\0'; bracket++) {
-    const char *end = raw.bytes + raw.size, *at = raw.bytes;
-    while ((at = memchr(at, *bracket, (size_t)(end - at))) != NULL) {
-      if (++opened > levels) return true;
-      at++;
-    }
-  }
-  return false;
-}
-
 /* True if the message can stand in a list of a body without being nested too deeply. */
 static bool fits_depth(const Convert *convert, Text raw) {
   Json json;
   JsonValue value;
-  if (convert->options->lines || !may_be_deep(raw, JSON_DEPTH_MAX - CONVERT_DEPTH)) return true;
+  if (convert->options->lines || !json_may_be_deep(raw, JSON_DEPTH_MAX - CONVERT_DEPTH)) return true;
   json_open(&json, raw.bytes, raw.size);
   json.tolerant = true;
   json.depth_max -= CONVERT_DEPTH;

@@ -10,6 +10,8 @@
 #include "format/salvage.h"
 #include "json/json_fields.h"
 
+enum { BODY_DEPTH = 2 };     /* of messages in a body */
+
 const char *document_shape_name(DocumentShape shape) {
   assert((unsigned)shape <= DOCUMENT_BODY);
   static const char *const names[] = {"array", "jsonl", "body"};
@@ -46,6 +48,8 @@ typedef struct DocumentLoader {
   bool started;              /* the cursor is before a message */
   Text member;               /* of a body: the key of its messages */
   JsonValue single;          /* of a body: what it has instead of a list; bytes NULL: a list */
+  const DocumentMessages *messages;    /* of an empty list; or NULL */
+  MessageId lent;            /* the last one of those, if it need not be read again; else 0 */
   size_t spread_at, spread;  /* such a value was made a list: bytes inserted at an offset */
 } DocumentLoader;
 
@@ -68,21 +72,24 @@ static const HashKey *hash_key_of(const DocumentLoader *loader) {
 }
 
 /* Checks that the id is unique in the file; a lenient reading only warns. */
-static bool check_id(DocumentLoader *loader, Text raw, const MessageShape *shape) {
-  Span span = shape->fields[FIELD_ID];
-  if (span.at == 0) return true;
-  Text id = {.bytes = raw.bytes + span.at, .size = span.size, .escaped = span.escaped};
+static bool check_id(DocumentLoader *loader, Text id, const char *where) {
   uint64_t hash = hash_text(id, hash_key_of(loader));
   const uint64_t *other_seq = map_find(&loader->ids, hash);
   Text other;
   const Message *message = other_seq == NULL ? NULL : conversation_message(loader->conversation, (MessageId)*other_seq);
   if (message != NULL && message_field(message, FIELD_ID, &other) && text_equal(id, other)) {
-    if (loader->lenient) return warn(loader, ODD_ID, id, id.bytes - 1);
-    return json_fail(&loader->json, STATUS_DUPLICATE, id.bytes - 1, "an id that no other message of the file has");
+    if (loader->lenient) return warn(loader, ODD_ID, id, where);
+    return json_fail(&loader->json, STATUS_DUPLICATE, where, "an id that no other message of the file has");
   }
   MessageId seq = loader->document->first + loader->document->count;
-  if (map_put(&loader->ids, hash, seq) != STATUS_OK) return json_fail(&loader->json, STATUS_MEMORY, id.bytes, "memory");
+  if (map_put(&loader->ids, hash, seq) != STATUS_OK) return json_fail(&loader->json, STATUS_MEMORY, where, "memory");
   return true;
+}
+
+static bool shape_id(Text raw, const MessageShape *shape, Text *id) {
+  Span span = shape->fields[FIELD_ID];
+  *id = (Text){.bytes = raw.bytes + span.at, .size = span.size, .escaped = span.escaped};
+  return span.at != 0;
 }
 
 /* What tells the kind of a part: its type; its first member if parts have no types. */
@@ -118,7 +125,9 @@ static bool warn_of_unknown(DocumentLoader *loader, Text raw, const MessageShape
 static Status read_one(DocumentLoader *loader, Text *raw, MessageShape *shape) {
   Document *document = loader->document;
   if (!reader_message(&loader->reader, &loader->json, raw, shape)) return loader->json.status;
-  if (!check_id(loader, *raw, shape) || !warn_of_unknown(loader, *raw, shape)) return loader->json.status;
+  Text id;
+  if (shape_id(*raw, shape, &id) && !check_id(loader, id, id.bytes - 1)) return loader->json.status;
+  if (!warn_of_unknown(loader, *raw, shape)) return loader->json.status;
   if (document->count == 0) {
     document->before = text_plain(loader->bytes, (size_t)(raw->bytes - loader->bytes));
   } else if (document->count == 1) {
@@ -207,12 +216,73 @@ static Status next_of_lines(void *user, bool *more, Text *raw, MessageShape *sha
   return read_line(loader, raw, shape);
 }
 
-static Status append_all(DocumentLoader *loader, Status (*next)(void *, bool *, Text *, MessageShape *)) {
-  MessageSource source = {.next = next, .user = loader, .adopted = true};
-  Status status = operation_append(loader->conversation, &source);
+static Status append_from(DocumentLoader *loader, MessageSource *source) {
+  Status status = operation_append(loader->conversation, source);
   if (loader->json.status != STATUS_OK) return loader->json.status;
   if (status != STATUS_OK) json_fail(&loader->json, status, loader->json.at, "room for the message");
   return status;
+}
+
+static Status append_all(DocumentLoader *loader, Status (*next)(void *, bool *, Text *, MessageShape *)) {
+  MessageSource source = {.next = next, .user = loader, .adopted = true};
+  return append_from(loader, &source);
+}
+
+/* ---- messages from elsewhere ---- */
+
+/* True if reading a message again would give the same, whatever the options of the reader. */
+static bool reads_alike(const DocumentLoader *loader, const Message *message) {
+  Text raw = message_raw(message), spelling;
+  if (message_form(message) != FORM_CONTENT || message_is_window(message)) return false;
+  if (message_field(message, FIELD_SPELLING, &spelling) || loader->reader.alias_count > 0) return false;
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    if (message_part(message, i).unknown) return false;
+  }
+  return raw.size <= loader->reader.message_bytes_max && !json_may_be_deep(raw, JSON_DEPTH_MAX - BODY_DEPTH);
+}
+
+/* Reads a message that lies outside of the text, where errors have no place. */
+static Status read_apart(DocumentLoader *loader, Text *raw, MessageShape *shape) {
+  Json json;
+  Text id;
+  json_open(&json, raw->bytes, raw->size);
+  json.depth = BODY_DEPTH;
+  if (!reader_message(&loader->reader, &json, raw, shape)) return json.status;
+  for (uint32_t i = 0; i < shape->part_count; i++) {
+    if (shape->parts[i].unknown) return STATUS_SHAPE;    /* to be warned of, with its place */
+  }
+  bool unique = !shape_id(*raw, shape, &id) || check_id(loader, id, loader->json.at);
+  return unique ? STATUS_OK : loader->json.status;
+}
+
+static Status next_of_messages(void *user, bool *more, Text *raw, MessageShape *shape) {
+  DocumentLoader *loader = user;
+  Text id;
+  Status status = STATUS_OK;
+  *more = loader->messages->next(loader->messages->user, &loader->lent, raw);
+  if (!*more) return STATUS_OK;
+  if (loader->lent != 0) {
+    const Message *message = conversation_message(loader->messages->lender, loader->lent);
+    *raw = message_raw(message);
+    if (!reads_alike(loader, message)) loader->lent = 0;
+    else if (message_field(message, FIELD_ID, &id) && !check_id(loader, id, loader->json.at)) status = STATUS_DUPLICATE;
+  }
+  if (loader->lent == 0) status = read_apart(loader, raw, shape);
+  loader->document->count += status == STATUS_OK;
+  return status;
+}
+
+/* Appends messages from elsewhere to a list that has none in the text. */
+static Status load_messages_apart(DocumentLoader *loader) {
+  const DocumentMessages *messages = loader->messages;
+  Document *document = loader->document;
+  MessageSource source = {.next = next_of_messages, .user = loader, .adopted = true, .lender = messages->lender,
+                          .borrowed = &loader->lent};
+  document->before.size += messages->indent;
+  document->gap = messages->gap;
+  loader->last_end += messages->indent;
+  conversation_share_bytes(loader->conversation, messages->lender);
+  return append_from(loader, &source);
 }
 
 /* The cursor is before '['. All text behind the last message is `after`. */
@@ -221,8 +291,9 @@ static Status load_array(DocumentLoader *loader) {
   loader->document->before = text_plain(loader->bytes, (size_t)(loader->json.at - loader->bytes));
   loader->last_end = loader->json.at;
   loader->started = json_next_element(&loader->json);
-  if (!loader->started) return loader->json.status;
-  return append_all(loader, next_of_array);
+  if (loader->started) return append_all(loader, next_of_array);
+  if (loader->messages == NULL || loader->json.status != STATUS_OK) return loader->json.status;
+  return load_messages_apart(loader);
 }
 
 static Status load_lines(DocumentLoader *loader) {
@@ -480,6 +551,7 @@ static void loader_init(DocumentLoader *loader, const DocumentLimits *limits) {
   loader->reader.aliases = limits->aliases;
   loader->reader.alias_count = limits->alias_count;
   loader->lenient = limits->lenient;
+  loader->messages = limits->messages;
   loader->salvage.memory = *memory;
   map_init(&loader->ids, *memory);
   map_init(&loader->kinds, *memory);

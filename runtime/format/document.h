@@ -67,6 +67,17 @@ typedef struct DocumentComing {
   void *user;
 } DocumentComing;
 
+/* Messages from elsewhere for the list of a file that has only white space in it. */
+typedef struct DocumentMessages {
+  /* The next one: a message of `lender`, or JSON in the block of the file, behind its text, if *lent is 0. False at the
+     end. */
+  bool (*next)(void *user, MessageId *lent, Text *raw);
+  void *user;
+  const Conversation *lender;
+  size_t indent;             /* bytes of the white space that stand before the first message */
+  Text gap;                  /* static; between messages */
+} DocumentMessages;
+
 /* Options for reading a file. */
 typedef struct DocumentLimits {
   size_t message_bytes_max, file_bytes_max;
@@ -76,6 +87,7 @@ typedef struct DocumentLimits {
   DocumentComing coming;     /* wait NULL: all bytes are read */
   Text envelope;             /* the file with no messages in its list: it tells the format without a walk over them.
                                 bytes NULL: not known */
+  const DocumentMessages *messages;    /* NULL: those of the file. Errors of others have no place in the file */
 } DocumentLimits;
 
 typedef struct DocumentError {

@@ -56,6 +56,18 @@ bool json_fields_sort(Json *json, const JsonFields *fields, const char *const na
   return true;
 }
 
+bool json_may_be_deep(Text value, uint32_t levels) {
+  uint32_t opened = 0;
+  for (const char *bracket = "{["; *bracket != '\0'; bracket++) {
+    const char *end = value.bytes + value.size, *at = value.bytes;
+    while ((at = memchr(at, *bracket, (size_t)(end - at))) != NULL) {
+      if (++opened > levels) return true;
+      at++;
+    }
+  }
+  return false;
+}
+
 bool json_find(Text object, const char *name, JsonKind kind, JsonValue *value) {
   Json json;
   Text key;

@@ -43,4 +43,7 @@ bool json_fields_sort(Json *json, const JsonFields *fields, const char *const na
    name and kind, as readers of messages do. */
 bool json_find(Text object, const char *name, JsonKind kind, JsonValue *value);
 
+/* False if a value has at most so many levels for sure: it has no more brackets that open. */
+bool json_may_be_deep(Text value, uint32_t levels);
+
 #endif

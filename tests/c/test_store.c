@@ -408,6 +408,90 @@ static void without_memory_nothing_is_added(void **state) {
   }
 }
 
+/* ---- messages that another store lends ---- */
+
+/* A store without messages that shares the bytes of `lender`, and hashes by another key. */
+static Store *borrower_of(const Store *lender) {
+  Memory memory = fail_memory(&fail);
+  Store *store;
+  assert_int_equal(store_new(&memory, (HashKey){7, 9}, &store), STATUS_OK);
+  store_share_bytes_of(store, lender);
+  return store;
+}
+
+/* Adds a message with the calls a to j, which is more than are found without sorted keys. */
+static MessageId add_ten_calls(Store *store) {
+  char json[2048];
+  MessageShape shape;
+  MessageId id;
+  Reader reader;
+  Json cursor;
+  Text raw;
+  int size = snprintf(json, sizeof json, "{\"role\":\"assistant\",\"tool_calls\":[");
+  for (char c = 'a'; c <= 'j'; c++) {
+    size += snprintf(json + size, sizeof json - (size_t)size,
+                     "%s{\"id\":\"%c\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}", c > 'a' ? "," : "", c);
+  }
+  size += snprintf(json + size, sizeof json - (size_t)size, "]}");
+  reader_init(&reader, memory_system());
+  json_open(&cursor, json, (size_t)size);
+  assert_true(reader_message(&reader, &cursor, &raw, &shape));
+  assert_int_equal(store_add(store, raw, false, &shape, &id), STATUS_OK);
+  reader_free(&reader);
+  return id;
+}
+
+static void a_borrowed_message_has_the_lenders_bytes_and_links_of_its_own(void **state) {
+  (void)state;
+  Store *lender = store_made();
+  uint32_t call;
+  MessageId id, caller = add_ten_calls(lender), answer = add_linked(lender, "t(i)");
+  store_weigh(lender, caller, 12);
+  assert_int_equal(store_replace(lender, add(lender, "u5"), caller), STATUS_OK);
+  Store *store = borrower_of(lender);
+
+  assert_int_equal(store_borrow(store, lender, 3, true, &id), STATUS_OK);
+  assert_int_equal(store_origin(store, id), id);
+  assert_int_equal(store_borrow(store, lender, answer, true, &id), STATUS_OK);
+  assert_int_equal(store_answers(store, id, 0).message, 0);
+  assert_int_equal(store_borrow(store, lender, caller, false, &id), STATUS_OK);
+  assert_int_equal(message_tokens(store_message(store, id)), 0);
+  assert_int_equal(store_borrow(store, lender, caller, true, &id), STATUS_OK);
+  assert_int_equal(message_tokens(store_message(store, id)), 12);
+  assert_ptr_equal(message_raw(store_message(store, id)).bytes, message_raw(store_message(lender, caller)).bytes);
+  assert_waiting(store, 'i', 4, 8);
+  assert_true(store_call(store, id, (CallLink){.message = id, .call = 0}, 2, 0, &call));   /* by the sorted keys */
+  assert_int_equal(call, 8);
+  assert_waiting(lender, 'i', 0, 0);
+  store_check(store);
+
+  store_release(lender);
+  assert_int_equal(message_call_count(store_message(store, id)), 10);
+  assert_true(text_equal(message_call_key(store_message(store, id), 9), text_of("j")));
+  store_gone(store);
+}
+
+static void without_memory_nothing_is_borrowed(void **state) {
+  (void)state;
+  Store *lender = store_made();
+  add_ten_calls(lender);
+  bool done = false;
+  for (size_t k = 1; !done; k++) {
+    Store *store = borrower_of(lender);
+    MessageId id;
+    fail.fail_at = fail.calls + k;
+    fail.once = true;
+    Status status = store_borrow(store, lender, 1, true, &id);
+    fail.fail_at = 0;
+    done = status == STATUS_OK;
+    if (!done) assert_int_equal(status, STATUS_MEMORY);
+    assert_int_equal(store_count(store), done);
+    store_check(store);
+    store_release(store);
+  }
+  store_gone(lender);
+}
+
 /* A host may make a message without the place of its role. */
 static void a_role_without_a_place_has_its_usual_spelling(void **state) {
   (void)state;
@@ -424,6 +508,8 @@ static void a_role_without_a_place_has_its_usual_spelling(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_role_without_a_place_has_its_usual_spelling),
+    cmocka_unit_test(a_borrowed_message_has_the_lenders_bytes_and_links_of_its_own),
+    cmocka_unit_test(without_memory_nothing_is_borrowed),
     cmocka_unit_test(addresses_stay_while_the_store_grows),
     cmocka_unit_test(copies_are_the_stores_own_and_adopted_bytes_stay_where_they_are),
     cmocka_unit_test(a_rewind_frees_what_was_adopted_since),

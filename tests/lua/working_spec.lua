@@ -112,6 +112,73 @@ describe("working copies", function()
     assert.equal("changed", parsed[1].text)
   end)
 
+  --- Lists whose messages are borrowed or read again, and which no request may have, too.
+  local lists = {
+    { "as they are", function(copies) return copies end },
+    { "with one of another text", function(copies) copies[4].content = "4\n" return copies end },
+    { "with new ones", function(copies) table.insert(copies, 2, { role = "user", content = "new" }) return copies end },
+    { "in another order", function(copies) return { copies[5], copies[2], copies[3] } end },
+    { "twice", function(copies) return { copies[1], copies[1] } end },
+    { "twice with an id", function(copies) return { copies[5], copies[5] } end },
+    { "of a kind of part that nobody knows", function(copies) return { copies[1], copies[6] } end },
+    { "nested too deeply in a body", function(copies) return { copies[1], copies[7] } end },
+    { "with a role that only a map knows", function(copies) return { copies[1], copies[8] } end },
+    { "none", function() return {} end },
+  }
+  local LINES = table.concat({
+    [[{"role":"user","content":"a\u0041 \"b\"","z":1.50}]],
+    [[{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function",]]
+      .. [["function":{"name":"f","arguments":"{}"}}]}]],
+    [[{"role":"tool","tool_call_id":"c","content":"ok","timestamp":5}]], [[{"role":"assistant","content":"fine"}]],
+    [[{"role":"user","content":[{"type":"text","text":"x"}],"id":"m5"}]],
+    [[{"role":"user","content":[{"type":"odd","list":[]}]}]],
+    [[{"role":"user","content":"deep","x":]] .. ("["):rep(255) .. ("]"):rep(255) .. "}",
+    [[{"role":"bot","content":"mapped"}]],
+  }, "\n")
+  for _, case in ipairs(lists) do
+    for _, lazy in ipairs { true, false } do
+      it(("%s make the conversation of their text, %s"):format(case[1], lazy and "lazy" or "filled"), function()
+        local chat = assert(ebb.parse(LINES, { encoding = "bytes4", role_map = { bot = "assistant" } }))
+        local before, after, options = '{"tools": [], "messages": [', ']}\n', { encoding = "bytes4" }
+        local text = core.working.text(chat, case[2](core.working.copies(chat, lazy)), before, after)
+        local list = case[2](core.working.copies(chat, lazy))
+
+        local made, problem = core.working.parse(chat, options, list, before, after)
+
+        local expected, refusal = core.parse(text, options)
+        if refusal then return assert.same({ refusal.code, refusal.message }, { problem.code, problem.message }) end
+        assert.equal(expected:json(), made:json())
+        assert.same({ expected:tokens(), expected:trust(), #expected:warnings() },
+          { made:tokens(), made:trust(), #made:warnings() })
+        assert.equal(expected:json(), text)
+        for i, message in ipairs(expected) do
+          assert.same({ message.tokens, message.role, message.text, message.timestamp },
+            { made[i].tokens, made[i].role, made[i].text, made[i].timestamp })
+        end
+      end)
+    end
+  end
+
+  it("lend a request bytes that it never overwrites, and that outlive them", function()
+    local text = '[{"role":"user","content":"secret"},{"role":"user","content":"more"}]'
+    for _, lazy in ipairs { true, false } do
+      local chat = assert(ebb.parse(text))
+      local made = assert(core.working.parse(chat, nil, core.working.copies(chat, lazy), "[", "]"))
+
+      made:forget(made[1])
+      assert.equal(text, chat:json())
+      assert.is_nil(made:json():find("secret", 1, true))
+
+      made = assert(core.working.parse(chat, nil, core.working.copies(chat, lazy), "[", "]"))
+      chat:truncate { keep_last = 1 }
+      chat:prune()
+      chat = nil
+      collectgarbage()
+      collectgarbage()
+      assert.equal("secret", made[1].text)
+    end
+  end)
+
   it("that make no request are refused with their place", function()
     local chat = assert(ebb.parse(ODD))
     local parsed, problem = core.working.parse(chat, nil, { { content = "x" } }, "[", "]")
