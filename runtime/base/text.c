@@ -167,11 +167,11 @@ static size_t escape_byte(unsigned char byte, char out[6]) {
   return 6;
 }
 
-/* The same for the character at `at`; *taken: its bytes. */
+/* The same for the character at `at`, or for several that need none; *taken: their bytes. */
 static size_t escape_at(const char *at, const char *end, char out[6], size_t *taken) {
   *taken = 1;
   if ((unsigned char)*at < 0x80) return escape_byte((unsigned char)*at, out);
-  *taken = utf8_decode(at, end, NULL);
+  *taken = (size_t)(utf8_skip(at, end) - at);
   if (*taken > 0) return 0;
   *taken = utf8_bad(at, end);
   memcpy(out, UTF8_REPLACEMENT, sizeof UTF8_REPLACEMENT - 1);

@@ -101,6 +101,25 @@ size_t utf8_copy(char *out, size_t room, const char *bytes, size_t size) {
   return used;
 }
 
+static bool is_tail(char c) { return ((unsigned char)c & 0xC0) == 0x80; }
+
+/* Three bytes (Chinese, Japanese, Korean) and two (most other scripts) are handled here, the rest by utf8_decode. */
+const char *utf8_skip(const char *at, const char *end) {
+  while (at < end && (signed char)*at < 0) {
+    unsigned char first = (unsigned char)*at;
+    if (end - at >= 3 && first > 0xE0 && first < 0xF0 && first != 0xED && is_tail(at[1]) && is_tail(at[2])) {
+      at += 3;
+    } else if (end - at >= 2 && first >= 0xC2 && first < 0xE0 && is_tail(at[1])) {
+      at += 2;
+    } else {
+      size_t size = utf8_decode(at, end, NULL);
+      if (size == 0) break;
+      at += size;
+    }
+  }
+  return at;
+}
+
 size_t utf8_check(const char *bytes, size_t size) {
   if (size == 0) return 0;   /* its pointer may be NULL */
   const char *at = bytes, *end = bytes + size;
@@ -108,11 +127,13 @@ size_t utf8_check(const char *bytes, size_t size) {
     uint64_t eight;
     if (end - at >= 8 && (memcpy(&eight, at, 8), (eight & 0x8080808080808080u) == 0)) {
       at += 8;   /* all ASCII */
-      continue;
+    } else if ((signed char)*at >= 0) {
+      at++;
+    } else {
+      const char *next = utf8_skip(at, end);
+      if (next == at) break;
+      at = next;
     }
-    size_t step = utf8_decode(at, end, NULL);
-    if (step == 0) break;
-    at += step;
   }
   return (size_t)(at - bytes);
 }

@@ -29,6 +29,9 @@ size_t utf8_copy(char *out, size_t room, const char *bytes, size_t size);
 /* Encodes a code point (a scalar value) and returns its bytes, 1 to 4. */
 size_t utf8_encode(uint32_t point, char out[4]);
 
+/* Passes all valid code points beyond ASCII from `at` on: the first byte that is ASCII or invalid, or the end. */
+const char *utf8_skip(const char *at, const char *end);
+
 /* The offset of the first byte that is not part of valid UTF-8, or `size`. */
 size_t utf8_check(const char *bytes, size_t size);
 

@@ -60,7 +60,7 @@ bool copy_members_push(lua_State *L, const AddedNames *added, const Message *mes
   int own = 0;
   bool has_text = false, refers = false;
   lua_createtable(L, 0, 8);                  /* role, content, source, seq, origin, and some more */
-  json_open(&json, raw.bytes, raw.size);
+  json_open_valid(&json, raw.bytes, raw.size);
   for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
     bind_push_text(L, key);
     more = bind_push_json_value(L, &json);
@@ -95,7 +95,7 @@ void copy_members_fill(lua_State *L, const Message *message) {
   JsonValue value;
   bool has_content = bind_get_field(L, -1, "content") != LUA_TNIL;
   lua_pop(L, 1);
-  json_open(&json, raw.bytes, raw.size);
+  json_open_valid(&json, raw.bytes, raw.size);
   for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
     if (has_content && text_is(key, "content")) {
       more = json_value(&json, &value);

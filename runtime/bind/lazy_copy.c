@@ -16,16 +16,6 @@ enum { REWRITTEN = 1 };      /* the key of a rewritten message's id */
 
 /* ---- which messages ---- */
 
-/* True if the message is {"role":"..","content":".."} and nothing else, as most are written. */
-static bool is_bare(const Message *message) {
-  static const char head[] = "{\"role\":\"", middle[] = "\",\"content\":\"";
-  Text raw = message_raw(message), role = message_role_text(message), content = message_content(message);
-  size_t start = sizeof head - 1 + role.size + sizeof middle - 1;
-  if (raw.size != start + content.size + 2 || content.bytes != raw.bytes + start) return false;
-  return memcmp(raw.bytes, head, sizeof head - 1) == 0 && role.bytes == raw.bytes + sizeof head - 1 &&
-         memcmp(role.bytes + role.size, middle, sizeof middle - 1) == 0;
-}
-
 /* Moves the cursor from a key to the value behind it; over a text as content, whose end is known, in one step. */
 static bool skip_member(Json *json, Text key, Text content) {
   JsonValue value;
@@ -47,9 +37,9 @@ bool lazy_copy_fits(const Message *message) {
   Text content = message_content(message), raw = message_raw(message), key;
   if (may_be_blank(content) && message_call_count(message) == 0) return false;
   if (message_role_text(message).escaped) return false;
-  if (is_bare(message)) return true;
+  if (message_is_bare(message)) return true;
   Json json;
-  json_open(&json, raw.bytes, raw.size);
+  json_open_valid(&json, raw.bytes, raw.size);
   for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
     if (key.escaped || copy_members_is_added(key) || text_is(key, "_attachments")) return false;
     more = skip_member(&json, key, content);
@@ -153,7 +143,7 @@ static bool push_known(lua_State *L, const Message *message) {
   bool is_text = message_content_kind(message) == CONTENT_STRING;
   if (is_text && text_is(key, "content")) bind_push_text(L, message_content(message));
   else if (text_is(key, "role")) bind_push_text(L, message_role_text(message));
-  else if (!copy_members_is_added(key) && (!is_text || !is_bare(message))) return false;
+  else if (!copy_members_is_added(key) && (!is_text || !message_is_bare(message))) return false;
   else if (text_is(key, "source_id") && message_field(message, FIELD_ID, &id)) bind_push_text(L, id);
   else lua_pushnil(L);
   return true;
@@ -218,7 +208,7 @@ static bool read_members(const Message *message, JsonValue values[BIND_MESSAGE_K
   Text raw = message_raw(message), key;
   Json json;
   memset(values, 0, BIND_MESSAGE_KEY_COUNT * sizeof *values);
-  json_open(&json, raw.bytes, raw.size);
+  json_open_valid(&json, raw.bytes, raw.size);
   for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
     size_t i = 0;
     while (i < BIND_MESSAGE_KEY_COUNT && !text_is(key, BIND_MESSAGE_KEYS[i])) i++;
@@ -295,21 +285,21 @@ static bool store_rewritten(lua_State *L, Conversation *fork, Text json_text, Me
   return status == STATUS_OK;
 }
 
-static bool rewrite_lazily(lua_State *L, const LazyWalk *walk, int index, const Message *message, Text content) {
+static bool rewrite_lazily(lua_State *L, const LazyWalk *walk, int index, const Message *message, Text content,
+                           Buffer *scratch) {
   MessageId id;
-  Buffer *out = bind_buffer(L);
-  if (!write_anew(L, message, content, out)) write_as_table(L, message, content, out);
-  bool is_stored = store_rewritten(L, walk->fork, text_plain(out->bytes, out->size), &id);
-  lua_pop(L, 1);
-  if (!is_stored) return false;
+  buffer_reset(scratch);
+  if (!write_anew(L, message, content, scratch)) write_as_table(L, message, content, scratch);
+  if (!store_rewritten(L, walk->fork, text_plain(scratch->bytes, scratch->size), &id)) return false;
   lua_pushinteger(L, id);
   lua_rawseti(L, index, REWRITTEN);
   return true;
 }
 
-void lazy_copy_rewrite(lua_State *L, const LazyWalk *walk, int index, const Message *lazy, Text content) {
+void lazy_copy_rewrite(lua_State *L, const LazyWalk *walk, int index, const Message *lazy, Text content,
+                       Buffer *scratch) {
   index = lua_absindex(L, index);
-  if (lazy == NULL || !rewrite_lazily(L, walk, index, lazy, content)) {
+  if (lazy == NULL || !rewrite_lazily(L, walk, index, lazy, content, scratch)) {
     if (lazy != NULL) lazy_copy_fill(L, index, lazy);
     lua_pushvalue(L, walk->names + 1);
     lua_pushlstring(L, content.bytes, content.size);

@@ -45,8 +45,9 @@ Text  lazy_copy_text(lua_State *L, const Message *message, Buffer *decoded);
 /* Pushes the content of the table at `index`, which is not lazy. Returns its Lua type. */
 int   lazy_copy_content(lua_State *L, const LazyWalk *walk, int index);
 /* Gives the table at `index` another content; it is no longer the stored message. `lazy`: its message, which the walk
-   came to last; NULL: it is not lazy. */
-void  lazy_copy_rewrite(lua_State *L, const LazyWalk *walk, int index, const Message *lazy, Text content);
+   came to last; NULL: it is not lazy. `scratch` is for its JSON. */
+void  lazy_copy_rewrite(lua_State *L, const LazyWalk *walk, int index, const Message *lazy, Text content,
+                        Buffer *scratch);
 /* Makes the lazy copy at `index` a table like others. */
 void  lazy_copy_fill(lua_State *L, int index, const Message *message);
 

@@ -209,13 +209,13 @@ static int l_apply(lua_State *L) {
 
 enum { SWEEP_MESSAGES = 64 };   /* of one call, so that a task can end its slice between two */
 
-enum { MESSAGES = 2, KINDS = 5, DECODED, NAMES, COPY = NAMES + 2 };   /* stack indices of l_sweep */
+enum { MESSAGES = 2, KINDS = 5, DECODED, SCRATCH, NAMES, COPY = NAMES + 2 };   /* stack indices of l_sweep */
 
 typedef struct Sweep {
   RuleSet *set;
   LazyWalk walk;
   const Message *lazy;       /* of the message at COPY; NULL: it is a table like others */
-  Buffer *decoded;
+  Buffer *decoded, *scratch;
   uint32_t depth;
   lua_Integer changed;       /* messages */
   lua_Integer growth;        /* bytes */
@@ -261,7 +261,7 @@ static bool sweep_text(lua_State *L, Sweep *sweep, Text text, uint32_t kind, Sta
   if (*status != STATUS_OK || result->failure_count > 0) return false;
   if (!result->changed) return true;
   if (result->text.size > text.size) sweep->growth += (lua_Integer)(result->text.size - text.size);
-  lazy_copy_rewrite(L, &sweep->walk, COPY, sweep->lazy, result->text);
+  lazy_copy_rewrite(L, &sweep->walk, COPY, sweep->lazy, result->text, sweep->scratch);
   sweep->changed++;
   return true;
 }
@@ -286,6 +286,7 @@ static int l_sweep(lua_State *L) {
   bind_expect(L, KINDS, "kinds", LUA_TTABLE);
   lua_settop(L, KINDS);
   sweep.decoded = bind_buffer(L);
+  sweep.scratch = bind_buffer(L);
   sweep.walk = lazy_walk_begin(L);
   lua_Integer count = (lua_Integer)lua_rawlen(L, MESSAGES), last = first + SWEEP_MESSAGES - 1;
   if (last > count) last = count;

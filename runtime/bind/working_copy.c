@@ -198,7 +198,7 @@ static const Message *stored_message(lua_State *L, const AddedNames *added, cons
   const Message *message = store_message(store, (MessageId)seq);
   Text raw = message_raw(message);
   Json json;
-  json_open(&json, raw.bytes, raw.size);
+  json_open_valid(&json, raw.bytes, raw.size);
   return same_object(L, &json, added) ? message : NULL;
 }
 

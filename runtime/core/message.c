@@ -66,6 +66,15 @@ Text message_content(const Message *message) {
   return message_text(message, content);
 }
 
+bool message_is_bare(const Message *message) {
+  static const char head[] = "{\"role\":\"", middle[] = "\",\"content\":\"";
+  Text raw = message_raw(message), role = message_role_text(message), content = message_content(message);
+  size_t start = sizeof head - 1 + role.size + sizeof middle - 1;
+  if (raw.size != start + content.size + 2 || content.bytes != raw.bytes + start) return false;
+  return memcmp(raw.bytes, head, sizeof head - 1) == 0 && role.bytes == raw.bytes + sizeof head - 1 &&
+         memcmp(role.bytes + role.size, middle, sizeof middle - 1) == 0;
+}
+
 bool message_field(const Message *message, MessageField field, Text *value) {
   Details *details = message->details;
   assert(field < FIELD_COUNT);

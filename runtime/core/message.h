@@ -118,6 +118,8 @@ MessageForm message_form(const Message *message);
 ContentKind message_content_kind(const Message *message);
 Text        message_content(const Message *message);      /* size 0 if absent */
 bool        message_is_window(const Message *message);    /* true for a window item */
+/* True if its JSON is {"role":"..","content":".."} and nothing else, as most are written. */
+bool        message_is_bare(const Message *message);
 bool        message_field(const Message *message, MessageField field, Text *value);     /* false if absent */
 bool        message_timestamp(const Message *message, int64_t *milliseconds);           /* false if absent */
 

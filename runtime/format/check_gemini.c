@@ -30,8 +30,7 @@ static Text find_signature(const Message *message, Part part) {
 static bool is_empty_part(const Message *message, Part part) {
   Json json;
   Text raw = message_text(message, part.value), key;
-  json_open(&json, raw.bytes, raw.size);
-  json.tolerant = true;
+  json_open_valid(&json, raw.bytes, raw.size);
   return raw.bytes[0] == '{' && json_enter(&json) && !json_next_member(&json, &key);
 }
 

@@ -42,8 +42,7 @@ static Status check_object(Checker *checker, uint32_t index, MemberLevel level, 
 static Status check_text(Checker *checker, uint32_t index, MemberLevel level, Text type, Text object) {
   Json json;
   if (object.size == 0 || object.bytes[0] != '{') return STATUS_OK;
-  json_open(&json, object.bytes, object.size);
-  json.tolerant = true;
+  json_open_valid(&json, object.bytes, object.size);
   return check_object(checker, index, level, type, &json);
 }
 

@@ -62,8 +62,7 @@ static void lose_members(Convert *convert, Text raw) {
   Text key;
   JsonValue value, type;
   Text kind = json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
-  json_open(&json, raw.bytes, raw.size);
-  json.tolerant = true;
+  json_open_valid(&json, raw.bytes, raw.size);
   json_enter(&json);
   while (convert_next_extra(convert->pieces.dialects, kind, &json, &key, &value)) {
     convert_lose(convert, LOSS_MEMBER, key);
@@ -75,8 +74,7 @@ static bool fits_depth(const Convert *convert, Text raw) {
   Json json;
   JsonValue value;
   if (convert->options->lines || !json_may_be_deep(raw, JSON_DEPTH_MAX - CONVERT_DEPTH)) return true;
-  json_open(&json, raw.bytes, raw.size);
-  json.tolerant = true;
+  json_open_valid(&json, raw.bytes, raw.size);
   json.depth_max -= CONVERT_DEPTH;
   return json_value(&json, &value);
 }
@@ -92,6 +90,15 @@ void convert_message(Convert *convert, Text raw) {
   convert->changed = true;
   if (!convert->options->skips_extra) lose_members(convert, raw);
   convert->writer->message(convert, &convert->pieces);
+}
+
+bool convert_bare(Convert *convert, Text raw) {
+  if (convert->options->target != DIALECT_OPENAI || convert->options->is_foreign) return false;
+  convert_close(convert);
+  if (convert->status != STATUS_OK) return true;
+  convert_begin(convert);
+  json_out_raw(convert->out, raw);
+  return true;
 }
 
 void convert_keep(Convert *convert) {

@@ -42,6 +42,14 @@ static uint32_t position_of(const ListConversion *work, uint32_t index) {
   return position == NULL ? index : (uint32_t)*position;
 }
 
+/* True if the message was written as one that is only a role and a text. */
+static bool write_bare(ListConversion *work, uint32_t index) {
+  const Message *message = conversation_message(work->conversation, work->order.ids[index]);
+  Text spelling;
+  if (!message_is_bare(message) || message_role(message) == ROLE_TOOL) return false;
+  return !message_field(message, FIELD_SPELLING, &spelling) && convert_bare(&work->convert, message_raw(message));
+}
+
 static void skip_empty(ListConversion *work) {
   while (work->next < work->order.count && raw_of(work, work->next).size == 0) work->next++;
 }
@@ -77,7 +85,7 @@ static void write_messages(ListConversion *work, Text system, JsonOut *out) {
   }
   for (; work->next < work->order.count; work->next++) {
     convert->index = position_of(work, work->next);
-    convert_message(convert, raw_of(work, work->next));
+    if (!write_bare(work, work->next)) convert_message(convert, raw_of(work, work->next));
   }
   convert_close(convert);
   if (lines && convert->written > 0) json_out_line(out);

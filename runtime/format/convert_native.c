@@ -115,8 +115,7 @@ static void put_key(NativeEdits *edits, Text key, bool first) {
 }
 
 static void open_object(Json *json, Text object) {
-  json_open(json, object.bytes, object.size);
-  json->tolerant = true;
+  json_open_valid(json, object.bytes, object.size);
   json_enter(json);
 }
 

@@ -91,8 +91,7 @@ static Status put_extra(OwnConversion *work, const RunMessage *message, const Te
   Buffer *bytes = &work->form->bytes;
   Dialect target = work->convert.options->target;
   if ((message->dialects >> target & 1) != 0) return STATUS_OK;     /* written as it is, for all that it mixes forms */
-  json_open(&json, message->raw.bytes, message->raw.size);
-  json.tolerant = true;
+  json_open_valid(&json, message->raw.bytes, message->raw.size);
   json_enter(&json);
   while (status == STATUS_OK && convert_next_extra(message->dialects, type_of(message->raw), &json, &key, &value)) {
     if (element == NULL || dialect_member(target, MEMBER_OF_MESSAGE, type, key)) {

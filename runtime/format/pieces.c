@@ -79,8 +79,7 @@ void piece_fields(Text object, PieceFields *fields) {
   Json json;
   Text key;
   *fields = (PieceFields){0};
-  json_open(&json, object.bytes, object.size);
-  json.tolerant = true;
+  json_open_valid(&json, object.bytes, object.size);
   json_enter(&json);
   while (json_next_member(&json, &key)) {
     JsonValue value;
@@ -192,8 +191,7 @@ Status pieces_add_parts(Pieces *pieces, const JsonValue *list, bool nested) {
   Json json;
   JsonValue part;
   Status status = STATUS_OK;
-  json_open_value(&json, list);
-  json.tolerant = true;
+  json_open_valid(&json, list->bytes, list->size);
   json_enter(&json);
   while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &part)) {
     status = add_part(pieces, &part, nested);
@@ -242,8 +240,7 @@ static Status add_calls(Pieces *pieces, const PieceFields *fields) {
   if (status != STATUS_OK || !piece_is(fields, KEY_TOOL_CALLS, JSON_ARRAY)) return status;
   Json json;
   JsonValue call;
-  json_open_value(&json, &fields->of[KEY_TOOL_CALLS]);
-  json.tolerant = true;
+  json_open_valid(&json, fields->of[KEY_TOOL_CALLS].bytes, fields->of[KEY_TOOL_CALLS].size);
   json_enter(&json);
   while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &call)) status = add_call(pieces, &call);
   pieces->dialects &= BIT(DIALECT_OPENAI);

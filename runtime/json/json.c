@@ -28,6 +28,11 @@ void json_open(Json *json, const char *bytes, size_t size) {
   *json = (Json){.start = bytes, .at = bytes, .end = bytes + size, .depth_max = JSON_DEPTH_MAX};
 }
 
+void json_open_valid(Json *json, const char *bytes, size_t size) {
+  json_open(json, bytes, size);
+  json->tolerant = json->valid = true;
+}
+
 void json_skip_mark(Json *json) {
   if (json->end - json->at >= 3 && memcmp(json->at, "\xEF\xBB\xBF", 3) == 0) json->at += 3;
 }
@@ -103,25 +108,11 @@ static inline const char *skip_plain(const char *at, const char *end) {
   return at;
 }
 
-static inline bool is_tail(char c) {
-  return ((unsigned char)c & 0xC0) == 0x80;
-}
-
-/* Skips all non-ASCII from `at` on. Three bytes (Chinese, Japanese, Korean) and two
-   (most other scripts) are handled here, the rest by utf8_decode. */
+/* Skips all non-ASCII from `at` on. */
 static const char *skip_utf8(Json *json, const char *at) {
   const char *end = json->end;
-  while (at < end && (signed char)*at < 0) {
-    unsigned char first = (unsigned char)*at;
-    if (end - at >= 3 && first > 0xE0 && first < 0xF0 && first != 0xED && is_tail(at[1]) && is_tail(at[2])) {
-      at += 3;
-    } else if (end - at >= 2 && first >= 0xC2 && first < 0xE0 && is_tail(at[1])) {
-      at += 2;
-    } else {
-      size_t size = utf8_decode(at, end, NULL);
-      if (size == 0 && !json->tolerant) return refuse(json, STATUS_ENCODING, at, "valid UTF-8");
-      at += size == 0 ? utf8_bad(at, end) : size;
-    }
+  for (at = utf8_skip(at, end); at < end && (signed char)*at < 0; at = utf8_skip(at + utf8_bad(at, end), end)) {
+    if (!json->tolerant) return refuse(json, STATUS_ENCODING, at, "valid UTF-8");
   }
   return at;
 }
@@ -150,10 +141,35 @@ static const char *skip_escape(Json *json, const char *at) {
   return json->tolerant ? at + 6 : refuse(json, STATUS_ENCODING, at, "both halves of a surrogate pair");
 }
 
+/* The next quote or backslash from `at` on, or the end. */
+static inline const char *find_quote(const char *at, const char *end) {
+#ifdef __SSE2__
+  const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+  for (; end - at >= 16; at += 16) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    unsigned hits = (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)));
+    if (hits != 0) return at + __builtin_ctz(hits);
+  }
+#endif
+  while (at < end && *at != '"' && *at != '\\') at++;
+  return at;
+}
+
+/* The same as skip_string of a string that is known to be valid. */
+static const char *skip_valid_string(Json *json, const char *at, bool *escaped) {
+  const char *end = json->end;
+  for (at = find_quote(at + 1, end); at < end && *at == '\\'; at = find_quote(at + 2, end)) {
+    *escaped = true;
+    if (end - at < 2) break;
+  }
+  return at < end && *at == '"' ? at + 1 : refuse(json, STATUS_SYNTAX, end, "'\"' to end the string");
+}
+
 /* Skips the string whose opening quote is at `at`. */
 static const char *skip_string(Json *json, const char *at, bool *escaped) {
   const char *end = json->end;
   *escaped = false;
+  if (json->valid) return skip_valid_string(json, at, escaped);
   for (at++; at != NULL;) {
     at = skip_plain(at, end);
     if (at == end) return refuse(json, STATUS_SYNTAX, end, "'\"' to end the string");

@@ -44,12 +44,16 @@ typedef struct Json {
   uint32_t depth_max;    /* JSON_DEPTH_MAX when opened; at most one more, for an envelope around messages */
   bool fresh;            /* just behind '[' or '{' */
   bool tolerant;         /* accepts invalid UTF-8 and lone surrogates; false when opened */
+  bool valid;            /* the bytes are known to be JSON: strings are passed without a look at what is in them */
   Status status;         /* SYNTAX, ENCODING or LIMIT (depth) */
   const char *error;     /* where, between start and end */
   const char *expected;  /* what was expected there; static text */
 } Json;
 
 void json_open(Json *json, const char *bytes, size_t size);
+
+/* The same over bytes that a tolerant cursor has passed before. */
+void json_open_valid(Json *json, const char *bytes, size_t size);
 
 /* A cursor over one value. */
 static inline void json_open_value(Json *json, const JsonValue *value) { json_open(json, value->bytes, value->size); }

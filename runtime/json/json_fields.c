@@ -73,8 +73,7 @@ bool json_find(Text object, const char *name, JsonKind kind, JsonValue *value) {
   Text key;
   JsonValue member;
   bool any = false;
-  json_open(&json, object.bytes, object.size);
-  json.tolerant = true;
+  json_open_valid(&json, object.bytes, object.size);
   if (!json_enter(&json)) return false;
   while (json_next_member(&json, &key) && json_value(&json, &member)) {
     if (member.kind != kind || !text_is(key, name)) continue;

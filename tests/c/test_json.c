@@ -439,6 +439,38 @@ static size_t mutate(char *text, size_t size, uint64_t *random) {
   return size;
 }
 
+/* A cursor that trusts the bytes finds the same values as one that checks them. */
+static void assert_values_alike(Json *checking, Json *trusting) {
+  JsonKind kind, other;
+  Json nested[2];
+  JsonValue value, same;
+  Text key, same_key;
+  assert_true(json_peek(checking, &kind) && json_peek(trusting, &other));
+  assert_int_equal(kind, other);
+  nested[0] = *checking, nested[1] = *trusting;
+  assert_true(json_value(checking, &value) && json_value(trusting, &same));
+  assert_true(value.bytes == same.bytes && value.size == same.size && value.escaped == same.escaped);
+  if (kind == JSON_ARRAY && json_enter(&nested[0]) && json_enter(&nested[1])) {
+    while (json_next_element(&nested[0])) {
+      assert_true(json_next_element(&nested[1]));
+      assert_values_alike(&nested[0], &nested[1]);
+    }
+  } else if (kind == JSON_OBJECT && json_enter(&nested[0]) && json_enter(&nested[1])) {
+    while (json_next_member(&nested[0], &key)) {
+      assert_true(json_next_member(&nested[1], &same_key) && key.bytes == same_key.bytes && key.size == same_key.size);
+      assert_values_alike(&nested[0], &nested[1]);
+    }
+  }
+}
+
+static void assert_trusted_alike(const char *text, size_t size) {
+  Json checking, trusting;
+  json_open(&checking, text, size);
+  json_open_valid(&trusting, text, size);
+  assert_values_alike(&checking, &trusting);
+  assert_true(json_end(&checking) && json_end(&trusting));
+}
+
 static void mutations_agree_with_the_reference(void **state) {
   (void)state;
   uint64_t random = test_seed();
@@ -455,6 +487,7 @@ static void mutations_agree_with_the_reference(void **state) {
     bool got = scan(text, size, &offset, &expected) == STATUS_OK;
     if (got != wanted) fail_msg("round %d: %.*s: %s", i, (int)size, text, got ? "accepted" : expected);
     good += got;
+    if (got) assert_trusted_alike(text, size);
   }
   printf("%zu of %d mutations are JSON\n", good, (int)ROUNDS);
   assert_true(good > ROUNDS / 20 && good < ROUNDS);
