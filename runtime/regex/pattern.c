@@ -2,6 +2,9 @@
 
 #include <assert.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/hex.h"
 #include "base/utf8.h"
@@ -356,13 +359,35 @@ void regex_pairs_of(RegexPairs *pairs, const char *text, size_t size) {
   regex_pairs_add(pairs, text, size);
 }
 
-void regex_pairs_add(RegexPairs *pairs, const char *text, size_t size) {
-  unsigned char before = size > 0 ? (unsigned char)fold(text[0]) : 0;
-  for (size_t i = 1; i < size; i++) {
-    unsigned char character = (unsigned char)fold(text[i]);
-    unsigned at = pair(before, character);
-    bitset_add(pairs->bits, at);
-    before = character;
-  }
+#ifdef __SSE2__
+static inline __m128i fold_sixteen(__m128i bytes) {
+  __m128i upper = _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8('A' - 1)), _mm_cmplt_epi8(bytes, _mm_set1_epi8('Z' + 1)));
+  return _mm_or_si128(bytes, _mm_and_si128(upper, _mm_set1_epi8(0x20)));
 }
 
+/* `pair` of eight first and second bytes, each with a zero above it. */
+static inline __m128i eight_pairs(__m128i first, __m128i second) {
+  return _mm_and_si128(_mm_xor_si128(first, _mm_slli_epi16(second, 7)), _mm_set1_epi16((1 << REGEX_PAIR_BITS) - 1));
+}
+
+/* Adds the pairs that begin at sixteen bytes; the text has one byte more. */
+static void add_sixteen(RegexPairs *pairs, const char *text) {
+  uint16_t numbers[16];
+  const __m128i zero = _mm_setzero_si128();
+  __m128i first = fold_sixteen(_mm_loadu_si128((const __m128i *)(const void *)text));
+  __m128i second = fold_sixteen(_mm_loadu_si128((const __m128i *)(const void *)(text + 1)));
+  __m128i low = eight_pairs(_mm_unpacklo_epi8(first, zero), _mm_unpacklo_epi8(second, zero));
+  __m128i high = eight_pairs(_mm_unpackhi_epi8(first, zero), _mm_unpackhi_epi8(second, zero));
+  _mm_storeu_si128((__m128i *)(void *)numbers, low);
+  _mm_storeu_si128((__m128i *)(void *)(numbers + 8), high);
+  for (unsigned i = 0; i < 16; i++) pairs->has[numbers[i]] = 1;
+}
+#endif
+
+void regex_pairs_add(RegexPairs *pairs, const char *text, size_t size) {
+  size_t i = 0;
+#ifdef __SSE2__
+  for (; size - i > 16; i += 16) add_sixteen(pairs, text + i);
+#endif
+  for (; i + 1 < size; i++) pairs->has[pair((unsigned char)fold(text[i]), (unsigned char)fold(text[i + 1]))] = 1;
+}

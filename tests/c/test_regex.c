@@ -194,6 +194,22 @@ static void deep_recursion_ends(void **state) {
 
 /* ---- what a text must contain ---- */
 
+/* Pairs of a whole text are those of its neighbours two by two, wherever they stand. */
+static void pairs_of_long_texts_are_those_of_their_neighbours(void **state) {
+  (void)state;
+  static RegexPairs whole, single;
+  char text[80];
+  uint64_t random = test_seed();
+  for (int round = 0; round < 2000; round++) {
+    size_t size = test_random(&random) % (sizeof text + 1);
+    for (size_t i = 0; i < size; i++) text[i] = (char)test_random(&random);
+    regex_pairs_of(&whole, text, size);
+    regex_pairs_of(&single, text, 0);
+    for (size_t i = 1; i < size; i++) regex_pairs_add(&single, text + i - 1, 2);
+    assert_memory_equal(&whole, &single, sizeof whole);
+  }
+}
+
 static void literals_never_lose_a_match(void **state) {
   World *world = *state;
   static const struct {
@@ -344,6 +360,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(a_busy_machine_makes_no_rule_slow, open_world, close_world),
     cmocka_unit_test_setup_teardown(limits_say_why, open_world, close_world),
     cmocka_unit_test_setup_teardown(deep_recursion_ends, open_world, close_world),
+    cmocka_unit_test(pairs_of_long_texts_are_those_of_their_neighbours),
     cmocka_unit_test_setup_teardown(literals_never_lose_a_match, open_world, close_world),
     cmocka_unit_test_setup_teardown(rules_see_what_those_before_made, open_world, close_world),
     cmocka_unit_test(running_out_of_memory_is_a_status),
