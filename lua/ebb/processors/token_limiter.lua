@@ -34,33 +34,36 @@ local limiter = {}
 ---@field fixed { message: ebb.WorkingMessage, rank: integer }[]    rank: so many of the history stand before it
 
 local function parts_of(messages)
-  local parts = { history = {}, fixed = {} }
-  for _, message in ipairs(messages) do
-    if message.source == "history" or message.source == "window" then
-      parts.history[#parts.history + 1] = message
+  local history, count, fixed = {}, 0, {}
+  for i = 1, #messages do
+    local message = messages[i]
+    local source = message.source
+    if source == "history" or source == "window" then
+      count = count + 1
+      history[count] = message
     else
-      parts.fixed[#parts.fixed + 1] = { message = message, rank = #parts.history }
+      fixed[#fixed + 1] = { message = message, rank = count }
     end
   end
-  return parts
+  return { history = history, fixed = fixed }
 end
 
---- The messages of the fixed part and those that remain of the history, in their old order. An item of
---- `history` is {message, place in the history before}.
-local function weave(parts, history)
-  local messages, next_fixed = {}, 1
-  local function add_fixed(place)
-    while parts.fixed[next_fixed] and parts.fixed[next_fixed].rank < place do
-      messages[#messages + 1] = parts.fixed[next_fixed].message
-      next_fixed = next_fixed + 1
-    end
-  end
-  for _, each in ipairs(history) do
-    add_fixed(each.place)
+---@class ebb.limiter.Kept
+---@field messages ebb.WorkingMessage[]   what remains of the history
+---@field places integer[]     of each in the history before, or of the last one before it
+
+--- The messages of the fixed part and those that remain of the history, in their old order.
+---@param parts ebb.limiter.Parts
+---@param kept ebb.limiter.Kept
+local function weave(parts, kept)
+  local fixed, places, messages, done = parts.fixed, kept.places, {}, 0
+  for _, each in ipairs(fixed) do
+    local from = done + 1
+    while places[done + 1] and places[done + 1] <= each.rank do done = done + 1 end
+    table.move(kept.messages, from, done, #messages + 1, messages)
     messages[#messages + 1] = each.message
   end
-  add_fixed(math.huge)
-  return messages
+  return table.move(kept.messages, done + 1, #kept.messages, #messages + 1, messages)
 end
 
 --- A message that a policy wrote, as a working copy over the original's other fields.
@@ -84,16 +87,22 @@ local function replaced_places(report)
 end
 
 --- Maps the trimmed list back to working messages; seqs up to #history are positions.
+---@return ebb.limiter.Kept
 local function kept_of(chat, parts, report)
-  local place_of, remaining, last = replaced_places(report), {}, 0
-  for i, seq in ipairs(core.working.seqs(chat)) do
-    local place = seq <= #parts.history and seq or place_of[seq]
-    local before = place and parts.history[place]
-    local message = seq <= #parts.history and before or rewritten(chat[i], before)
-    last = place or last
-    remaining[i] = { message = message, place = last }
+  local place_of, history, count, last = replaced_places(report), parts.history, #parts.history, 0
+  local messages, places = {}, {}
+  local seqs = core.working.seqs(chat)
+  for i = 1, #seqs do
+    local seq = seqs[i]
+    if seq <= count then
+      messages[i], last = history[seq], seq
+    else
+      local place = place_of[seq]
+      messages[i], last = rewritten(chat[i], history[place]), place or last
+    end
+    places[i] = last
   end
-  return remaining
+  return { messages = messages, places = places }
 end
 
 ---- One cut ----
@@ -176,12 +185,13 @@ local function cut_short(plan, report, room)
   if cost <= room then return { message = copy, place = place }, cost end
 end
 
-local function add_short(remaining, cut_message)
+local function add_short(kept, cut_message)
   local at = 1
-  while remaining[at] and remaining[at].place < cut_message.place do
+  while kept.places[at] and kept.places[at] < cut_message.place do
     at = at + 1
   end
-  table.insert(remaining, at, cut_message)
+  table.insert(kept.messages, at, cut_message.message)
+  table.insert(kept.places, at, cut_message.place)
 end
 
 --- Trims the history so that everything weighs `budget` at most.
@@ -199,14 +209,14 @@ local function cut(plan, growth)
     limits = loading.limits, trusted = loading.trusted,
   }, plan.texts, plan.thinking)
   if not report then return nil, problem end
-  local remaining = kept_of(chat, plan.parts, report)
+  local kept = kept_of(chat, plan.parts, report)
   local tokens = report.after + plan.fixed
   local cut_message, cost = cut_short(plan, report, report.budget - report.after)
   if cut_message then
-    add_short(remaining, cut_message)
+    add_short(kept, cut_message)
     tokens = tokens + cost
   end
-  return { messages = weave(plan.parts, remaining), tokens = tokens, report = report,
+  return { messages = weave(plan.parts, kept), tokens = tokens, report = report,
     short = cut_message ~= nil }
 end
 
@@ -219,7 +229,7 @@ end
 --- The result without any history.
 local function none(plan)
   local nothing = plan.counter and 0 or plan.context:weigh {}   -- framing is in one of the two
-  return { messages = weave(plan.parts, {}), tokens = plan.fixed + nothing }
+  return { messages = weave(plan.parts, { messages = {}, places = {} }), tokens = plan.fixed + nothing }
 end
 
 ---- The search, with forecasts of the later stages ----
