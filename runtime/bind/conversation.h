@@ -25,8 +25,8 @@ void  bind_configure(lua_State *L, int conversation_index, int options_index);
 void  bind_read_aliases(lua_State *L, int options, DocumentLimits *limits);
 /* Pushes a fork of the conversation at stack index 1. Raises during callbacks and for want of memory. */
 ConversationHandle *bind_push_fork(lua_State *L);
-/* The same of `handle`, which stands there, without asking the caller's clock or raising during callbacks: for a fork that
-   nobody else sees. */
+/* The same of `handle`, which stands there, without asking the caller's clock or raising during callbacks: for a fork
+   that no script sees. */
 ConversationHandle *bind_push_quiet_fork(lua_State *L, ConversationHandle *handle);
 /* The beginning and the end of a branch, for those who write its changes before they are merged (transaction.c):
    begin(conversation) -> branch; merge(conversation, branch) merges and ends it. */

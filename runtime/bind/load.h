@@ -15,8 +15,8 @@
 int   bind_parse(lua_State *L, Text text);
 /* The same of a buffer of the allocator for conversations (bind_conversation_memory), which is empty afterwards: its
    bytes become the conversation's. Index 3 holds nil; the stack has more than that, the buffer's owner among it.
-   `envelope`: DocumentLimits.envelope; `messages`: those of a list that is empty in the text, which has the first `size`
-   bytes of the buffer, or NULL. */
+   `envelope`: DocumentLimits.envelope; `messages`: those of a list that is empty in the text, or NULL. The text has the
+   first `size` bytes of the buffer. */
 int   bind_parse_buffer(lua_State *L, Buffer *text, size_t size, Text envelope, const DocumentMessages *messages);
 /* Writes the list at index 1 as `document` says (document_write). Items become messages with the texts of the
    table at index 2, by window; nil: items are skipped. Leaves blocks on the stack. STATUS_LIMIT if a message would be

@@ -178,9 +178,10 @@ static int l_said(lua_State *L) {
 
 enum { TEXTS = 4, TITLES = 5, FIRST = 6, LAST = 7 };
 
-/* True if the current copy says texts[number], behind titles[number]. */
+/* True if the current copy says texts[number], behind titles[number]. A text in the core is compared as it is written
+   there: decoding it takes longer. */
 static bool is_same(lua_State *L, Speech *speech, lua_Integer number) {
-  Text text = text_of_copy(L, speech);
+  Text text = speech->lazy != NULL ? message_content(speech->lazy) : text_of_copy(L, speech);
   if (lua_rawgeti(L, TEXTS, number) != LUA_TSTRING || !text_equal(text, bind_text(L, -1))) return false;
   Text label = label_of(L, speech);
   return lua_rawgeti(L, TITLES, number) == LUA_TSTRING && text_equal(label, bind_text(L, -1));

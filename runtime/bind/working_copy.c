@@ -6,7 +6,7 @@
 ** A copy has the members of its message and some that the pipeline adds (copy_members.h),
 ** or is lazy (lazy_copy.h). While a copy equals its message, it stands for that: `text` writes the message's bytes, and
 ** the conversation that `parse` makes borrows the message itself. So no script has to be trusted to report what it
-** edited, and what nobody edited is neither written nor read nor counted again.
+** edited, and a message that no script edited is not written, read or counted again.
 */
 #include <string.h>
 
@@ -341,8 +341,8 @@ static MessageId find_lent(lua_State *L, const AddedNames *added, const Conversa
   return id;
 }
 
-/* Lists the messages of the copies at an index, in a block that it pushes; writes those that nobody lends behind what
-   is in the buffer. */
+/* Lists the messages of the copies at an index, in a block that it pushes; writes those that the lender lacks behind
+   what is in the buffer. */
 static RequestMessages list_messages(lua_State *L, const Conversation *lender, int copies, Buffer *out) {
   uint32_t count = (uint32_t)lua_rawlen(L, copies);
   RequestMessage *list = lua_newuserdatauv(L, count * sizeof *list + 1, 0);
@@ -403,8 +403,8 @@ static int parse_text(lua_State *L, const Conversation *conversation) {
   return bind_parse_buffer(L, block, block->size, envelope, NULL);
 }
 
-/* parse(conversation, options, copies, before, after) -> Conversation | nil, error: what core.parse makes of the text of
-   those copies with those options. The text is written only if it is refused, so that the error has its place. */
+/* parse(conversation, options, copies, before, after) -> Conversation | nil, error: what core.parse makes of the text
+   of those copies with those options. The text is written only if it is refused, so that the error has its place. */
 static int l_parse(lua_State *L) {
   const Conversation *conversation = bind_check_conversation(L, 1)->conversation;
   bind_expect(L, 3, NULL, LUA_TTABLE);

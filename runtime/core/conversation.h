@@ -205,8 +205,8 @@ typedef struct Place {
    nothing on failure. */
 Status   conversation_weigh_one(Conversation *conversation, const Sequence *list, Text raw, bool adopted,
                                 const MessageShape *shape, MessageId *id);
-/* Adds a message of a conversation whose bytes this one shares, as if it was read again; it is counted again only if the
-   other one counted otherwise. The place is the end of its list. Undoes nothing on failure. */
+/* Adds a message of a conversation whose bytes this one shares, as if it was read again; it is counted again only if
+   the other one counted otherwise. The place is the end of its list. Undoes nothing on failure. */
 Status   conversation_borrow_one(Conversation *conversation, const Place *place, const Conversation *lender,
                                  MessageId borrowed, MessageId *id);
 /* The same, and links and ranks it for its place. */

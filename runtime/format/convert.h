@@ -141,8 +141,8 @@ bool   convert_system(Convert *convert, Text raw);
 /* True if the target has a list of system texts apart from the messages. */
 bool   convert_has_system(Dialect target);
 void   convert_message(Convert *convert, Text raw);
-/* The same of a message that is a role of user, assistant or system beside a text (message_is_bare); false, and nothing is
-   written, where that is not in the target's form as it stands. */
+/* The same of a message that is a role of user, assistant or system beside a text (message_is_bare); false, and nothing
+   is written, where that is not in the target's form as it stands. */
 bool   convert_bare(Convert *convert, Text raw);
 /* Notes the calls and results of the message that was taken apart last, which stays as it is between those that are
    written. */

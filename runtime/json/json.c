@@ -147,7 +147,8 @@ static inline const char *find_quote(const char *at, const char *end) {
   const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
   for (; end - at >= 16; at += 16) {
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-    unsigned hits = (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash)));
+    __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash));
+    unsigned hits = (unsigned)_mm_movemask_epi8(marks);
     if (hits != 0) return at + __builtin_ctz(hits);
   }
 #endif

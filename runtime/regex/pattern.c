@@ -361,7 +361,8 @@ void regex_pairs_of(RegexPairs *pairs, const char *text, size_t size) {
 
 #ifdef __SSE2__
 static inline __m128i fold_sixteen(__m128i bytes) {
-  __m128i upper = _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8('A' - 1)), _mm_cmplt_epi8(bytes, _mm_set1_epi8('Z' + 1)));
+  __m128i from_a = _mm_cmpgt_epi8(bytes, _mm_set1_epi8('A' - 1)), to_z = _mm_cmplt_epi8(bytes, _mm_set1_epi8('Z' + 1));
+  __m128i upper = _mm_and_si128(from_a, to_z);
   return _mm_or_si128(bytes, _mm_and_si128(upper, _mm_set1_epi8(0x20)));
 }
 

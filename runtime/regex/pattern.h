@@ -33,7 +33,7 @@ bool regex_pattern_is_caseless(const char *pattern, size_t size);
 enum { REGEX_PAIR_BITS = 14, REGEX_LITERAL_PAIRS = 15 };
 
 typedef struct RegexPairs {
-  uint8_t has[1 << REGEX_PAIR_BITS];       /* 1 for the pairs that are there; bits would take longer to set than to clear */
+  uint8_t has[1 << REGEX_PAIR_BITS];       /* 1 for the pairs that are there */
 } RegexPairs;
 
 typedef struct RegexLiteral {

@@ -441,14 +441,16 @@ static size_t mutate(char *text, size_t size, uint64_t *random) {
 
 /* A cursor that trusts the bytes finds the same values as one that checks them. */
 static void assert_values_alike(Json *checking, Json *trusting) {
-  JsonKind kind, other;
+  JsonKind kind, other = JSON_NULL;
   Json nested[2];
   JsonValue value, same;
   Text key, same_key;
-  assert_true(json_peek(checking, &kind) && json_peek(trusting, &other));
+  assert_true(json_peek(checking, &kind));
+  assert_true(json_peek(trusting, &other));
   assert_int_equal(kind, other);
   nested[0] = *checking, nested[1] = *trusting;
-  assert_true(json_value(checking, &value) && json_value(trusting, &same));
+  assert_true(json_value(checking, &value));
+  assert_true(json_value(trusting, &same));
   assert_true(value.bytes == same.bytes && value.size == same.size && value.escaped == same.escaped);
   if (kind == JSON_ARRAY && json_enter(&nested[0]) && json_enter(&nested[1])) {
     while (json_next_element(&nested[0])) {
@@ -457,7 +459,8 @@ static void assert_values_alike(Json *checking, Json *trusting) {
     }
   } else if (kind == JSON_OBJECT && json_enter(&nested[0]) && json_enter(&nested[1])) {
     while (json_next_member(&nested[0], &key)) {
-      assert_true(json_next_member(&nested[1], &same_key) && key.bytes == same_key.bytes && key.size == same_key.size);
+      assert_true(json_next_member(&nested[1], &same_key));
+      assert_true(key.bytes == same_key.bytes && key.size == same_key.size);
       assert_values_alike(&nested[0], &nested[1]);
     }
   }
