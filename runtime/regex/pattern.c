@@ -355,7 +355,10 @@ RegexLiteral regex_literal(const char *pattern, size_t size, bool caseless) {
 }
 
 void regex_pairs_of(RegexPairs *pairs, const char *text, size_t size) {
-  memset(pairs, 0, sizeof *pairs);
+  if (++pairs->text == 0) {
+    memset(pairs->has, 0, sizeof pairs->has);
+    pairs->text = 1;
+  }
   regex_pairs_add(pairs, text, size);
 }
 
@@ -381,7 +384,7 @@ static void add_sixteen(RegexPairs *pairs, const char *text) {
   __m128i high = eight_pairs(_mm_unpackhi_epi8(first, zero), _mm_unpackhi_epi8(second, zero));
   _mm_storeu_si128((__m128i *)(void *)numbers, low);
   _mm_storeu_si128((__m128i *)(void *)(numbers + 8), high);
-  for (unsigned i = 0; i < 16; i++) pairs->has[numbers[i]] = 1;
+  for (unsigned i = 0; i < 16; i++) pairs->has[numbers[i]] = pairs->text;
 }
 #endif
 
@@ -390,5 +393,7 @@ void regex_pairs_add(RegexPairs *pairs, const char *text, size_t size) {
 #ifdef __SSE2__
   for (; size - i > 16; i += 16) add_sixteen(pairs, text + i);
 #endif
-  for (; i + 1 < size; i++) pairs->has[pair((unsigned char)fold(text[i]), (unsigned char)fold(text[i + 1]))] = 1;
+  for (; i + 1 < size; i++) {
+    pairs->has[pair((unsigned char)fold(text[i]), (unsigned char)fold(text[i + 1]))] = pairs->text;
+  }
 }

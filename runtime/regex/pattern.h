@@ -32,8 +32,10 @@ bool regex_pattern_is_caseless(const char *pattern, size_t size);
 */
 enum { REGEX_PAIR_BITS = 14, REGEX_LITERAL_PAIRS = 15 };
 
+/* Zeroed before the first text. The numbers of texts come round, and `has` is cleared only then. */
 typedef struct RegexPairs {
-  uint8_t has[1 << REGEX_PAIR_BITS];       /* 1 for the pairs that are there */
+  uint8_t text;                            /* the number of the text */
+  uint8_t has[1 << REGEX_PAIR_BITS];       /* that number for the pairs that are there */
 } RegexPairs;
 
 typedef struct RegexLiteral {
@@ -49,7 +51,7 @@ RegexLiteral regex_literal(const char *pattern, size_t size, bool caseless);
 /* True if a text with these pairs may match. */
 static inline bool regex_may_match(const RegexPairs *pairs, const RegexLiteral *literal) {
   for (unsigned i = 0; i < literal->count; i++) {
-    if (pairs->has[literal->pairs[i]] == 0) return false;
+    if (pairs->has[literal->pairs[i]] != pairs->text) return false;
   }
   return true;
 }

@@ -206,7 +206,9 @@ static void pairs_of_long_texts_are_those_of_their_neighbours(void **state) {
     regex_pairs_of(&whole, text, size);
     regex_pairs_of(&single, text, 0);
     for (size_t i = 1; i < size; i++) regex_pairs_add(&single, text + i - 1, 2);
-    assert_memory_equal(&whole, &single, sizeof whole);
+    for (size_t i = 0; i < sizeof whole.has; i++) {
+      assert_int_equal(whole.has[i] == whole.text, single.has[i] == single.text);
+    }
   }
 }
 
@@ -252,7 +254,7 @@ static void literals_never_lose_a_match(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     RegexLiteral literal =
       regex_literal(cases[i].pattern, strlen(cases[i].pattern), (cases[i].flags & REGEX_CASELESS) != 0);
-    RegexPairs pairs;
+    static RegexPairs pairs;
     regex_pairs_of(&pairs, cases[i].text, strlen(cases[i].text));
     long at = find(world, cases[i].pattern, cases[i].flags, cases[i].text);
     if (at < 0) fail_msg("%s does not match", cases[i].pattern);
