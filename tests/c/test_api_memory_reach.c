@@ -82,7 +82,7 @@ static void prepare_pipeline(World *w) { must_be(w, call_pipeline_new(w), "pipel
 static ebb_status call_pipeline_run(World *w) {
   ebb_text body, report;
   ebb_status status = ebb_pipeline_run(w->pipeline, w->chat, NULL, 0, &body, &report);
-  if (status == EBB_OK) tell_text(w, body);
+  if (status == EBB_OK) tell_text(w, body), tell_text(w, report);
   return status;
 }
 static ebb_status call_task_pipeline(World *w) {
@@ -100,9 +100,7 @@ static ebb_status call_pipeline_steps(World *w) {
   if (status == EBB_OK) status = ebb_next_event(w->runtime, &event);
   if (status == EBB_OK && event.kind == EBB_EVENT_FAILED) status = event.status;
   if (status == EBB_OK) {
-    const char *report = strstr(event.json.bytes, "\"report\":");
-    assert_non_null(report);
-    tell_bytes(w, event.json.bytes, (size_t)(report - event.json.bytes));
+    tell_text(w, event.json);
     return EBB_OK;
   }
   ebb_task_free(w->task);

@@ -21,6 +21,7 @@ local engine = {}
 engine.FUEL = 200000000    -- instructions of a function that is not built in: a second or two
 
 local HOOK_STEP = 10000   -- instructions between two checks
+local MEMORY = "not enough memory"   -- Lua's own error
 
 ---@class ebb.engine.Step
 ---@field processor ebb.Processor
@@ -59,13 +60,23 @@ local function burn(thread, fuel)
   end, "", HOOK_STEP)
 end
 
+--- True for Lua's own error and for that of the core.
+function engine.is_out_of_memory(problem)
+  return problem == MEMORY or core.is_error(problem) and problem.code == "memory"
+end
+
+--- What a call answers that raised `problem`.
+local function failed(problem)
+  if problem == MEMORY then return false, problem, "memory" end
+  return false, tostring(problem), core.is_error(problem) and problem.code or nil
+end
+
 --- Calls what says itself where it went wrong: a sandbox does, and where in what is built
 --- in something was refused is nobody's business.
 local function call_core(execute, ...)
   local ok, problem = pcall(execute, ...)
   if ok then return true end
-  if problem == "not enough memory" then return false, problem, "memory" end
-  return false, tostring(problem), core.is_error(problem) and problem.code or nil
+  return failed(problem)
 end
 
 --- The coroutine that runs one step.
@@ -96,7 +107,7 @@ local function run_step(run, step, context)
   local thread, answer = thread_of(run, step, context), table.pack()
   while true do
     local results = table.pack(coroutine.resume(thread, table.unpack(answer, 1, answer.n)))
-    if not results[1] then return false, tostring(results[2]) end
+    if not results[1] then return failed(results[2]) end
     if coroutine.status(thread) == "dead" then return results[2], results[3], results[4] end
     answer = table.pack()
     if coroutine.isyieldable() then answer = table.pack(coroutine.yield(table.unpack(results, 2, results.n))) end
@@ -186,6 +197,13 @@ function engine.run(run, context, first)
   return true
 end
 
+--- A failure of the later steps is told when they run. Want of memory is raised at once: without the forecast the
+--- result would be another one.
+local function no_forecast(is_out_of_memory)
+  if is_out_of_memory then error(MEMORY, 0) end
+  return nil
+end
+
 --- A run of the later steps on copies, whose logs and changes go with it. Predictable steps make new messages where
 --- they change any, so that a copy of the list will do; and what was made of them is kept: it need not be made again.
 ---@param run ebb.engine.Run
@@ -209,10 +227,13 @@ function engine.forecast(run, fields, context, messages, finish)
   trial.messages = is_predictable and table.move(messages, 1, #messages, 1, {}) or tables.copy(messages)
   trial.shared_data = tables.copy(context.shared_data)
   local later = context_of.new(trial)
-  if not engine.run(copy, later, run.place + 1) then return nil end
+  run.foreseen = nil
+  local done, problem = engine.run(copy, later, run.place + 1)
+  if not done then return no_forecast(problem.code == "memory") end
   local ok, chat, report, losses = pcall(finish, later.messages)
-  run.foreseen = is_predictable and ok and { messages = messages, chat = chat, report = report, losses = losses } or nil
-  return ok and chat:tokens() or nil
+  if not ok then return no_forecast(engine.is_out_of_memory(chat)) end
+  if is_predictable then run.foreseen = { messages = messages, chat = chat, report = report, losses = losses } end
+  return chat:tokens()
 end
 
 return engine

@@ -38,7 +38,6 @@ local unbound = require "ebb.pipeline.unbound"
 local kept_variables = require "ebb.pipeline.variables"
 
 local pipeline = {}
-local MEMORY = "not enough memory"
 
 local ANY, TEXT, FLAG, INTEGER, TABLE =
   { type = "any" }, { type = "string" }, { type = "boolean" }, { type = "integer" }, { type = "table", shared = true }
@@ -368,7 +367,7 @@ local function conclude(run, run_context)
   end
   local ok, chat, report, losses = pcall(finish_last, run, run_context.messages)
   if not ok and core.is_error(chat) then return nil, chat end
-  if not ok then return nil, core.error(chat == MEMORY and "memory" or "processor", tostring(chat)) end
+  if not ok then return nil, core.error(engine.is_out_of_memory(chat) and "memory" or "processor", tostring(chat)) end
   final_warnings.repair(run_context, report)
   final_warnings.losses(run_context, losses)
   local tokens, trust = chat:tokens(), chat:trust()
