@@ -55,7 +55,7 @@ local cases = {
   { "rules just below their own limit", { rules = rules(500, "/(?:a|c)*?(?:a|c)*?[bd]/g") },
     { 2, SLOW }, "'rule ", TIME },
   { "macros without end",              { presets = presets(40, ("{{random::a::b}}"):rep(20000)) },
-    { 1, "hello" }, "{{random}}", TIME },
+    { 1, "hello" }, "macro {{", TIME },
   { "texts that are long to read",     { presets = presets(15, ("\\{{"):rep(300000)) },
     { 1, "hello" }, "macro {{?}}", TIME },
   { "texts of a single long token",    { presets = presets(15, ("{"):rep(1000000)) },
