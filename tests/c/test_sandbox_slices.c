@@ -247,7 +247,7 @@ static int64_t time_by_looks(void *user) {
   return *now += LOOK_US;
 }
 
-/* The longest of some steps while a text lives whose instructions may be dear, by a clock that goes on with each look. */
+/* The longest of some steps while a text lives whose instructions may be dear, by a clock that each look moves on. */
 static uint64_t longest_among_dear(unsigned off) {
   int64_t now = 1;
   Task *task = NULL;

@@ -142,9 +142,9 @@ describe("what was broken before", function()
     local path = file("body.json", '{"model":"gpt-4o","messages":[{"role":"user","content":"a"}]}')
     local _, err = does("convert --to gemini " .. path)
     contains("the body names the model gpt-4o, whose dialect is openai: --model names a model of gemini", err)
-    for _, arguments in ipairs { "--to gemini --model gemini-2.5-pro ", "--to openai ", "--to responses ", "--to ebb " } do
-      _, err = does("convert " .. arguments .. path)
-      assert.is_nil(err:find("names the model", 1, true), arguments)
+    for _, words in ipairs { "--to gemini --model gemini-2.5-pro ", "--to openai ", "--to responses ", "--to ebb " } do
+      _, err = does("convert " .. words .. path)
+      assert.is_nil(err:find("names the model", 1, true), words)
     end
   end)
 

@@ -304,7 +304,7 @@ local function macro_of(run, node)
   return macro
 end
 
---- Calls the check of the environment after so many bytes of work; it raises where a run has no time left.
+--- Calls the check of the environment once for every CHECK_BYTES of work; it raises where a run has no time left.
 local function check_run(run, name, bytes)
   local budget, check = run.environment.budget, run.environment.check
   budget.unchecked = budget.unchecked + bytes
