@@ -100,54 +100,54 @@ all: products   ## build the command, the Lua module and its library, and libebb
 products: $(PRODUCTS)
 
 release:   ## the same, optimised, into build/release
-	@$(SUBMAKE) MODE=release all
+	+@$(SUBMAKE) MODE=release all
 
 # All modes use the images in build/share/ebb/vocab.
 vocabularies: $(B)/ebb   ## fetch the vocabularies of exact counts with npm, and convert them
 	@.ci/vocab $(B)/ebb
 
 run: deps   ## trim the sample conversation to 4000 tokens and show what was kept and why
-	@$(SUBMAKE) MODE=release products vocabularies
+	+@$(SUBMAKE) MODE=release products vocabularies
 	build/release/ebb trim scripts/samples/support.json --budget 4000 --explain -o build/support.trimmed.json
 
 test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
 test-quick: deps-test   ## most Lua specs and C units, in under two minutes; T=trim runs those with trim in their name
-	@$(SUBMAKE) products vocabularies build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
-	@$(SUBMAKE) MODE=small test-programs
+	+@$(SUBMAKE) products vocabularies build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
+	+@$(SUBMAKE) MODE=small test-programs
 	@tests/run.sh --quick $(T)
 
 test-build: deps-test
-	@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/sqlite_memory.so build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
-	@$(SUBMAKE) MODE=release products
-	@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
-	@$(SUBMAKE) MODE=small test-programs
-	@$(SUBMAKE) MODE=sanitize products build/sanitize/tests/test_sequence build/sanitize/tests/test_model
-	@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads \
+	+@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/sqlite_memory.so build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
+	+@$(SUBMAKE) MODE=release products
+	+@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
+	+@$(SUBMAKE) MODE=small test-programs
+	+@$(SUBMAKE) MODE=sanitize products build/sanitize/tests/test_sequence build/sanitize/tests/test_model
+	+@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads \
 	  build/threads/tests/test_api_host
-	@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
+	+@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
 check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but the binding's (one step in four), model tests with 1,000,000 steps, the command under sanitizers, the Lua tests under valgrind, token ids against their oracles, a minute per fuzzer, thirty for the sandbox's
-	@$(SUBMAKE) MODE=debug products
-	@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
+	+@$(SUBMAKE) MODE=debug products
+	+@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
 	WHOLE=1 CONVERSATIONS=$(or $(CONVERSATIONS),10000) DENSER=$(or $(DENSER),5) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),100000) POLICIES=$(or $(POLICIES),2000) EBB=build/sanitize/ebb tests/run.sh
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c on as many inputs as take a minute of a processor; FUZZ_SHARE (100) percent of them
-	@$(SUBMAKE) products fuzzers
+	+@$(SUBMAKE) products fuzzers
 	@tests/fuzz/run.sh $${FUZZ_SHARE:-100}
 
 valgrind: deps-valgrind   ## the Lua tests under valgrind
-	@$(SUBMAKE) build/bench/tokens_portable
-	@$(SUBMAKE) MODE=debug products
+	+@$(SUBMAKE) build/bench/tokens_portable
+	+@$(SUBMAKE) MODE=debug products
 	@tests/valgrind.sh
 
 cover: deps-test   ## lines and branches of runtime/core, json and format that tests reach; tests/uncovered.txt says what not, and why
-	@$(SUBMAKE) CC=gcc MODE=cover products test-programs
+	+@$(SUBMAKE) CC=gcc MODE=cover products test-programs
 	@tests/cover.sh
 
 bench: deps   ## measure the release build, beside the peers
-	@$(SUBMAKE) MODE=release products vocabularies $(addprefix build/release/bench/,operations tokens patterns turns)
+	+@$(SUBMAKE) MODE=release products vocabularies $(addprefix build/release/bench/,operations tokens patterns turns)
 	tests/bench/end_to_end.sh
 	tests/bench/embedding.sh
 	tests/bench/operations.sh
@@ -177,7 +177,7 @@ docs: $(B)/ebb   ## write docs/reference, the man page, shell completions and th
 	@lua5.4 scripts/tools/rockspec.lua
 
 install:   ## build the release and copy command, Lua library, libebb, vocabularies, annotations, documents, man page, completions and examples below PREFIX (/usr/local); libraries go to LIBDIR; DESTDIR is honoured
-	@$(SUBMAKE) MODE=release products vocabularies
+	+@$(SUBMAKE) MODE=release products vocabularies
 	@$(MAKE) --no-print-directory MODE=release install-files
 
 # Where files are put: `make install` of a package writes below DESTDIR.

@@ -414,7 +414,7 @@ static void without_memory_nothing_is_added(void **state) {
 static Store *borrower_of(const Store *lender) {
   Memory memory = fail_memory(&fail);
   Store *store;
-  assert_int_equal(store_new(&memory, (HashKey){7, 9}, &store), STATUS_OK);
+  assert_int_equal(store_new(&memory, (HashKey){{7, 9}}, &store), STATUS_OK);
   store_share_bytes_of(store, lender);
   return store;
 }
