@@ -233,7 +233,7 @@ local function summary() return "In short." end
 local worked = {}
 
 --- Policies that others do the work for.
-local WORKERS = { agent = { digest = true, fold_output = true } }
+local WORKERS = { agent = { digest = true, fold_output = true }, idle = { stable_prefix = true } }
 
 local function trim(chat, spec, random)
   local model = spec[1] == "summarize" and summary or nil

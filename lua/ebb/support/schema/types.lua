@@ -5,7 +5,6 @@
 --     from_text(text, declaration)         the value that a word of the command line stands for; nil: none
 
 local core = require "ebb.support.core"
-local figures = require "ebb.support.figures"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 local words = require "ebb.support.schema.words"
@@ -20,6 +19,9 @@ local words = require "ebb.support.schema.words"
 local types = {}
 
 ---- Words ----
+
+--- Loaded with the first word such as 8k: few hosts of libebb read one.
+local function whole(text) return require("ebb.support.figures").whole(text) end
 
 local function number_words(noun)
   return function(declaration)
@@ -51,7 +53,7 @@ types.integer = {
     local integer = type(value) == "number" and math.tointeger(value) or nil
     return integer and in_range(declaration, integer) and integer or nil
   end,
-  from_text = function(text) return core.tonumber(text) or figures.whole(text) end,
+  from_text = function(text) return core.tonumber(text) or whole(text) end,
 }
 
 types.number = {
@@ -61,7 +63,7 @@ types.number = {
     return finite and in_range(declaration, value) and value or nil
   end,
   from_text = function(text)
-    return math.tointeger(core.tonumber(text)) or core.tonumber(text) or figures.whole(text)
+    return math.tointeger(core.tonumber(text)) or core.tonumber(text) or whole(text)
   end,
 }
 
