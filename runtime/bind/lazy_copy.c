@@ -31,6 +31,8 @@ static bool may_be_blank(Text content) {
   return content.size == 0 || memchr(" \t\n\v\f\r\\", content.bytes[0], 7) != NULL;
 }
 
+bool lazy_copy_is_plain(const Message *message) { return !may_be_blank(message_content(message)); }
+
 bool lazy_copy_fits(const Message *message) {
   ContentKind kind = message_content_kind(message);
   if ((kind != CONTENT_STRING && kind != CONTENT_NONE) || message_form(message) != FORM_CONTENT) return false;
@@ -62,7 +64,7 @@ void lazy_copy_push(lua_State *L, const AddedNames *added, int metatable, Messag
 }
 
 LazyWalk lazy_walk_begin(lua_State *L) {
-  lua_pushliteral(L, "origin");
+  lua_pushliteral(L, "seq");
   lua_pushliteral(L, "content");
   return (LazyWalk){.names = lua_gettop(L) - 1};
 }
@@ -78,18 +80,31 @@ int lazy_copy_content(lua_State *L, const LazyWalk *walk, int index) {
   return get_member(L, index, walk->names + 1);
 }
 
-/* The message that the lazy copy at `index` has now: the rewritten one, or its origin. */
-static MessageId id_of(lua_State *L, LazyWalk *walk, int index) {
-  lua_Integer id;
-  walk->rewritten = lua_rawgeti(L, index, REWRITTEN) != LUA_TNIL;
-  if (!walk->rewritten) get_member(L, index, walk->names);
-  id = lua_tointeger(L, -1);
+/* The message of an id in the fork; raises if it is not there. */
+static const Message *fork_message(lua_State *L, const LazyWalk *walk, lua_Integer id) {
   const Store *store = conversation_store(walk->fork);
   if (id < 1 || id > store_count(store) || !store_has(store, (MessageId)id)) {
     bind_raise(L, "closed", NULL, "the conversation has no message %I", id);
   }
+  return conversation_message(walk->fork, (MessageId)id);
+}
+
+/* The id of the message that the lazy copy at `index` has now: the rewritten one, or the stored one; 0: its `seq` was
+   taken away, so that it is neither. */
+static lua_Integer id_of(lua_State *L, LazyWalk *walk, int index) {
+  walk->rewritten = lua_rawgeti(L, index, REWRITTEN) != LUA_TNIL;
+  if (!walk->rewritten) get_member(L, index, walk->names);
+  lua_Integer id = lua_tointeger(L, -1);
   lua_pop(L, walk->rewritten ? 1 : 2);
-  return (MessageId)id;
+  return id;
+}
+
+/* Makes the lazy copy at `index`, whose `seq` was taken away, a table like others. */
+static void fill_by_origin(lua_State *L, const LazyWalk *walk, int index) {
+  bind_get_field(L, index, "origin");
+  lua_Integer origin = lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  lazy_copy_fill(L, index, fork_message(L, walk, origin));
 }
 
 const Message *lazy_copy_message(lua_State *L, LazyWalk *walk, int index) {
@@ -105,8 +120,14 @@ const Message *lazy_copy_message(lua_State *L, LazyWalk *walk, int index) {
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  walk->id = id_of(L, walk, index);
-  return conversation_message(walk->fork, walk->id);
+  lua_Integer id = id_of(L, walk, index);
+  if (id == 0) {
+    fill_by_origin(L, walk, index);
+    return NULL;
+  }
+  const Message *message = fork_message(L, walk, id);
+  walk->id = (MessageId)id;
+  return message;
 }
 
 void lazy_copy_fill(lua_State *L, int index, const Message *message) {

@@ -22,6 +22,8 @@
 /* True if a message has a lazy copy: its content is a text that says something, or it has calls beside a text or none;
    and it has no members of added names, and refers to no files. */
 bool  lazy_copy_fits(const Message *message);
+/* True if the lazy copy of a message is a text that says something, as copy_members_push tells of others. */
+bool  lazy_copy_is_plain(const Message *message);
 /* Pushes the metatable of lazy copies of the messages of the fork at `fork`. */
 void  lazy_copy_push_metatable(lua_State *L, int fork);
 /* Pushes the lazy copy of a message that has one. */
@@ -33,12 +35,13 @@ typedef struct LazyWalk {
   Conversation *fork;        /* that has its message */
   MessageId id;              /* of that message */
   bool rewritten;            /* it is not the stored one */
-  int names;                 /* stack index of "origin"; "content" lies on it */
+  int names;                 /* stack index of "seq"; "content" lies on it */
 } LazyWalk;
 
 /* Begins a walk: pushes its names, which stay on the stack. */
 LazyWalk lazy_walk_begin(lua_State *L);
-/* The message of the table at `index`, if that is a lazy copy; else NULL. Raises if the store no longer has it. */
+/* The message of the table at `index`, if that is a lazy copy; else NULL. One whose `seq` was taken away becomes a table
+   like others. Raises if the store no longer has the message. */
 const Message *lazy_copy_message(lua_State *L, LazyWalk *walk, int index);
 /* The text of a lazy copy, empty if it has none; adds it to `decoded` if it is escaped. */
 Text  lazy_copy_text(lua_State *L, const Message *message, Buffer *decoded);

@@ -24,10 +24,10 @@ typedef struct PlainBatch {
 typedef struct Side {
   Conversation *chat;
   struct Side *left;         /* NULL: no branch, or it came back already */
-  uint32_t left_count, left_current, left_length, left_stored;
+  uint32_t left_count, left_current, left_length, left_stored, left_rollbacks;
   PlainStore store;
   PlainBatch batches[BATCHES];
-  uint32_t count, current;
+  uint32_t count, current, rollbacks;  /* rollbacks: to other batches than the current one */
   bool pinned[PLAIN_ROOM + 1];         /* by origin */
   bool pinned_then[PLAIN_ROOM + 1];    /* of a branch: when it left */
 } Side;
@@ -298,6 +298,7 @@ static void do_rollback(Side *side) {
   bool refused = has_length && (length < target->born || length > target->count);
   assert_int_equal(operation_rollback(side->chat, batch, has_length, length), refused ? STATUS_RANGE : STATUS_OK);
   if (refused) return;
+  side->rollbacks += side->current != batch;
   side->current = batch;
   if (!has_length || length == target->count) return;
   PlainBatch *made = new_batch(side, BATCH_ROLLBACK);
@@ -357,6 +358,7 @@ static void do_branch(Side *side) {
   branch->left_current = side->current;
   branch->left_length = current(side)->count;
   branch->left_stored = side->store.count;
+  branch->left_rollbacks = side->rollbacks;
   assert_int_equal(conversation_fork(side->chat, &branch->chat), STATUS_OK);
   assert_int_equal(conversation_begin_branch(branch->chat, side->chat, merge_memories_by_name), STATUS_OK);
 }
@@ -388,8 +390,13 @@ static void add_tail(PlainBatch *batch, const PlainBatch *ours, uint32_t from) {
   for (uint32_t i = from; i < ours->count; i++) batch->ids[batch->count++] = ours->ids[i];
 }
 
+/* True if a side added messages and rolled back since the branch left: some may be in another batch than it left. */
+static bool added_elsewhere(const Side *side, const Side *branch) {
+  return side->store.count != branch->left_stored && side->rollbacks != branch->left_rollbacks;
+}
+
 static bool changed_lists(const Side *branch) {
-  return branch->count != branch->left_count || branch->current != branch->left_current ||
+  return added_elsewhere(branch, branch) || branch->count != branch->left_count || branch->current != branch->left_current ||
          branch->batches[branch->left_current].count != branch->left_length;
 }
 
@@ -420,7 +427,8 @@ static void plain_join(Side *side, const Side *branch) {
 
 static bool may_join(const Side *branch) {
   const Side *side = branch->left;
-  return !changed_lists(branch) || (side->count == branch->left_count && side->current == branch->left_current);
+  return !changed_lists(branch) || (side->count == branch->left_count && side->current == branch->left_current &&
+                                    !added_elsewhere(side, branch));
 }
 
 /* Marks that the branch added or took away. */
@@ -445,6 +453,7 @@ static void do_join(Side *branch) {
   } else if (room) {
     assert_int_equal(conversation_merge_branch(side->chat, branch->chat, &changed), STATUS_OK);
     assert_int_equal(changed, changed_lists(branch));
+    if (changed_lists(branch)) side->rollbacks += branch->rollbacks - branch->left_rollbacks;
     if (changed_lists(branch)) plain_join(side, branch);
     if (changed_lists(branch)) plain_take_messages(side, branch, stored);
     plain_join_marks(side, branch, branch->pinned_then, stored);
