@@ -40,8 +40,8 @@ typedef struct LazyWalk {
 
 /* Begins a walk: pushes its names, which stay on the stack. */
 LazyWalk lazy_walk_begin(lua_State *L);
-/* The message of the table at `index`, if that is a lazy copy; else NULL. One whose `seq` was taken away becomes a table
-   like others. Raises if the store no longer has the message. */
+/* The message of the table at `index`, if that is a lazy copy; else NULL. One whose `seq` was taken away becomes a
+   table like others. Raises if the store no longer has the message. */
 const Message *lazy_copy_message(lua_State *L, LazyWalk *walk, int index);
 /* The text of a lazy copy, empty if it has none; adds it to `decoded` if it is escaped. */
 Text  lazy_copy_text(lua_State *L, const Message *message, Buffer *decoded);

@@ -396,7 +396,8 @@ static bool added_elsewhere(const Side *side, const Side *branch) {
 }
 
 static bool changed_lists(const Side *branch) {
-  return added_elsewhere(branch, branch) || branch->count != branch->left_count || branch->current != branch->left_current ||
+  return added_elsewhere(branch, branch) || branch->count != branch->left_count ||
+         branch->current != branch->left_current ||
          branch->batches[branch->left_current].count != branch->left_length;
 }
 
