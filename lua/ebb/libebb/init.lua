@@ -17,7 +17,7 @@ local models = require "ebb.models"
 local refuse = require "ebb.support.refuse"
 local roles = require "ebb.conversation.roles"
 local script_face = require "ebb.sandbox.script_face"
-local script_file = require "ebb.sandbox.script_file"
+local script_path = require "ebb.sandbox.script_path"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 local vocabularies = require "ebb.models.vocabularies"
@@ -149,7 +149,7 @@ local function globals_of_script()
   return setmetatable(api.new_globals(modules), { __index = functions.view(), __metatable = false })
 end
 
-script_file.globals = globals_of_script   -- files that the host's `read` brings are scripts, too
+script_path.globals = globals_of_script   -- files that the host's `read` brings are scripts, too
 
 --- Compiles the text of a script.
 local function compile(name, source)

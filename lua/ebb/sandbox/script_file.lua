@@ -10,6 +10,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local log = require "ebb.support.log"
 local refuse = require "ebb.support.refuse"
+local script_path = require "ebb.sandbox.script_path"
 local suggest = require "ebb.support.suggest"
 
 local script_file = {}
@@ -65,7 +66,7 @@ end
 
 --- The globals of one file, over those of the program.
 ---@return table
-function script_file.globals()
+local function globals()
   return setmetatable({ print = log.print }, { __index = _G })
 end
 
@@ -75,7 +76,7 @@ end
 ---@return any value           nil when it failed, or when the text returned nothing
 ---@return ebb.Error? problem  its code is "syntax" or "script"
 function script_file.run(text, chunk_name)
-  local chunk, problem = load(text, chunk_name, "t", script_file.globals())
+  local chunk, problem = load(text, chunk_name, "t", (script_path.globals or globals)())
   if not chunk then return nil, core.error("syntax", problem) end
   local ok, value = pcall(chunk)
   if not ok then return nil, core.error("script", traceback.text(value)) end

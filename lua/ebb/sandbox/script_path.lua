@@ -13,6 +13,11 @@ script_path.policies = { xdg.path("config", "policies") }
 ---@type string[]
 script_path.filters = { xdg.path("config", "filters") }
 
+--- Makes the globals of each script that is loaded; nil: those of script_file. It stands here, as libebb sets it with
+--- each runtime, and most runtimes load no file.
+---@type (fun(): table)?
+script_path.globals = nil
+
 --- The path of `NAME.lua`, or nil. An unreadable file counts, so that loading it says why.
 ---@param name string
 ---@param folders string[]
