@@ -177,6 +177,19 @@ describe("a session", function()
     assert.equal(whole(two), (on_disk "a"))
   end)
 
+  it("tells the version of an edit though it cannot be merged, nor the disk be read", function()
+    local storage = require "ebb.support.storage"
+    local merge = storage.merge
+    finally(function() storage.merge = merge end)
+    local one = open "a"
+    one:append(user "one")
+    storage.merge = function() error "no memory" end
+    assert.truthy(one:append(user "two"))
+    one:close()
+    assert.equal(2, one.version)
+    assert.equal("closed", helper.refusal(function() return one[1] end).code)
+  end)
+
   it("waits for what another process writes", function()
     local reader <close> = open "a"
     assert.is_false(reader:wait(0))

@@ -145,11 +145,18 @@ local function join(self, branch, repeated)
   end
 end
 
+--- Makes a session forget what it has in memory, but for the version of the commit: the caller is told it though the
+--- disk cannot be read.
+local function doubt(self, version)
+  store.doubt(self)
+  self.version = version
+end
+
 --- Merges a branch that is on disk. Where that fails, as without memory, the edit is done all the same: the next use
 --- reads the disk.
 local function merge(self, branch, version, repeated)
   self.version = version
-  if not pcall(join, self, branch, repeated) then store.doubt(self) end
+  if not pcall(join, self, branch, repeated) then doubt(self, version) end
 end
 
 --- Runs an edit on the tail, where that was read and is enough. Nothing: it is not.
@@ -157,7 +164,7 @@ local function attempt_on_tail(self, method, operation, ...)
   if not method or not self.tail then return nil end
   local calls = { commit = commit, inherit = session.inherit }
   local results, problem, is_unknown = tail.edit(self, calls, method, operation, ...)
-  if is_unknown then store.doubt(self) end
+  if is_unknown then doubt(self, self.version) end
   return results, problem
 end
 
