@@ -3,7 +3,7 @@
 **
 **     nil, booleans, numbers, strings, ebb.null       as they are
 **     tables                                          copies, read without metamethods; a JSON mark stays;
-**                                                     out of the sandbox a table is copied once
+**                                                     out of the sandbox a table or long text is copied once
 **     the borrowed draft, its messages                the handle of the other side
 **     functions into the sandbox                      callbacks, until the call ends
 **     functions out of it                             proxies, where the caller accepts them
@@ -13,8 +13,8 @@
 **
 ** Copying is part of the call: it ends by the call's deadline, which also bounds what
 ** keys that collide in a table cost, and copies that leave take the memory that the
-** script leaves unused, and MARSHAL_BYTES_MORE. A table that occurs twice is one table
-** again, but counts twice: who walks over all of it pays for each occurrence.
+** script leaves unused, and MARSHAL_BYTES_MORE. A table or long text that occurs twice is
+** one again, but counts twice: who walks over all of it pays for each occurrence.
 */
 #include <assert.h>
 #include <string.h>
@@ -33,6 +33,9 @@
 #define PRESIZED       8         /* elements of a list; its length is only what the other side says */
 #define CALLBACK_UNITS 200
 #define STEP           64        /* values between two looks at the clock: 3 ms if the keys of a table collide */
+#define STEP_BYTES     1024      /* of a text that leaves, which are a value more: fresh memory is 4 us for each */
+#define TEXT_LONG      4096      /* bytes of a text that is copied once */
+#define COLLECT_STEPS  16        /* of the collector between two looks, some 10 us each */
 #define STEP_UNITS     512       /* fuel of so many values that enter: some 100 ns for each */
 #define COPIED_ROOM    16        /* tables; doubles */
 #define TABLE_BYTES    64        /* of memory, and of an entry in it, at the least */
@@ -287,22 +290,10 @@ static int raise_memory(Marshal *marshal) {
                     (int)(sandbox_memory_limit(marshal->sandbox->sandbox) >> 10));
 }
 
-/* Raises if the values that leave are too many or too big. Garbage of the script counts only until it is in the way. */
-static void check_caps(Marshal *marshal) {
-  if (marshal->inward) return;               /* the sandbox's own limit holds what enters */
-  if (marshal->values > MARSHAL_VALUES_MAX) refuse(marshal, "so much at once");
-  if (marshal->bytes <= marshal->bytes_max) return;
-  const Sandbox *sandbox = marshal->sandbox->sandbox;
-  marshal->bytes_max = bytes_left(sandbox);
-  if (marshal->bytes <= marshal->bytes_max) return;
-  lua_gc(marshal->from, LUA_GCCOLLECT);
-  marshal->bytes_max = bytes_left(sandbox);
-  if (marshal->bytes > marshal->bytes_max) raise_memory(marshal);
-}
-
 /* Raises if the call has no time left. What enters costs fuel, which has its own look at the clock. */
 static void check_time(Marshal *marshal) {
   lua_State *to = marshal->to;
+  marshal->steps = 0;
   if (marshal->inward) {
     guard_charge(to, STEP_UNITS);
     return;
@@ -313,6 +304,27 @@ static void check_time(Marshal *marshal) {
     default:
       bind_raise(to, "limit", bind_push_limit_hint(to), "stopped: to hand out its values takes longer than it may run");
   }
+}
+
+/* Completes the collector's cycle and one more: the first spares what died while it ran. */
+static void collect_garbage(Marshal *marshal) {
+  for (int cycles = 0, steps = 1; cycles < 2; steps++) {
+    cycles += lua_gc(marshal->from, LUA_GCSTEP, 0);
+    if (steps % COLLECT_STEPS == 0) check_time(marshal);
+  }
+}
+
+/* Raises if the values that leave are too many or too big. Garbage of the script counts only until it is in the way. */
+static void check_caps(Marshal *marshal) {
+  if (marshal->inward) return;               /* the sandbox's own limit holds what enters */
+  if (marshal->values > MARSHAL_VALUES_MAX) refuse(marshal, "so much at once");
+  if (marshal->bytes <= marshal->bytes_max) return;
+  const Sandbox *sandbox = marshal->sandbox->sandbox;
+  marshal->bytes_max = bytes_left(sandbox);
+  if (marshal->bytes <= marshal->bytes_max) return;
+  if (marshal->bytes <= sandbox_memory_limit(sandbox) + MARSHAL_BYTES_MORE) collect_garbage(marshal);
+  marshal->bytes_max = bytes_left(sandbox);
+  if (marshal->bytes > marshal->bytes_max) raise_memory(marshal);
 }
 
 static int raise_stack(Marshal *marshal) {
@@ -375,18 +387,21 @@ static bool push_copied(Marshal *marshal, int index, int depth) {
   return true;
 }
 
+/* Puts the table of the copies into its place, when the first is made. */
+static void make_copies(Marshal *marshal) {
+  if (!lua_isnil(marshal->to, marshal->copies)) return;
+  lua_newtable(marshal->to);
+  lua_replace(marshal->to, marshal->copies);
+}
+
 /* Numbers the table at `index` of `from`, with room for its size. */
 static lua_Integer number_table(Marshal *marshal, int index) {
   lua_State *to = marshal->to;
   if (marshal->tables == marshal->copied_room) {
     uint32_t room = marshal->copied_room == 0 ? COPIED_ROOM : 2 * marshal->copied_room;
     Copied *grown = lua_newuserdatauv(to, room * sizeof *grown, 0);
-    if (marshal->tables == 0) {
-      lua_newtable(to);
-      lua_replace(to, marshal->copies);
-    } else {
-      memcpy(grown, marshal->copied, marshal->tables * sizeof *grown);
-    }
+    if (marshal->tables == 0) make_copies(marshal);
+    else memcpy(grown, marshal->copied, marshal->tables * sizeof *grown);
     lua_replace(to, marshal->copies + 1);
     marshal->copied = grown;
     marshal->copied_room = room;
@@ -419,12 +434,26 @@ static void copy_table(Marshal *marshal, int index, int depth) {
   else if (marshal->tables == 0 || !push_copied(marshal, index, depth)) copy_first(marshal, index, depth);
 }
 
+/* Pushes a text that leaves. The script's own stays where it is, for what is copied refers to it. */
+static void copy_long(Marshal *marshal, const char *bytes, size_t size) {
+  lua_State *to = marshal->to;
+  make_copies(marshal);
+  if (lua_rawgetp(to, marshal->copies, bytes) != LUA_TNIL) return;
+  lua_pop(to, 1);
+  marshal->steps += (uint32_t)(size / STEP_BYTES);
+  if (marshal->steps >= STEP) check_time(marshal);
+  lua_pushlstring(to, bytes, size);
+  lua_pushvalue(to, -1);
+  lua_rawsetp(to, marshal->copies, bytes);
+}
+
 static void copy_string(Marshal *marshal, int index) {
   size_t size;
   const char *bytes = lua_tolstring(marshal->from, index, &size);
   marshal->bytes += size;
   check_caps(marshal);
-  lua_pushlstring(marshal->to, bytes, size);
+  if (size < TEXT_LONG || marshal->copies == 0) lua_pushlstring(marshal->to, bytes, size);
+  else copy_long(marshal, bytes, size);
 }
 
 /* Only the borrowed draft and its messages exist on both sides. */
@@ -454,7 +483,7 @@ static void copy(Marshal *marshal, int index, int depth) {
   if (!lua_checkstack(to, 6) || !lua_checkstack(from, 8)) raise_stack(marshal);
   marshal->values++;
   marshal->bytes += VALUE_BYTES;
-  if (++marshal->steps % STEP == 0) check_time(marshal);
+  if (++marshal->steps >= STEP) check_time(marshal);
   check_caps(marshal);
   switch (kind) {
     case LUA_TNIL: lua_pushnil(to); return;

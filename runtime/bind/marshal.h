@@ -57,10 +57,11 @@ typedef struct Marshal {
   bool arguments;            /* inward: the values are arguments of a call, whose functions become callbacks */
   uint32_t values;           /* so far; outward those of a table count wherever it occurs */
   size_t bytes, bytes_max;   /* outward: memory of the copies, counted in the same way, and its limit; 0: not yet set */
-  uint32_t steps;            /* copies until now */
+  uint32_t steps;            /* copies since the last look at the clock; those of long texts count by their bytes */
   int deepest;               /* outward: levels of the tables around and in the current one */
-  int copies;                /* outward: index in `to` of a table with the copies of tables by their numbers, and
-                                the numbers by the tables' addresses */
+  int copies;                /* outward: index in `to` of a table with the copies of tables by their numbers, the
+                                numbers by the tables' addresses, and the copies of long texts by theirs; nil until
+                                there is one. 0: nothing is noted */
   struct Copied *copied;     /* their sizes by number, in the userdata above `copies` */
   uint32_t tables, copied_room;
 } Marshal;
@@ -73,7 +74,7 @@ extern const char BIND_SCRIPT_FUNCTIONS;
    for values without a counterpart. */
 void  bind_marshal(Marshal *marshal, int index);
 /* Pushes on `to` two places for what bind_marshal keeps of tables that leave a sandbox: they must stay
-   where they are while it copies. A table is copied once, wherever it occurs. */
+   where they are while it copies. A table or long text is copied once, wherever it occurs. */
 void  bind_marshal_open(Marshal *marshal);
 /* Raises in L the error on top of the other state, where it stays. */
 int   bind_raise_from(lua_State *L, lua_State *other);

@@ -12,6 +12,7 @@
 
 #include <lauxlib.h>
 
+#include "bind/marshal.h"
 #include "bind/open.h"
 #include "sandbox/sandbox.h"
 
@@ -87,9 +88,96 @@ static void files_are_out_of_reach(void **state) {
   sandbox_free(sandbox);
 }
 
+/* ---- texts that leave ---- */
+
+static int64_t looks;
+
+static int64_t count_looks(void *user) {
+  (void)user;
+  return ++looks;
+}
+
+typedef struct Leaving {
+  SandboxHandle handle;
+  lua_State *program;        /* has the copy on top */
+  int64_t looks;             /* at the clock, while it was copied */
+  int status;
+} Leaving;
+
+/* (marshal) -> the copy of the value at 1 */
+static int copy_out(lua_State *L) {
+  Marshal *marshal = lua_touserdata(L, 1);
+  lua_settop(L, 0);
+  bind_marshal_open(marshal);
+  bind_marshal(marshal, 1);
+  return 1;
+}
+
+static Leaving leave(const char *script, size_t memory) {
+  SandboxConfig config = {.limits = {.microseconds = UINT64_C(1) << 50}, .memory_limit = memory, .now = count_looks};
+  Leaving leaving = {.handle.sandbox = sandbox_new(&config), .program = luaL_newstate()};
+  Sandbox *sandbox = leaving.handle.sandbox;
+  assert_non_null(sandbox);
+  assert_non_null(leaving.program);
+  assert_int_equal(sandbox_load(sandbox, script, strlen(script), "=s"), SANDBOX_OK);
+  if (sandbox_call(sandbox, 0, 1, NULL) != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
+  Marshal marshal = {.from = sandbox_state(sandbox), .to = leaving.program, .sandbox = &leaving.handle};
+  int64_t before = looks;
+  lua_pushcfunction(leaving.program, copy_out);
+  lua_pushlightuserdata(leaving.program, &marshal);
+  leaving.status = lua_pcall(leaving.program, 1, 1, 0);
+  leaving.looks = looks - before;
+  return leaving;
+}
+
+static void end_leaving(Leaving *leaving) {
+  lua_close(leaving->program);
+  sandbox_free(leaving->handle.sandbox);
+}
+
+static void the_clock_is_read_before_each_long_text_that_leaves(void **state) {
+  (void)state;
+  Leaving leaving = leave("local t = {} for i = 1, 16 do t[i] = ('x'):rep(1000000) .. i end return t", 0);
+  assert_int_equal(leaving.status, LUA_OK);
+  assert_in_range(leaving.looks, 16, 32);
+  end_leaving(&leaving);
+}
+
+static void a_long_text_that_leaves_often_is_one_copy(void **state) {
+  (void)state;
+  Leaving leaving = leave("local s = ('x'):rep(1000000) return { s, s, { s, ('x'):rep(1000000) } }", 0);
+  lua_State *L = leaving.program;
+  assert_int_equal(leaving.status, LUA_OK);
+  lua_rawgeti(L, -1, 1);
+  const char *text = lua_tostring(L, -1);
+  assert_int_equal(lua_rawlen(L, -1), 1000000);
+  lua_rawgeti(L, -2, 2);
+  assert_ptr_equal(lua_tostring(L, -1), text);
+  lua_rawgeti(L, -3, 3);
+  lua_rawgeti(L, -1, 1);
+  assert_ptr_equal(lua_tostring(L, -1), text);
+  lua_rawgeti(L, -2, 2);
+  assert_string_equal(lua_tostring(L, -1), text);
+  assert_ptr_not_equal(lua_tostring(L, -1), text);
+  end_leaving(&leaving);
+}
+
+/* What leaves needs the memory of garbage, but 300,000 tables live: collecting them takes long. */
+static void the_clock_is_read_while_the_script_s_garbage_is_collected(void **state) {
+  (void)state;
+  Leaving leaving = leave("ALL = {} for i = 1, 30 do ALL[i] = {} for j = 1, 10000 do ALL[i][j] = {} end end"
+                          " local t, s = {}, ('x'):rep(3000000) for i = 1, 14 do t[i] = s end return t", 40 << 20);
+  assert_int_not_equal(leaving.status, LUA_OK);
+  assert_true(leaving.looks > 50);
+  end_leaving(&leaving);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(loops_of_calls_stop),
                                      cmocka_unit_test(a_walk_over_a_list_costs_its_length),
-                                     cmocka_unit_test(files_are_out_of_reach)};
+                                     cmocka_unit_test(files_are_out_of_reach),
+                                     cmocka_unit_test(the_clock_is_read_before_each_long_text_that_leaves),
+                                     cmocka_unit_test(a_long_text_that_leaves_often_is_one_copy),
+                                     cmocka_unit_test(the_clock_is_read_while_the_script_s_garbage_is_collected)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
