@@ -309,7 +309,7 @@ static void check_time(Marshal *marshal) {
 /* Completes the collector's cycle and one more: the first spares what died while it ran. */
 static void collect_garbage(Marshal *marshal) {
   for (int cycles = 0, steps = 1; cycles < 2; steps++) {
-    cycles += lua_gc(marshal->from, LUA_GCSTEP, 0);
+    cycles += lua_gc(marshal->from, LUA_GCSTEP, 0) != 0;     /* it answers -1 within a finalizer */
     if (steps % COLLECT_STEPS == 0) check_time(marshal);
   }
 }
