@@ -131,9 +131,11 @@ static bool is_in_each_run(bool new_object, int kind, size_t size) {
   return kind != LUA_TSTRING || size > STRING_SHORT;
 }
 
-static void charge_memory(Sandbox *sandbox, size_t size) {
+/* Long texts come and go: all pages of each are fresh from the system, which takes longer than to fill them. */
+static void charge_memory(Sandbox *sandbox, int kind, size_t size) {
   if (sandbox->current == NULL || !holds(sandbox, GUARD_BYTES)) return;
-  spend(sandbox, 2 + (int64_t)(size / 64));
+  bool is_fresh = kind == LUA_TSTRING && size >= PART_BIG;
+  spend(sandbox, 2 + (int64_t)(is_fresh ? size / 16 : size / 64));
 }
 
 /* To make a closure, Lua seeks each of its variables among the open ones. Few take no time. */
@@ -224,7 +226,7 @@ static bool is_over_limit(const Sandbox *sandbox, size_t old_size, size_t new_si
 static void *new_numbered(Sandbox *sandbox, size_t size) {
   assert(size < STRING_BIG);
   bool over = is_over_limit(sandbox, 0, size);
-  if (!over) charge_memory(sandbox, size);
+  if (!over) charge_memory(sandbox, 0, size);
   char *base = over ? NULL : sandbox->memory.allocate(sandbox->memory.user, NULL, 0, size + NUMBER_SIZE);
   if (base == NULL) {
     base = take_reserve(sandbox, NULL, 0, size);
@@ -257,7 +259,7 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   if (block == NULL && kind == 0 && keys_of(new_size) != 0) kind = KIND_HASH;
   if (kind == KIND_HASH && !may_grow(sandbox, keys_of(new_size))) return refuse_growth(sandbox, new_size);
   bool over = is_over_limit(sandbox, old_size, new_size);
-  if (!over && is_in_each_run(block == NULL && kind > 0, kind, new_size)) charge_memory(sandbox, new_size);
+  if (!over && is_in_each_run(block == NULL && kind > 0, kind, new_size)) charge_memory(sandbox, kind, new_size);
   int old_kind = kind_of(block, old_size);
   void *result = over ? NULL : resize(sandbox, block, old_size, new_size, kind);
   if (result == NULL) result = take_reserve(sandbox, block, old_size, new_size);

@@ -12,9 +12,15 @@
 
 /* ---- protected calls ---- */
 
+/* Fuel of what takes longer than an instruction: to raise an error, or hand it to a handler that may raise again; to find
+   the place where one was raised, and write it; to catch one; to catch the last of some 200 that handlers raised, one
+   within the other, until Lua had no more room for C calls. */
+enum { RAISE_UNITS = 24, PLACE_UNITS = 50, CATCH_UNITS = 32, HANDLERS_UNITS = 200 * RAISE_UNITS };
+
 /* Leaves false and the error in the place of what stood above `skip`. */
 static int after_pcall(lua_State *L, int status, lua_KContext skip) {
   if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - (int)skip;
+  guard_charge(L, status == LUA_ERRERR ? HANDLERS_UNITS : CATCH_UNITS);
   guard_charge_catch(L);
   lua_pushboolean(L, 0);
   lua_pushvalue(L, -2);
@@ -44,7 +50,9 @@ static int l_xpcall(lua_State *L) {
 static int l_error(lua_State *L) {
   lua_Integer level = luaL_optinteger(L, 2, 1);
   lua_settop(L, 1);
+  guard_charge(L, RAISE_UNITS);
   if (lua_type(L, 1) == LUA_TSTRING && level > 0 && level < 200) {
+    guard_charge(L, PLACE_UNITS);
     luaL_where(L, (int)level);
     lua_insert(L, 1);
     lua_concat(L, 2);

@@ -108,6 +108,11 @@ static const Row ROWS[] = {
    "xpcall(function() while true do end end, function() while true do end end)"},
   {"a handler that raises", STOPS,
    "while true do xpcall(function() error(1) end, function() error(2) end) end"},
+  {"a handler whose sum raises", STOPS,
+   "while true do xpcall(function() error(1) end, function() local _ = nil + 1 end) end"},
+  {"a handler whose text raises, but not at last", STOPS,
+   "local n = 0 local function f(e) n = n + 1 if n < 180 then local _ = nil .. e end end"
+   " while true do n = 0 xpcall(error, f) end"},
   {"a handler within a handler", STOPS,
    "xpcall(function() while true do end end, function() xpcall(error, function() while true do end end) end)"},
   {"a handler in a coroutine", STOPS,
