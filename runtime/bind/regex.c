@@ -90,6 +90,15 @@ static int l_compile(lua_State *L) {
   return status == STATUS_OK ? 1 : refuse(L, status, &error);
 }
 
+/* check(pattern, flags) -> true | nil, error: compiles it and keeps nothing */
+static int l_check(lua_State *L) {
+  int count = l_compile(L);
+  if (count != 1) return count;
+  end_regex(lua_touserdata(L, -1));
+  lua_pushboolean(L, true);
+  return 1;
+}
+
 /* regex:matches(text) -> boolean | nil, reason, "limit" */
 static int l_matches(lua_State *L) {
   Regex *regex = ((Handle *)bind_check(L, 1, &REGEX))->regex;
@@ -123,7 +132,8 @@ static Text text_field(lua_State *L, const char *name) {
   return bind_text(L, -1);   /* left on the stack, which holds it */
 }
 
-/* set:add{pattern, flags, replacement, trims, kinds, depth_first, depth_last} -> rule, from 1 | nil, error */
+/* set:add{pattern, flags, replacement, trims, kinds, depth_first, depth_last} -> rule, from 1, bytes of its expression |
+   nil, error */
 static int l_add(lua_State *L) {
   static const char *const names[] = {"pattern", "flags", "replacement", "trims", "kinds", "depth_first",
                                       "depth_last", NULL};
@@ -143,8 +153,10 @@ static int l_add(lua_State *L) {
   RegexError error;
   Status status = rule_set_add(set, &rule, &error);
   if (status != STATUS_OK) return refuse(L, status, &error);
-  lua_pushinteger(L, rule_set_size(set));
-  return 1;
+  uint32_t size = rule_set_size(set);
+  lua_pushinteger(L, size);
+  lua_pushinteger(L, (lua_Integer)rule_set_bytes(set, size - 1));
+  return 2;
 }
 
 /* set:begin(): a new run, counts from 0 */
@@ -342,6 +354,7 @@ void bind_open_regex(lua_State *L) {
     BIND_END,
   };
   static const BindMethod functions[] = {
+    {"check", l_check, "pattern flags", CHARGE_PATH},
     {"compile", l_compile, "pattern flags", CHARGE_PATH},
     {"set", l_set, "", CHARGE_PATH},
     BIND_END,

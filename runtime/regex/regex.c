@@ -371,6 +371,18 @@ static uint32_t information(const Regex *regex, uint32_t what) {
   return value;
 }
 
+static size_t code_bytes(const pcre2_code *code) {
+  size_t size = 0, machine_code = 0;
+  if (code == NULL) return 0;
+  pcre2_pattern_info(code, PCRE2_INFO_SIZE, &size);
+  pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &machine_code);
+  return size + machine_code;
+}
+
+size_t regex_bytes(const Regex *regex) {
+  return sizeof *regex + regex->size + code_bytes(regex->plain) + code_bytes(regex->watched);
+}
+
 unsigned regex_groups(const Regex *regex) { return information(regex, PCRE2_INFO_CAPTURECOUNT); }
 bool regex_has_names(const Regex *regex) { return information(regex, PCRE2_INFO_NAMECOUNT) > 0; }
 

@@ -88,6 +88,7 @@ Status regex_new(RegexEngine *engine, const char *pattern, size_t size, unsigned
 void   regex_free(Regex *regex);            /* NULL is allowed */
 RegexEngine *regex_engine(const Regex *regex);
 unsigned regex_flags_of(const Regex *regex);         /* those of regex_new */
+size_t regex_bytes(const Regex *regex);              /* that it takes so far, machine code included */
 unsigned regex_groups(const Regex *regex);           /* number of groups, without the match itself */
 bool   regex_has_names(const Regex *regex);          /* true if it has named groups */
 /* The number of a named group, from 1; 0 for other names. */

@@ -57,6 +57,7 @@ void rule_set_free(RuleSet *set) {
 }
 
 uint32_t rule_set_size(const RuleSet *set) { return set->size; }
+size_t rule_set_bytes(const RuleSet *set, uint32_t rule) { return regex_bytes(set->rules[rule].regex); }
 RuleCounts rule_set_counts(const RuleSet *set, uint32_t rule) { return set->rules[rule].counts; }
 
 /* Makes room for one more rule, and for a failure of each. */

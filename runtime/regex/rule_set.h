@@ -59,6 +59,7 @@ void     rule_set_free(RuleSet *set);     /* NULL is allowed */
    set is unchanged then. */
 Status   rule_set_add(RuleSet *set, const RuleSource *rule, RegexError *error);
 uint32_t rule_set_size(const RuleSet *set);       /* number of rules */
+size_t   rule_set_bytes(const RuleSet *set, uint32_t rule);        /* of its expression; rule < rule_set_size */
 
 /* Starts a run: sets all counts to 0, without limits. */
 void     rule_set_begin(RuleSet *set);

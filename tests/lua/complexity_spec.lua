@@ -360,6 +360,7 @@ local FUNCTIONS = {
   end,
   ["core.differing_members"] = function(n) core.differing_members(object(n), object(n // 2)) end,
   ["core.counter.text"] = function(n) core.counter.text(ebb.conversation(), text_of(n)) end,
+  ["core.regex.check"] = function(n) core.regex.check(("a?"):rep(n // 4), "g") end,
   ["core.regex.compile"] = function(n) core.regex.compile(("a?"):rep(n // 4), "g") end,
   ["core.draft.bind_thinking"] = function(n)
     local chat, list = ebb.conversation { encoding = "bytes4" }, {}

@@ -40,7 +40,9 @@ end
 local EVERYWHERE = { injectionStrategy = { depthConfig = "0~1" } }
 
 local REPEAT = "{{repeat::{{repeat::{{repeat::x::100}}::100}}::700}}"
-local BYTES, TIME = "add at most", "have 300.0 ms in all"
+local DEAR = "/[\\p{L}\\p{N}]{1,900}(x|y|z){900}/gu"     -- 0.6 ms and 70 KB
+local BYTES, TIME, MEMORY = "add at most", "have 300.0 ms in all", "of memory in all"
+local LESS_MEMORY = 16 << 20
 
 local cases = {
   -- what it does                      agent                                         messages        words
@@ -54,6 +56,8 @@ local cases = {
   { "100 slow rules",                  { rules = rules(100, "/(?:a|c)*?[bd]/g") },   { 300, SLOW },  "'rule ", TIME },
   { "rules just below their own limit", { rules = rules(500, "/(?:a|c)*?(?:a|c)*?[bd]/g") },
     { 2, SLOW }, "'rule ", TIME },
+  { "rules that are long to compile",  { rules = rules(3000, DEAR) }, { 1, "hello" }, "': rules, presets", TIME },
+  { "rules that take much memory",     { rules = rules(400, DEAR) },  { 1, "hello" }, "': rules, presets", MEMORY },
   { "macros without end",              { presets = presets(40, ("{{random::a::b}}"):rep(20000)) },
     { 1, "hello" }, "macro {{", TIME },
   { "texts that are long to read",     { presets = presets(15, ("\\{{"):rep(300000)) },
@@ -80,7 +84,8 @@ describe("a run of a pipeline", function()
       chat:append(messages_of(table.unpack(input)))
       local before, path = helper.snapshot(chat), file_of(agent)
       finally(function() os.remove(path) os.remove((path:gsub("%.json$", ""))) end)
-      local pipe = ebb.pipeline { agent = path, limits = { deadline = words == TIME and 300 or 60000 } }
+      local pipe = ebb.pipeline { agent = path, limits = {
+        deadline = words == TIME and 300 or 60000, memory = words == MEMORY and LESS_MEMORY or nil } }
 
       local result, problem = cpu_time.within(60, function() return pipe:run(chat) end, 0.6)
 

@@ -4,7 +4,8 @@
 -- Each of these has limits of its own. Here they are summed, so that a thousand rules, or a preset
 -- at a thousand depths, take no more than one script. Time is the thread's, and counts between `enter` and
 -- `leave`; what Ebb itself does with a long conversation is not counted. Bytes are those of texts that are
--- added to the request. They stand in memory four times while it is written, so they get a quarter of it.
+-- added to the request. They stand in memory four times while it is written, so they get a quarter of it. Of
+-- the memory of compiled rules a quarter counts.
 
 local core = require "ebb.support.core"
 local loader = require "ebb.sandbox.loader"
@@ -76,6 +77,17 @@ end
 function RunBudget:add(bytes, where)
   self.bytes = self.bytes + bytes
   if self.bytes > self.bytes_max then self:_raise_bytes(where) end
+end
+
+--- Counts memory that the run takes besides, such as that of a compiled rule, and looks at the time that it took.
+---@param bytes integer
+---@param where string
+function RunBudget:hold(bytes, where)
+  self.bytes = self.bytes + bytes // run_budget.SHARE
+  if self.bytes > self.bytes_max then
+    self:_raise(("have %d bytes of memory in all"):format(self.bytes_max * run_budget.SHARE), where)
+  end
+  self:check(where)
 end
 
 --- Bytes that remain.

@@ -43,9 +43,9 @@ local rewriting = {}
 ---@return ebb.RuleReport
 function rewriting.apply(context, config, messages, options)
   local user = context.user_profile
-  local set, problems = rules.compile {
+  local set, problems = rules.compile({
     global = global_rules(config.rules), agent = context.agent_config.rules or {}, user = user and user.rules or {},
-  }
+  }, context.run.budget)
   log_problems(context, problems)
   return set:apply(messages, {
     stage = options.stage, streaming = options.streaming,

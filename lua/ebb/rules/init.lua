@@ -66,7 +66,7 @@ local function pattern_problem(rule)
   local twice = rule.flags:match "(.).*%1"
   if twice then return { path = { "flags" }, message = ("'%s' stands twice"):format(twice) } end
   if rule.mode ~= "NONE" and substitution.wanted(rule) then return nil end
-  local _, problem = core.regex.compile(rule.pattern, rule.flags)
+  local _, problem = core.regex.check(rule.pattern, rule.flags)
   return problem and { path = { "regex" }, message = problem.message } or nil
 end
 
@@ -85,11 +85,12 @@ local function path_of(level, ...)
   return level.presets and { "presets", ... } or { ... }
 end
 
---- Adds the rules of one preset that can run.
-local function read_rules(list, level, name, preset, problems)
+--- Adds the rules of one preset that can run. Compiling each takes time of the run.
+local function read_rules(list, level, name, preset, problems, budget)
   local title = preset.title
   for place, source in ipairs(preset.rules) do
     local rule, problem = read_rule(source)
+    if budget then budget:check(("%s, %s"):format(title, rule_schema.title(rule or source, place))) end
     if not rule then
       local path = path_of(level, preset.place, "rules", place)
       add_problem(problems, name, path, problem, title, rule_schema.title(source, place))
@@ -101,7 +102,7 @@ local function read_rules(list, level, name, preset, problems)
 end
 
 --- Adds the rules of one level: of its presets by their order.
-local function read_level(list, level, name, problems)
+local function read_level(list, level, name, problems, budget)
   local presets = {}
   for place, source in ipairs(level.presets or level) do
     local title = preset_title(source, place)
@@ -115,25 +116,26 @@ local function read_level(list, level, name, problems)
   end
   stable_sort(presets, function(preset) return preset.order end)
   for _, preset in ipairs(presets) do
-    read_rules(list, level, name, preset, problems)
+    read_rules(list, level, name, preset, problems, budget)
   end
 end
 
 --- The set of all rules that can run.
 ---@param presets table      a list of presets; or { global =, agent =, user = } of such lists, or of { presets = list }
+---@param budget? ebb.RunBudget   of the run (pipeline/run_budget.lua), whose limit of time raises
 ---@return ebb.RuleSet
 ---@return ebb.RuleProblem[] problems
-function rules.compile(presets)
+function rules.compile(presets, budget)
   if type(presets) ~= "table" then
     refuse("argument", "rules: expected a list of presets, got " .. tostring(presets))
   end
   local list, problems = {}, {}
   if presets.global or presets.agent or presets.user then
     for _, level in ipairs(LEVELS) do
-      read_level(list, presets[level] or {}, level, problems)
+      read_level(list, presets[level] or {}, level, problems, budget)
     end
   else
-    read_level(list, presets, nil, problems)
+    read_level(list, presets, nil, problems, budget)
   end
   stable_sort(list, function(rule) return rule.priority, rule.order end)
   return setmetatable({ list = list, made = {} }, RuleSet), problems
@@ -158,22 +160,23 @@ local function rules_for(list, stage, options)
   return chosen, table.concat(key, "\0")
 end
 
---- A set of the core, and for each of its rules the one that it was made from.
-local function make_set(chosen, log)
+--- A set of the core, and for each of its rules the one that it was made from. Raises at a limit of the run.
+local function make_set(chosen, log, budget)
   local set, sources = core.regex.set(), {}
   for _, item in ipairs(chosen) do
     local rule = item.rule
-    local index, problem
+    local index, result        -- the bytes of its expression, or what is wrong with it
     if item.pattern == "" then     -- it would match everywhere, which nobody meant
-      problem = { message = "nothing is left of it with its macros expanded" }
+      result = { message = "nothing is left of it with its macros expanded" }
     else
-      index, problem = set:add {
+      index, result = set:add {
         pattern = item.pattern, replacement = item.replacement, flags = rule.flags, trims = rule.trims,
         kinds = rule.kinds, depth_first = rule.depth_first, depth_last = rule.depth_last,
       }
     end
+    if budget then budget:hold(index and result or 0, ("%s, %s"):format(rule.preset, rule.title)) end
     if index then sources[index] = rule
-    else log("warn", ("%s, %s: regex: %s"):format(rule.preset, rule.title, problem.message), { rule = rule.title }) end
+    else log("warn", ("%s, %s: regex: %s"):format(rule.preset, rule.title, result.message), { rule = rule.title }) end
   end
   return set, sources
 end
@@ -183,7 +186,7 @@ function RuleSet:_set_for(options, log)
   local slot = (options.stage or "request") .. (options.streaming and " streaming" or "")
   local entry = self.made[slot]
   if not entry or entry.key ~= key then
-    local set, sources = make_set(chosen, log)
+    local set, sources = make_set(chosen, log, options.budget)
     entry = { key = key, set = set, sources = sources }
     self.made[slot] = entry
   end
