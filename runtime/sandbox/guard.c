@@ -14,6 +14,7 @@
 #define DEAR_LATE      500            /* microseconds between two looks that are too many; 10 is usual */
 #define DEAR_USUAL     100            /* as many as there should be where instructions are dear */
 #define STRETCH_FADES  32             /* looks after which a long stretch among dear instructions counts a third */
+#define RELIEF_STEPS   2              /* of the collector between two looks at the clock: some 20 us each */
 #define LATE_FIRST     2000           /* microseconds after a slice, from when on LATE_MS are counted */
 
 static int64_t system_now(void *user) {
@@ -258,6 +259,28 @@ uint64_t guard_part_end(lua_State *L, GuardPart part, bool *over) {
   return !*over && part.end > sandbox->used.fuel ? part.end - sandbox->used.fuel : 0;
 }
 
+/* ---- a memory that is nearly full ---- */
+
+static void pace_collector(Sandbox *sandbox);
+
+/* Completes the collector's cycle, and one more where that did not free enough: the first spares what died while it
+   ran. Comes back with the slice's end before that. Raises the error of a memory that is full. */
+static COLD void relieve(Sandbox *sandbox, lua_State *L) {
+  pace_collector(sandbox);
+  do {
+    for (int i = 0; i < RELIEF_STEPS && sandbox->cycles_due > 0; i++) {
+      if (lua_gc(L, LUA_GCSTEP, 0) == 0) continue;
+      sandbox->cycles_due--;
+      if (sandbox->memory_used <= sandbox->memory_soft / 2) sandbox->cycles_due = 0;
+    }
+    look(sandbox, L);
+    if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
+  } while (sandbox->cycles_due > 0 && !sandbox->slice_over);
+  if (sandbox->cycles_due > 0 || !guard_is_full(sandbox)) return;
+  lua_pushliteral(L, "not enough memory");   /* Lua's own words, by which it knows the error */
+  lua_error(L);
+}
+
 /* ---- the hook ---- */
 
 static bool has_extra(lua_State *L, lua_Debug *ar, int n) {
@@ -290,6 +313,7 @@ static void hook(lua_State *L, lua_Debug *ar) {
   }
   if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
   if (sandbox->uncounted != NULL) dense_refuse(sandbox, L);
+  if (sandbox->cycles_due != 0) relieve(sandbox, L);
   int next = extra == 0 ? sandbox->hook_count : 1 + sandbox->hook_count * EXTRA_LEAST / (int)extra;
   if (sandbox->slice_over && guard_can_pass(L)) {
     sandbox->passing = PASS_SLICE;
@@ -297,7 +321,7 @@ static void hook(lua_State *L, lua_Debug *ar) {
   } else if (sandbox->slice_over && next > LATE_INSTRUCTIONS) {
     next = LATE_INSTRUCTIONS;
   }
-  set_hook(L, next);
+  set_hook(L, sandbox->cycles_due != 0 ? 1 : next);
 }
 
 void guard_enter(Sandbox *sandbox, lua_State *L) {

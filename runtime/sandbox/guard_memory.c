@@ -34,6 +34,10 @@
 #define CLOSURE_SQUARE 5              /* variables * variables in a unit's time */
 #define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
 #define PART_BIG       ((size_t)256 << 10)
+#define STRINGS_FIRST  (128 * sizeof(void *))   /* bytes of Lua's table of short strings, while lua_newstate runs */
+#define FULL_PART      16             /* of the limit: one part is left for blocks while the rest is collected */
+#define FULL_ROOM      64             /* one part must have become free by that */
+#define FULL_DEAR      8              /* less than one part is free: collecting costs, for it will come again soon */
 
 Sandbox *sandbox_of(lua_State *L) {
   void *user;
@@ -214,18 +218,51 @@ static void *release(Sandbox *sandbox, char *block, size_t size) {
   return NULL;
 }
 
-static bool is_over_limit(const Sandbox *sandbox, size_t old_size, size_t new_size) {
+static bool exceeds(const Sandbox *sandbox, size_t more, size_t limit) {
+  return more > limit || sandbox->memory_used > limit - more;
+}
+
+/* Where the limit refuses a block, Lua collects all garbage in one stretch before it gives up: 140 ms for a million
+   objects. So near the limit the script's next instruction collects, in slices (relieve). */
+static COLD bool is_over_when_full(Sandbox *sandbox, size_t more) {
+  if (exceeds(sandbox, more, sandbox->memory_limit)) return true;
+  if (sandbox->current != NULL && sandbox->cycles_due == 0 && holds(sandbox, GUARD_FULL)) {
+    sandbox->cycles_due = 2;
+    guard_arm(sandbox);
+  }
+  return false;
+}
+
+/* The table of all short strings may be big: a refusal would make Lua collect for each new one. */
+static bool is_over_limit(Sandbox *sandbox, const char *block, size_t old_size, size_t new_size) {
   if (new_size <= old_size) return false;
   size_t more = new_size - old_size;
-  if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK)) return true;
-  return more > sandbox->memory_limit || sandbox->memory_used > sandbox->memory_limit - more;
+  if (new_size > sandbox->block_limit && !sandbox->wide && holds(sandbox, GUARD_BLOCK) &&
+      (block == NULL || block != sandbox->strings_part)) {
+    return true;
+  }
+  return exceeds(sandbox, more, sandbox->memory_soft) && is_over_when_full(sandbox, more);
+}
+
+void guard_limit_memory(Sandbox *sandbox, size_t bytes) {
+  sandbox->memory_limit = bytes;
+  sandbox->memory_soft = bytes - bytes / FULL_PART;
+}
+
+/* True, and charged, if so much lives that the script has reached its limit. */
+bool guard_is_full(Sandbox *sandbox) {
+  size_t used = sandbox->memory_used, limit = sandbox->memory_limit, soft = sandbox->memory_soft;
+  bool full = used > soft - limit / FULL_ROOM;
+  if (full) refuse(sandbox, 0, false);
+  else if (used > soft - limit / FULL_DEAR && holds(sandbox, GUARD_FAILURE)) spend(sandbox, (int64_t)(used / 64));
+  return full;
 }
 
 /* ---- objects with a number (number.h): small, and never resized ---- */
 
 static void *new_numbered(Sandbox *sandbox, size_t size) {
   assert(size < STRING_BIG);
-  bool over = is_over_limit(sandbox, 0, size);
+  bool over = is_over_limit(sandbox, NULL, 0, size);
   if (!over) charge_memory(sandbox, 0, size);
   char *base = over ? NULL : sandbox->memory.allocate(sandbox->memory.user, NULL, 0, size + NUMBER_SIZE);
   if (base == NULL) {
@@ -258,13 +295,16 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   if (new_size == 0) return release(sandbox, block, old_size);
   if (block == NULL && kind == 0 && keys_of(new_size) != 0) kind = KIND_HASH;
   if (kind == KIND_HASH && !may_grow(sandbox, keys_of(new_size))) return refuse_growth(sandbox, new_size);
-  bool over = is_over_limit(sandbox, old_size, new_size);
+  bool over = is_over_limit(sandbox, block, old_size, new_size);
   if (!over && is_in_each_run(block == NULL && kind > 0, kind, new_size)) charge_memory(sandbox, kind, new_size);
   int old_kind = kind_of(block, old_size);
   void *result = over ? NULL : resize(sandbox, block, old_size, new_size, kind);
   if (result == NULL) result = take_reserve(sandbox, block, old_size, new_size);
   if (result == NULL) return refuse(sandbox, new_size, !over);
   sandbox->memory_used += new_size - old_size;
+  if (block == NULL ? sandbox->L == NULL && kind == 0 && new_size == STRINGS_FIRST : block == sandbox->strings_part) {
+    sandbox->strings_part = result;
+  }
   if (kind == LUA_TUSERDATA) sandbox->last_userdata.block = result, sandbox->last_userdata.size = new_size;
   note_block(sandbox, old_size, old_kind, -1);
   if (kind == LUA_TSTRING && new_size > SANDBOX_NULS) {

@@ -43,7 +43,7 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   memset(sandbox, 0, sizeof *sandbox);
   sandbox->config = full;
   sandbox->memory = full.memory;
-  sandbox->memory_limit = full.memory_limit;
+  guard_limit_memory(sandbox, full.memory_limit);
   sandbox->block_limit = full.block_limit;
   sandbox->hook_count = sandbox->hook_strings = sandbox->hook_dear = HOOK_INSTRUCTIONS;
   atomic_init(&sandbox->cancelled, false);
@@ -285,7 +285,7 @@ size_t sandbox_memory_limit(const Sandbox *sandbox) {
 }
 
 void sandbox_limit_memory(Sandbox *sandbox, size_t bytes) {
-  sandbox->memory_limit = bytes != 0 ? bytes : SANDBOX_MEMORY;
+  guard_limit_memory(sandbox, bytes != 0 ? bytes : SANDBOX_MEMORY);
 }
 
 SandboxEnd sandbox_run(Sandbox *sandbox, lua_CFunction function, void *user) {

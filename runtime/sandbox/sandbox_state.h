@@ -73,7 +73,8 @@ typedef enum Guard {
   GUARD_WEAK = 1 << 20,      /* no weak keys */
   GUARD_PRINT = 1 << 21,     /* how much is printed */
   GUARD_DEAR = 1 << 22,      /* dear instructions make the hook come sooner */
-  GUARD_DENSE = 1 << 23      /* how many NULs a text has */
+  GUARD_DENSE = 1 << 23,     /* how many NULs a text has */
+  GUARD_FULL = 1 << 24       /* collecting in slices where memory is full */
 } Guard;
 
 #ifdef SANDBOX_SWITCHES
@@ -112,6 +113,9 @@ struct Sandbox {
   lua_State *runner;         /* thread that calls run on, while none runs; NULL: the next call makes one */
   Memory memory;
   size_t memory_limit, block_limit, memory_used;
+  size_t memory_soft;        /* above it the next instruction collects */
+  int cycles_due;            /* of the collector, because of that; 0: none */
+  char *strings_part;        /* Lua's table of short strings */
   Reserve reserve;           /* for calling finalizers */
   size_t borrowed;           /* part of memory_used: bytes outside of the state, until the call is over */
   size_t refused_size;       /* of the block that was refused last */
@@ -230,6 +234,10 @@ void *guard_block(lua_State *L, size_t size, int user_values);
 void *guard_scratch(lua_State *L, size_t size);
 /* Lets the next instruction look at the limits. */
 void  guard_arm(Sandbox *sandbox);
+void  guard_limit_memory(Sandbox *sandbox, size_t bytes);
+/* After a whole cycle of the collector: true if what lives is as much as is allowed, which is charged and noted as a
+   refused block. */
+bool  guard_is_full(Sandbox *sandbox);
 /* True while Lua calls a finalizer, or closes. */
 bool  guard_calls_finalizer(const Sandbox *sandbox);
 

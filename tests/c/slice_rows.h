@@ -124,6 +124,22 @@ static const Shape WALKS[] = {
    "local t = {} for i = 1, 60000 do t['k' .. i] = i end for _ = 1, 19 do local _ = next(t) end"},
 };
 
+/* ---- scripts whose memory is full, over and over ---- */
+
+static const Shape FULL[] = {
+  {"tables until memory is full",
+   "while true do pcall(function() local all = {} while true do local t = {} for i = 1, 1000 do t[i] = {i} end"
+   " all[#all + 1] = t end end) end"},
+  {"closures until memory is full",
+   "while true do pcall(function() local f = print while true do local g = f f = function() return g end end end) end"},
+  {"long texts until memory is full",
+   "while true do pcall(function() local all = {} while true do local t = {} for i = 1, 100 do t[i] = ('x'):rep(100)"
+   " .. i end all[#all + 1] = t end end) end"},
+  {"garbage while much is alive",
+   "local all = {} pcall(function() while true do local t = {} for i = 1, 1000 do t[i] = {i} end all[#all + 1] = t end"
+   " end) for i = 1, #all / 4 do all[i] = nil end while true do local _ = {{}} end"},
+};
+
 /* ---- scripts that hold much when they are stopped: none ends by itself ----
 **
 ** Of the last UNSLICED some steps are long: nothing yields there, or the first instructions are dear.

@@ -31,8 +31,10 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #define INSTRUMENTED 20    /* times that what C does takes longer; the loop does not */
+#define FULL_MEMORY (8 << 20)
 #else
 #define INSTRUMENTED 1
+#define FULL_MEMORY (64 << 20)
 #endif
 
 static int64_t processor_time(void *user) {
@@ -40,8 +42,10 @@ static int64_t processor_time(void *user) {
   return (int64_t)(clock_thread_ns() / 1000);
 }
 
+static SandboxConfig full;   /* memory and its limit for sandboxes; zero-filled: as usual */
+
 static Sandbox *new_sandbox(void) {
-  SandboxConfig config = {.now = processor_time, .seed = 7};
+  SandboxConfig config = {.now = processor_time, .seed = 7, .memory = full.memory, .memory_limit = full.memory_limit};
   Sandbox *sandbox = sandbox_new(&config);
   assert_non_null(sandbox);
   return sandbox;
@@ -140,6 +144,70 @@ static void walks_over_many_keys_end_in_time(void **state) {
   }
   if (getenv("SHOW") != NULL) printf("%d of %d steps over\n", (int)all.over, (int)all.steps);
   assert_int_equal(wrong, 0);
+}
+
+/* An allocator that does little for each small block: the system's merges a million of them at once, and gives back all
+   memory at once, which takes 20 ms each. Cells of 16, 32 ... bytes go to lists, and stay there. */
+#define CELL_MAX 1024
+
+static void *cells[CELL_MAX / 16 + 1];
+static char *slab;
+static size_t slab_left;
+
+static void *new_cell(size_t class) {
+  void *cell = cells[class];
+  if (cell != NULL) {
+    memcpy(&cells[class], cell, sizeof(void *));
+    return cell;
+  }
+  if (slab_left < CELL_MAX) {
+    slab_left = 1 << 20;
+    slab = malloc(slab_left);
+    if (slab == NULL) return NULL;
+  }
+  slab_left -= 16 * class;
+  return slab + slab_left;
+}
+
+static void *allocate_cell(void *user, void *block, size_t old_size, size_t new_size) {
+  (void)user;
+  size_t old_class = block != NULL ? (old_size + 15) / 16 : 0, new_class = (new_size + 15) / 16;
+  bool old_big = old_size > CELL_MAX, new_big = new_size > CELL_MAX;
+  if (block != NULL && old_big && new_big) return realloc(block, new_size);
+  if (block != NULL && !old_big && old_class == new_class) return block;
+  void *result = new_size == 0 ? NULL : new_big ? malloc(new_size) : new_cell(new_class);
+  if (block == NULL || (result == NULL && new_size != 0)) return result;
+  if (result != NULL) memcpy(result, block, old_size < new_size ? old_size : new_size);
+  if (old_big) {
+    free(block);
+  } else {
+    memcpy(block, &cells[old_class], sizeof(void *));
+    cells[old_class] = block;
+  }
+  return result;
+}
+
+/* Where Lua collects all at once for a block that was refused, a step takes 40 to 120 ms. */
+static void slices_end_where_memory_is_full(void **state) {
+  (void)state;
+  int wrong = 0;
+  Times all = {0};
+  full = (SandboxConfig){.memory = {.allocate = allocate_cell}, .memory_limit = FULL_MEMORY};
+  for (size_t i = 0; i < sizeof FULL / sizeof *FULL; i++) wrong += !passes(&FULL[i], &all, 12 * DEADLINE, LONGEST);
+  full = (SandboxConfig){0};
+  if (getenv("SHOW") != NULL) printf("%d of %d steps over\n", (int)all.over, (int)all.steps);
+  assert_int_equal(wrong, 0);
+}
+
+/* Lua's table of short strings is a block of 8 MiB then. Refused, Lua would collect for each new string. */
+static void many_short_strings_cost_what_they_take(void **state) {
+  (void)state;
+  Sandbox *sandbox = new_sandbox();
+  SandboxLimits limits = {.fuel = 100000000};
+  load(sandbox, "local all, n = {}, 0 for i = 1, 12 do local t = {} all[i] = t for j = 1, 50000 do n = n + 1"
+                " t[j] = 'k' .. n end end");
+  if (sandbox_call(sandbox, 0, 0, &limits) != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
+  sandbox_free(sandbox);
 }
 
 /* ---- from the deadline, or from being cancelled, to the end ---- */
@@ -308,6 +376,7 @@ static void what_cannot_yield_is_stopped(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(slices_of_forty_shapes_end_in_time), cmocka_unit_test(walks_over_many_keys_end_in_time),
+    cmocka_unit_test(slices_end_where_memory_is_full), cmocka_unit_test(many_short_strings_cost_what_they_take),
     cmocka_unit_test(scripts_end_soon_after_their_deadline),
     cmocka_unit_test(dear_instructions_make_the_hook_come_sooner),
     cmocka_unit_test(slices_end_before_what_would_end_after_them),
