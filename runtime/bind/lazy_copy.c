@@ -26,24 +26,36 @@ static bool skip_member(Json *json, Text key, Text content) {
   return true;
 }
 
-/* True for a text that may be blank. */
-static bool may_be_blank(Text content) {
-  return content.size == 0 || memchr(" \t\n\v\f\r\\", content.bytes[0], 7) != NULL;
+/* True for a text with more than white space, escaped or not. */
+static bool says_something(Text content) {
+  static const char blank_or_escape[7] = " \t\n\v\f\r\\";
+  char scratch[4];
+  Text run;
+  if (content.size > 0 && memchr(blank_or_escape, content.bytes[0], 7) == NULL) return true;   /* most do */
+  while (text_run(&content, scratch, &run)) {
+    for (size_t i = 0; i < run.size; i++) {
+      if (memchr(blank_or_escape, run.bytes[i], 6) == NULL) return true;
+    }
+  }
+  return false;
 }
 
-bool lazy_copy_is_plain(const Message *message) { return !may_be_blank(message_content(message)); }
+bool lazy_copy_is_plain(const Message *message) { return says_something(message_content(message)); }
+
+/* The member of messages that refer to files. */
+static bool is_attachments(Text key) { return text_is(key, "_attachments"); }
 
 bool lazy_copy_fits(const Message *message) {
   ContentKind kind = message_content_kind(message);
   if ((kind != CONTENT_STRING && kind != CONTENT_NONE) || message_form(message) != FORM_CONTENT) return false;
   Text content = message_content(message), raw = message_raw(message), key;
-  if (may_be_blank(content) && message_call_count(message) == 0) return false;
+  if (message_call_count(message) == 0 && !says_something(content)) return false;
   if (message_role_text(message).escaped) return false;
   if (message_is_bare(message)) return true;
   Json json;
   json_open_valid(&json, raw.bytes, raw.size);
   for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
-    if (key.escaped || copy_members_is_added(key) || text_is(key, "_attachments")) return false;
+    if (key.escaped || copy_members_is_added(key) || is_attachments(key)) return false;
     more = skip_member(&json, key, content);
   }
   return json.status == STATUS_OK;
@@ -164,7 +176,7 @@ static bool push_known(lua_State *L, const Message *message) {
   bool is_text = message_content_kind(message) == CONTENT_STRING;
   if (is_text && text_is(key, "content")) bind_push_text(L, message_content(message));
   else if (text_is(key, "role")) bind_push_text(L, message_role_text(message));
-  else if (!copy_members_is_added(key) && (!is_text || !message_is_bare(message))) return false;
+  else if (!copy_members_is_added(key) && !is_attachments(key) && !(is_text && message_is_bare(message))) return false;
   else if (text_is(key, "source_id") && message_field(message, FIELD_ID, &id)) bind_push_text(L, id);
   else lua_pushnil(L);
   return true;

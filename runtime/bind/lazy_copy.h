@@ -1,7 +1,8 @@
 /*
 ** Lazy working copies: most messages go through a pipeline unread. A lazy copy is a table with `source`, `seq` and
-** `origin`, whose other members are those of the stored message until something else than `role`, `content` and
-** absent added names is read, or a member is written: then it gets all members and is a table like others.
+** `origin`, whose other members are those of the stored message until something else than `role`, `content`,
+** `_attachments` and absent added names is read, or a member is written: then it gets all members and is a table like
+** others.
 **
 **     {source, seq, origin}          the message says what it said
 **     {source, origin, [1] = id}     rules made another text of it: that message of the fork (lazy_copy_rewrite)

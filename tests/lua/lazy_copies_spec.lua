@@ -25,7 +25,8 @@ local MESSAGES = [[
  {"role":"tool","tool_call_id":"c2","content":"cat"},
  {"role":"user","content":"cat","seq":7,"own":{"a":1}}, {"role":"user","content":"cat","attachments":["a.txt"]},
  {"role":"user","content":"cat","_attachments":["a.txt"]}, {"role":"user","content":"cat","source\u0000":1},
- {"role":"user","content":"cat","\u0073eq":7}]
+ {"role":"user","content":"cat","\u0073eq":7},
+ {"role":"user","content":"\u0020\n"}, {"role":"user","content":"\"cat\""}, {"role":"user","content":"\u0009\u006c"}]
 ]]
 
 local function chat_of() return assert(ebb.parse(MESSAGES)) end
@@ -77,7 +78,15 @@ describe("lazy copies", function()
     end
 
     assert.same(all_odd, odd)
-    assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 14, 15 }, lazy)
+    assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 15, 22, 23 }, lazy)
+  end)
+
+  it("stay lazy when it is asked whether they refer to files", function()
+    for i, copy in ipairs(core.working.copies(chat_of(), true)) do
+      local was_lazy = is_lazy(copy)
+      assert.is_nil(was_lazy and (copy.own or copy._attachments or copy.attachments) or nil)
+      assert.equal(was_lazy, is_lazy(copy), "message " .. i)
+    end
   end)
 
   for _, deed in ipairs(deeds) do
