@@ -45,26 +45,37 @@ void copy_members_set(lua_State *L, const AddedNames *added, AddedName name) {
   lua_rawset(L, -3);
 }
 
-/* True if the value on top is a text with more than white space. */
-static bool says_something(lua_State *L) {
-  if (lua_type(L, -1) != LUA_TSTRING) return false;
-  Text text = bind_text(L, -1);
-  size_t i = 0;
-  while (i < text.size && memchr(" \t\n\v\f\r", text.bytes[i], 6) != NULL) i++;
-  return i < text.size;
+/* True for a text with more than white space, escaped or not. */
+static bool says_something(Text content) {
+  static const char blank_or_escape[7] = " \t\n\v\f\r\\";
+  char scratch[4];
+  Text run;
+  if (content.size > 0 && memchr(blank_or_escape, content.bytes[0], 7) == NULL) return true;   /* most do */
+  while (text_run(&content, scratch, &run)) {
+    for (size_t i = 0; i < run.size; i++) {
+      if (memchr(blank_or_escape, run.bytes[i], 6) == NULL) return true;
+    }
+  }
+  return false;
+}
+
+bool copy_members_speaks(const Message *message) {
+  ContentKind kind = message_content_kind(message);
+  if (kind == CONTENT_STRING && says_something(message_content(message))) return true;
+  bool is_text = kind == CONTENT_STRING || kind == CONTENT_NONE;
+  return is_text && message_form(message) == FORM_CONTENT && message_call_count(message) > 0;
 }
 
 bool copy_members_push(lua_State *L, const AddedNames *added, const Message *message, MessageId id) {
   Text raw = message_raw(message), key;
   Json json;
   int own = 0;
-  bool has_text = false, refers = false;
+  bool refers = false;
   lua_createtable(L, 0, 8);                  /* role, content, source, seq, origin, and some more */
   json_open_valid(&json, raw.bytes, raw.size);
   for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
     bind_push_text(L, key);
     more = bind_push_json_value(L, &json);
-    if (text_equal(key, text_of("content"))) has_text = says_something(L);
     if (text_equal(key, text_of("_attachments"))) refers = true;
     put_member(L, added, &own);
   }
@@ -78,7 +89,7 @@ bool copy_members_push(lua_State *L, const AddedNames *added, const Message *mes
   copy_members_set(L, added, ADDED_SEQ);
   lua_pushinteger(L, id);
   copy_members_set(L, added, ADDED_ORIGIN);
-  return has_text && !refers;
+  return !refers && copy_members_speaks(message);
 }
 
 bool copy_members_is_added(Text key) {

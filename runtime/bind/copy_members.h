@@ -31,8 +31,10 @@ int   copy_members_added(lua_State *L, const AddedNames *added, int index);
 bool  copy_members_is_added(Text key);
 /* Sets an added name of the table on top to the value above it, which it pops. */
 void  copy_members_set(lua_State *L, const AddedNames *added, AddedName name);
-/* Pushes the working copy of a message; true if it is a plain one: its content says something, as a text, and it
-   refers to no files. */
+/* True if the message says something for sure: its content is a text with more than white space, or it has calls beside
+   a text or none. */
+bool  copy_members_speaks(const Message *message);
+/* Pushes the working copy of a message; true if it is a plain one: it says something so, and refers to no files. */
 bool  copy_members_push(lua_State *L, const AddedNames *added, const Message *message, MessageId id);
 /* Sets the message's members of the table on top, but for a content that it has; the message has no added names. */
 void  copy_members_fill(lua_State *L, const Message *message);

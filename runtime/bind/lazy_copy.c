@@ -26,22 +26,6 @@ static bool skip_member(Json *json, Text key, Text content) {
   return true;
 }
 
-/* True for a text with more than white space, escaped or not. */
-static bool says_something(Text content) {
-  static const char blank_or_escape[7] = " \t\n\v\f\r\\";
-  char scratch[4];
-  Text run;
-  if (content.size > 0 && memchr(blank_or_escape, content.bytes[0], 7) == NULL) return true;   /* most do */
-  while (text_run(&content, scratch, &run)) {
-    for (size_t i = 0; i < run.size; i++) {
-      if (memchr(blank_or_escape, run.bytes[i], 6) == NULL) return true;
-    }
-  }
-  return false;
-}
-
-bool lazy_copy_is_plain(const Message *message) { return says_something(message_content(message)); }
-
 /* The member of messages that refer to files. */
 static bool is_attachments(Text key) { return text_is(key, "_attachments"); }
 
@@ -49,7 +33,7 @@ bool lazy_copy_fits(const Message *message) {
   ContentKind kind = message_content_kind(message);
   if ((kind != CONTENT_STRING && kind != CONTENT_NONE) || message_form(message) != FORM_CONTENT) return false;
   Text content = message_content(message), raw = message_raw(message), key;
-  if (message_call_count(message) == 0 && !says_something(content)) return false;
+  if (!copy_members_speaks(message)) return false;
   if (message_role_text(message).escaped) return false;
   if (message_is_bare(message)) return true;
   Json json;

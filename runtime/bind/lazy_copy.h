@@ -20,14 +20,12 @@
 #include "bind/copy_members.h"
 #include "core/conversation.h"
 
-/* True if a message has a lazy copy: its content is a text that says something, or it has calls beside a text or none;
-   and it has no members of added names, and refers to no files. */
+/* True if a message has a lazy copy: it says something as a text or by calls (copy_members_speaks), has no members of
+   added names, and refers to no files. */
 bool  lazy_copy_fits(const Message *message);
-/* True if the lazy copy of a message is a text that says something, as copy_members_push tells of others. */
-bool  lazy_copy_is_plain(const Message *message);
 /* Pushes the metatable of lazy copies of the messages of the fork at `fork`. */
 void  lazy_copy_push_metatable(lua_State *L, int fork);
-/* Pushes the lazy copy of a message that has one. */
+/* Pushes the lazy copy of a message that has one. All are plain (copy_members_push). */
 void  lazy_copy_push(lua_State *L, const AddedNames *added, int metatable, MessageId id);
 
 /* What a walk over copies remembers of the last lazy one, and the names of members that it reads. */

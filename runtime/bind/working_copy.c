@@ -30,7 +30,7 @@
 static bool push_copy(lua_State *L, const AddedNames *added, int metatable, const Message *message, MessageId id) {
   if (metatable == 0 || !lazy_copy_fits(message)) return copy_members_push(L, added, message, id);
   lazy_copy_push(L, added, metatable, id);
-  return lazy_copy_is_plain(message);
+  return true;
 }
 
 /* copies(conversation, lazy) -> the messages of the current list as working copies, tables that may be edited freely;

@@ -77,6 +77,7 @@ describe("lazy copies", function()
       if is_lazy(copy) then lazy[#lazy + 1] = i end
     end
 
+    assert.same({ 11, 12, 13, 16, 17, 18, 20, 21 }, odd)
     assert.same(all_odd, odd)
     assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 15, 22, 23 }, lazy)
   end)

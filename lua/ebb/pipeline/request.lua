@@ -64,7 +64,7 @@ end
 --- The visible history as working copies; markup of windows has source = "window".
 ---@param lazy? boolean        most stay in the core until they are read (bind/lazy_copy.h)
 ---@return ebb.WorkingMessage[]
----@return integer[]? odd       positions of those that are more than a text that says something; nil: any may be
+---@return integer[]? odd       positions of those that may say nothing or refer to files; nil: any may
 function Request:history(lazy)
   local copies, odd = core.working.copies(self.original, lazy and not self.texts)
   for _, position in ipairs(odd) do
