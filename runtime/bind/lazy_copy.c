@@ -10,9 +10,8 @@
 #include "format/reader.h"
 #include "json/json_sorted.h"
 
-static const char FORK;      /* its address is the key of the fork in a metatable */
-
-enum { REWRITTEN = 1 };      /* the key of a rewritten message's id */
+/* Their addresses are the keys of the fork in a metatable, and of a rewritten message's id in a copy. */
+static const char FORK, REWRITTEN;
 
 /* ---- which messages ---- */
 
@@ -88,7 +87,7 @@ static const Message *fork_message(lua_State *L, const LazyWalk *walk, lua_Integ
 /* The id of the message that the lazy copy at `index` has now: the rewritten one, or the stored one; 0: its `seq` was
    taken away, so that it is neither. */
 static lua_Integer id_of(lua_State *L, LazyWalk *walk, int index) {
-  walk->rewritten = lua_rawgeti(L, index, REWRITTEN) != LUA_TNIL;
+  walk->rewritten = lua_rawgetp(L, index, &REWRITTEN) != LUA_TNIL;
   if (!walk->rewritten) get_member(L, index, walk->names);
   lua_Integer id = lua_tointeger(L, -1);
   lua_pop(L, walk->rewritten ? 1 : 2);
@@ -130,7 +129,7 @@ void lazy_copy_fill(lua_State *L, int index, const Message *message) {
   lua_pushvalue(L, index);
   copy_members_fill(L, message);
   lua_pushnil(L);
-  lua_rawseti(L, -2, REWRITTEN);
+  lua_rawsetp(L, -2, &REWRITTEN);
   lua_pushnil(L);
   lua_setmetatable(L, -2);
   lua_pop(L, 1);
@@ -309,7 +308,7 @@ static bool rewrite_lazily(lua_State *L, const LazyWalk *walk, int index, const 
   if (!write_anew(L, message, content, scratch)) write_as_table(L, message, content, scratch);
   if (!store_rewritten(L, walk->fork, text_plain(scratch->bytes, scratch->size), &id)) return false;
   lua_pushinteger(L, id);
-  lua_rawseti(L, index, REWRITTEN);
+  lua_rawsetp(L, index, &REWRITTEN);
   return true;
 }
 

@@ -5,7 +5,7 @@
 ** others.
 **
 **     {source, seq, origin}          the message says what it said
-**     {source, origin, [1] = id}     rules made another text of it: that message of the fork (lazy_copy_rewrite)
+**     {source, origin, [..] = id}    rules made another text of it: that message of the fork (lazy_copy_rewrite)
 **
 ** Messages are those of a fork of the conversation, which nobody else sees; its store has the rewritten ones, too, and
 ** no list shows them. So a message is written, read and counted once, however often it is weighed.

@@ -71,8 +71,9 @@ bool message_is_bare(const Message *message) {
   Text raw = message_raw(message), role = message_role_text(message), content = message_content(message);
   size_t start = sizeof head - 1 + role.size + sizeof middle - 1;
   if (raw.size != start + content.size + 2 || content.bytes != raw.bytes + start) return false;
-  return memcmp(raw.bytes, head, sizeof head - 1) == 0 && role.bytes == raw.bytes + sizeof head - 1 &&
-         memcmp(role.bytes + role.size, middle, sizeof middle - 1) == 0;
+  const char *at = raw.bytes + sizeof head - 1;      /* where the role stands: its text may be static */
+  return memcmp(raw.bytes, head, sizeof head - 1) == 0 && memcmp(at, role.bytes, role.size) == 0 &&
+         memcmp(at + role.size, middle, sizeof middle - 1) == 0;
 }
 
 bool message_field(const Message *message, MessageField field, Text *value) {

@@ -27,10 +27,39 @@ static const struct Row {
   {"{'role':'user','content':[]}", "", "", "a"},
 };
 
+static const struct BareRow {
+  const char *json;
+  bool is_bare;
+} bare_rows[] = {
+  {"{'role':'user','content':'abc'}", true},          {"{'role':'developer','content':'a\\n'}", true},
+  {"{'role':'assistant','content':''}", true},        {"{'role':'tool','content':'abc'}", true},
+  {"{'role': 'user','content':'abc'}", false},        {"{'content':'abc','role':'user'}", false},
+  {"{'role':'user','content':'abc' }", false},        {"{'role':'us\\u0065r','content':'abc'}", false},
+  {"{'role':'user','content':'abc','id':'m'}", false}, {"{'role':'user','content':[]}", false},
+  {"{'role':'assistant','content':null,'tool_calls':[{'id':'c','function':{'name':'f','arguments':'{}'}}]}", false},
+};
+
 static size_t unquoted(const char *text, char *out) {
   size_t size = strlen(text);
   for (size_t i = 0; i <= size; i++) out[i] = text[i] == '\'' ? '"' : text[i];
   return size;
+}
+
+/* Reads a message into `text`, which the store borrows. */
+static const Message *read_message(const char *quoted, char text[400], Store **store) {
+  Memory memory = memory_system();
+  Reader reader;
+  Json json;
+  Text raw;
+  MessageShape shape;
+  MessageId id;
+  reader_init(&reader, memory);
+  json_open(&json, text, unquoted(quoted, text));
+  assert_int_equal(store_new(&memory, (HashKey){0}, store), STATUS_OK);
+  assert_true(reader_message(&reader, &json, &raw, &shape));
+  assert_int_equal(store_add(*store, raw, false, &shape, &id), STATUS_OK);
+  reader_free(&reader);
+  return store_message(*store, id);
 }
 
 static void check_texts(const Message *message, const char *expected) {
@@ -58,33 +87,33 @@ static bool contains(const Message *message, const char *needle, size_t size) {
 static void texts_are_what_is_said(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    Memory memory = memory_system();
-    Store *store;
-    Reader reader;
-    Json json;
-    Text raw;
-    MessageShape shape;
-    MessageId id;
     char text[400];
-    size_t size = unquoted(rows[i].json, text);
-    reader_init(&reader, memory);
-    json_open(&json, text, size);
-    assert_int_equal(store_new(&memory, (HashKey){0}, &store), STATUS_OK);
-    assert_true(reader_message(&reader, &json, &raw, &shape));
-    assert_int_equal(store_add(store, raw, false, &shape, &id), STATUS_OK);
-    const Message *message = store_message(store, id);
+    Store *store;
+    const Message *message = read_message(rows[i].json, text, &store);
     check_texts(message, rows[i].texts);
     for (const char *at = rows[i].found; rows[i].texts[0] != '\0'; at += strcspn(at, "|") + 1) {
       assert_true(contains(message, at, strcspn(at, "|")));
       if (at[strcspn(at, "|")] == '\0') break;
     }
     assert_false(contains(message, rows[i].absent, strlen(rows[i].absent)));
-    reader_free(&reader);
+    store_release(store);
+  }
+}
+
+static void bare_messages_are_a_role_and_a_text(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof bare_rows / sizeof *bare_rows; i++) {
+    char text[400];
+    Store *store;
+    assert_int_equal(message_is_bare(read_message(bare_rows[i].json, text, &store)), bare_rows[i].is_bare);
     store_release(store);
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(texts_are_what_is_said)};
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(texts_are_what_is_said),
+    cmocka_unit_test(bare_messages_are_a_role_and_a_text),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
