@@ -152,9 +152,14 @@ static int l_convert(lua_State *L) {
   bool changed = true;
   report->with_origins = flag(L, "origins") && options.target == DIALECT_OPENAI;
   ConvertSinks sinks = {.system = sink_to_buffer(apart), .messages = sink_to_buffer(messages)};
-  if (flag(L, "probe")) sinks.system = sinks.messages = (Sink){.write = discard};
-  Status status = convert_list(view.conversation, view.list, texts.has ? &texts.windows : NULL, system, &options,
-                               sinks, report, &changed);
+  bool is_probe = flag(L, "probe");
+  if (is_probe) sinks.system = sinks.messages = (Sink){.write = discard};
+  Status status = STATUS_OK;
+  if (is_probe && system.size == 0 && convert_list_keeps(view.conversation, view.list, &options)) changed = false;
+  else {
+    status = convert_list(view.conversation, view.list, texts.has ? &texts.windows : NULL, system, &options, sinks,
+                          report, &changed);
+  }
   if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "write: %s", BIND_TOO_DEEP);
   if (status != STATUS_OK) return bind_raise_status(L, status, "convert");
   push_json(L, messages);

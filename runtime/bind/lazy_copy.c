@@ -7,6 +7,7 @@
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
+#include "format/message_form.h"
 #include "format/reader.h"
 #include "json/json_sorted.h"
 
@@ -15,31 +16,22 @@ static const char FORK, REWRITTEN;
 
 /* ---- which messages ---- */
 
-/* Moves the cursor from a key to the value behind it; over a text as content, whose end is known, in one step. */
-static bool skip_member(Json *json, Text key, Text content) {
-  JsonValue value;
-  if (content.size == 0 || !text_is(key, "content")) return json_value(json, &value);
-  json_skip_blank(json);
-  assert(json->at + 1 == content.bytes);
-  json->at = content.bytes + content.size + 1;
-  return true;
-}
-
 /* The member of messages that refer to files. */
 static bool is_attachments(Text key) { return text_is(key, "_attachments"); }
 
 bool lazy_copy_fits(const Message *message) {
   ContentKind kind = message_content_kind(message);
   if ((kind != CONTENT_STRING && kind != CONTENT_NONE) || message_form(message) != FORM_CONTENT) return false;
-  Text content = message_content(message), raw = message_raw(message), key;
   if (!copy_members_speaks(message)) return false;
   if (message_role_text(message).escaped) return false;
   if (message_is_bare(message)) return true;
+  Text raw = message_raw(message), key;
   Json json;
+  JsonValue value;
   json_open_valid(&json, raw.bytes, raw.size);
   for (bool more = json_enter(&json); more && json_next_member(&json, &key);) {
     if (key.escaped || copy_members_is_added(key) || is_attachments(key)) return false;
-    more = skip_member(&json, key, content);
+    more = message_member_value(message, &json, key, &value);
   }
   return json.status == STATUS_OK;
 }
@@ -229,8 +221,7 @@ static bool read_members(const Message *message, JsonValue values[BIND_MESSAGE_K
     size_t i = 0;
     while (i < BIND_MESSAGE_KEY_COUNT && !text_is(key, BIND_MESSAGE_KEYS[i])) i++;
     if (i == BIND_MESSAGE_KEY_COUNT) return false;
-    if (text_is(key, "content")) values[i].bytes = message_content(message).bytes;
-    more = values[i].bytes != NULL ? skip_member(&json, key, message_content(message)) : json_value(&json, &values[i]);
+    more = message_member_value(message, &json, key, &values[i]);
   }
   return json.status == STATUS_OK;
 }

@@ -3,6 +3,8 @@
 #include <assert.h>
 
 #include "core/request_order.h"
+#include "format/message_form.h"
+#include "json/json_fields.h"
 
 typedef struct ListConversion {
   const Conversation *conversation;
@@ -115,4 +117,58 @@ Status convert_list(const Conversation *conversation, const Sequence *list, cons
   request_order_free(&work.order);
   map_free(&work.positions);
   return status;
+}
+
+/* ---- lists that stay as they are ---- */
+
+/* The longest id of a call that every server takes. */
+enum { PLAIN_ID_MAX = 40 };
+
+/* True if every call of a list has an id that stays, and nothing that would be taken for something else. */
+static bool keeps_calls(const JsonValue *calls) {
+  Json json;
+  JsonValue call, id;
+  if (calls->kind != JSON_ARRAY) return false;
+  json_open_valid(&json, calls->bytes, calls->size);
+  json_enter(&json);
+  while (json_next_element(&json) && json_value(&json, &call)) {
+    if (call.kind != JSON_OBJECT || !json_find(text_plain(call.bytes, call.size), "id", JSON_STRING, &id)) return false;
+    Text text = json_text(&id);
+    if (text.size == 0 || text.size > PLAIN_ID_MAX || text.escaped) return false;
+  }
+  return json.status == STATUS_OK;
+}
+
+/* True if the message is a text, calls or a result, and no more, as OpenAI's requests have them. */
+static bool keeps_message(const Message *message) {
+  Text spelling, key, raw = message_raw(message);
+  ContentKind kind = message_content_kind(message);
+  if ((kind != CONTENT_STRING && kind != CONTENT_NONE) || message_form(message) != FORM_CONTENT) return false;
+  if (message_field(message, FIELD_SPELLING, &spelling)) return false;
+  if (message_is_bare(message)) return message_role(message) != ROLE_TOOL;
+  if (json_may_be_deep(raw, JSON_DEPTH_MAX - CONVERT_DEPTH)) return false;
+  Json json;
+  json_open_valid(&json, raw.bytes, raw.size);
+  json_enter(&json);
+  while (json_next_member(&json, &key)) {
+    JsonValue value;
+    bool has_calls = text_is(key, "tool_calls");
+    bool is_known = has_calls || text_is(key, "role") || text_is(key, "content") || text_is(key, "tool_call_id");
+    if (!is_known || !message_member_value(message, &json, key, &value)) return false;
+    if (has_calls && !keeps_calls(&value)) return false;
+  }
+  return json.status == STATUS_OK;
+}
+
+bool convert_list_keeps(const Conversation *conversation, const Sequence *list, const ConvertOptions *options) {
+  if (options->target != DIALECT_OPENAI || options->is_foreign || options->id_max > 0 || options->alphanumeric_ids) {
+    return false;
+  }
+  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (!keeps_message(conversation_message(conversation, walk.ids[i]))) return false;
+    }
+  }
+  return true;
 }

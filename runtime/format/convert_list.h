@@ -20,4 +20,8 @@ typedef struct ConvertSinks {
 Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
                     const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report, bool *changed);
 
+/* True if convert_list would write every message as it is, for sure: found out without taking messages apart, of plain
+   texts, calls and results in OpenAI's form. False tells nothing. */
+bool   convert_list_keeps(const Conversation *conversation, const Sequence *list, const ConvertOptions *options);
+
 #endif

@@ -30,6 +30,17 @@ Text part_type(const Message *message, Part part) {
   return json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : NO_TEXT;
 }
 
+bool message_member_value(const Message *message, Json *json, Text key, JsonValue *value) {
+  Text content = message_content(message);
+  bool is_content = message_content_kind(message) == CONTENT_STRING && content.size > 0;
+  if (!is_content || !text_is(key, "content") || message_form(message) != FORM_CONTENT) return json_value(json, value);
+  json_skip_blank(json);
+  assert(json->at + 1 == content.bytes);
+  *value = (JsonValue){.kind = JSON_STRING, .escaped = content.escaped, .bytes = json->at, .size = content.size + 2};
+  json->at += value->size;
+  return true;
+}
+
 const char *message_content_key(const Message *message) {
   switch (message_form(message)) {
   case FORM_CONTENT: return "content";

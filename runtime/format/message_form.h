@@ -5,6 +5,7 @@
 #define EBB_FORMAT_MESSAGE_FORM_H
 
 #include "core/message.h"
+#include "json/json.h"
 
 #define NO_TEXT ((Text){.bytes = "", .size = 0})
 
@@ -17,6 +18,9 @@ bool result_is_part(const Message *message, uint32_t result);
 /* The member of a message that has its content: "content", "parts", or "output" of an item that is
    a result; NULL: the item has none. Static. */
 const char *message_content_key(const Message *message);
+/* Reads the value behind a key of the message's JSON, where the cursor stands: that of a text as content in one step, as
+   its end is known. The cursor has read all members before (json_open_valid). False where json_value is. */
+bool message_member_value(const Message *message, Json *json, Text key, JsonValue *value);
 /* Adds the JSON of a list of parts that say `string`, a JSON string, to `out`: as the response of
    each result of the message, if it has results. The message has FORM_PARTS. STATUS_MEMORY. */
 Status message_put_parts(const Message *message, Text string, Buffer *out);

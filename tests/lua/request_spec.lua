@@ -210,6 +210,53 @@ describe("ids of calls", function()
   end)
 end)
 
+describe("a probe of a list", function()
+  local core = require "ebb.support.core"
+  local MESSAGES = {
+    '{"role":"user","content":"bare"}', '{"content" : "two\\n", "role": "user"}', '{"role":"tool","content":"no id"}',
+    '{"role":"tool","tool_call_id":"c1","content":"4"}', '{"role":"function","name":"f","content":"4"}',
+    '{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function",'
+      .. '"function":{"name":"f","arguments":"{}"}}]}',
+    '{"role":"assistant","content":"","tool_calls":[{"id":"' .. ("c"):rep(41) .. '","type":"function",'
+      .. '"function":{"name":"f","arguments":"{}"}}]}',
+    '{"role":"assistant","content":"","tool_calls":[{"id":"c\\u0031","type":"function",'
+      .. '"function":{"name":"f","arguments":"{}"}}]}',
+    '{"role":"assistant","content":"a","reasoning_content":"why"}', '{"role":"user","content":"a","id":"m1"}',
+    '{"role":"user","content":[{"type":"text","text":"a","more":1}]}', '{"role":"user","content":[]}',
+    '{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"a"}]}',
+    '{"type":"message","role":"user","content":"a"}', '{"role":"assistant","refusal":"no","content":null}',
+    '{"role":"developer","content":"a"}', '{"role":"user","content":"a","\\u0069d":"m1"}',
+  }
+
+  --- Tells of a list by itself and of one that is converted whole.
+  local function said(text, options)
+    local chat = assert(ebb.parse(text, { lenient = true }))
+    local values = { to = "openai", profile = {} }
+    for name, value in pairs(options) do values[name] = value end
+    local whole = { core.convert(chat, nil, values) }
+    values.probe = true
+    local probe = { core.convert(chat, nil, values) }
+    return probe[4], whole[4], probe[3], whole[3]
+  end
+
+  it("says of each list what writing it says", function()
+    local same = 0
+    for _, options in ipairs { {}, { keep_extra = true }, { foreign = true }, { profile = { call_id = { max = 24 } } },
+      { profile = { call_id = { max = 9, characters = "alphanumeric" } } }, { to = "responses" }, { to = "anthropic" } } do
+      for i, first in ipairs(MESSAGES) do
+        for _, second in ipairs { MESSAGES[1], MESSAGES[6], MESSAGES[8], MESSAGES[(i + 1) % #MESSAGES + 1] } do
+          local text = ("[%s,%s]"):format(second, first)
+          local probe, whole, probe_losses, losses = said(text, options)
+          assert.equal(whole, probe, text)
+          assert.same(losses, probe_losses, text)
+          same = same + (whole and 0 or 1)
+        end
+      end
+    end
+    assert.is_true(same > 40, same)
+  end)
+end)
+
 describe("members that requests do not have", function()
   local TEXT = [[{"model":"gpt-4o","messages":[
 {"role":"user","content":"hi","id":"m1","timestamp":5,"metadata":{"a":1}}]}]]
