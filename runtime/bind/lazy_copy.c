@@ -56,15 +56,10 @@ LazyWalk lazy_walk_begin(lua_State *L) {
   return (LazyWalk){.names = lua_gettop(L) - 1};
 }
 
-/* Pushes a member of the table at `index`, whose name lies at `name`. */
-static int get_member(lua_State *L, int index, int name) {
-  index = lua_absindex(L, index);
-  lua_pushvalue(L, name);
-  return lua_rawget(L, index);
-}
-
 int lazy_copy_content(lua_State *L, const LazyWalk *walk, int index) {
-  return get_member(L, index, walk->names + 1);
+  index = lua_absindex(L, index);
+  lua_pushvalue(L, walk->names + 1);
+  return lua_rawget(L, index);
 }
 
 /* The message of an id in the fork; raises if it is not there. */
@@ -76,13 +71,17 @@ static const Message *fork_message(lua_State *L, const LazyWalk *walk, lua_Integ
   return conversation_message(walk->fork, (MessageId)id);
 }
 
-/* The id of the message that the lazy copy at `index` has now: the rewritten one, or the stored one; 0: its `seq` was
-   taken away, so that it is neither. */
+/* The id of the message that the lazy copy at `index` has now: the stored one, whose `seq` is there, or the rewritten
+   one; 0: its `seq` was taken away, so that it is neither. */
 static lua_Integer id_of(lua_State *L, LazyWalk *walk, int index) {
-  walk->rewritten = lua_rawgetp(L, index, &REWRITTEN) != LUA_TNIL;
-  if (!walk->rewritten) get_member(L, index, walk->names);
+  lua_pushvalue(L, walk->names);
+  walk->rewritten = false;
+  if (lua_rawget(L, index) == LUA_TNIL) {
+    lua_pop(L, 1);
+    walk->rewritten = lua_rawgetp(L, index, &REWRITTEN) != LUA_TNIL;
+  }
   lua_Integer id = lua_tointeger(L, -1);
-  lua_pop(L, walk->rewritten ? 1 : 2);
+  lua_pop(L, 1);
   return id;
 }
 
@@ -140,9 +139,9 @@ Text lazy_copy_text(lua_State *L, const Message *message, Buffer *decoded) {
 
 static const Message *own_message(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  lua_pushliteral(L, "origin");
+  lua_pushliteral(L, "seq");
   LazyWalk walk = {.names = lua_gettop(L)};  /* no content is read */
-  return lazy_copy_message(L, &walk, 1);     /* NULL: it has been filled meanwhile */
+  return lazy_copy_message(L, &walk, 1);     /* NULL: it has been filled, meanwhile or now */
 }
 
 /* Members that a lazy copy has as long as it is one; `seq`: of one that was rewritten. */
