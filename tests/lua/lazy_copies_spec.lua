@@ -164,6 +164,20 @@ describe("lazy copies", function()
     assert.is_nil(getmetatable(result.messages[1]))
   end)
 
+  it("leave the body of a result in the core until it is read, as it was made", function()
+    local chat = chat_of()
+    local pipeline = ebb.pipeline { agent = { presets = { { type = "chat_history" }, { content = "Note." } } } }
+
+    local result = assert(pipeline:run(chat, { seed = 1, now = 0 }))
+    local made = result.chat:json()
+    assert.is_nil(rawget(result, "body"))
+    result.chat:truncate { keep_last = 1 }
+    result.chat:prune { keep = 0 }
+
+    assert.equal(made, result.body)
+    assert.equal(made, rawget(result, "body"))
+  end)
+
   it("are what on_step sees the conversation of, which is that of the messages", function()
     local chat, texts, lists = chat_of(), {}, {}
     local pipeline = ebb.pipeline { agent = { presets = { { type = "chat_history" }, { content = "Note." } } } }

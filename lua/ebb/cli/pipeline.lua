@@ -118,6 +118,11 @@ local function write_preview(args, result)
     function() terminal.result(shown, args.output) end)
 end
 
+--- Writes the request, without making one text of it.
+local function write_request(chat, output)
+  terminal.conclude(output, function(path, unchanged) return chat:save(path, { unchanged = unchanged }) end)
+end
+
 ---@param messages integer   of the conversation
 local function write(args, messages, result)
   if args.preview then return write_preview(args, result) end
@@ -126,7 +131,7 @@ local function write(args, messages, result)
   elseif not args.json then
     terminal.inform(summary(args, messages, result))
   end
-  edits.write(args, function() return data_of(result) end, function() terminal.result(result.body, args.output) end)
+  edits.write(args, function() return data_of(result) end, function() write_request(result.chat, args.output) end)
 end
 
 --- Writes the messages as a reader is shown them, without what the pipeline adds.

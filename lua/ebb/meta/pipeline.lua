@@ -35,7 +35,7 @@
 ---@field max_message? integer
 ---@field max_file? integer
 ---@class ebb.PipelineResult
----@field body string              the request, as JSON
+---@field body string              the request, as JSON; made when it is first read
 ---@field chat ebb.Conversation    the same, as a conversation of its own
 ---@field tokens integer
 ---@field trust string

@@ -122,14 +122,18 @@ local MEASURES = {
   ledger = function(result) return cuts_of(result.trimmed) end,
 }
 
---- The __index of results: computes `parts`, `shares`, `ledger` and, where they are lazy, `messages` on first use.
+--- The __index of results: computes `body`, `parts`, `shares`, `ledger` and, where they are lazy, `messages` on first
+--- use.
 ---@param messages ebb.WorkingMessage[]
+---@param request ebb.Conversation     a fork of the result's chat, which nobody else sees
 ---@return fun(result: ebb.PipelineResult, name: string): any
-function composition.measure(messages)
+function composition.measure(messages, request)
   return function(result, name)
     if name == "messages" then
       core.working.fill(messages)
       result.messages = messages
+    elseif name == "body" then
+      result.body = request:json()
     elseif MEASURES[name] then
       result[name] = MEASURES[name](result)
     end

@@ -372,13 +372,13 @@ local function conclude(run, run_context)
   final_warnings.losses(run_context, losses)
   local tokens, trust = chat:tokens(), chat:trust()
   local result = {
-    body = chat:json(), chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, run_context),
+    chat = chat, tokens = tokens, trust = trust, budget = budget_of(run, run_context),
     messages = not run.is_lazy and run_context.messages or nil,
     logs = run.logs, repair = report, shared_data = run_context.shared_data,
     dialect = run.target.dialect, losses = losses, skipped = run.skipped, unasked = run.unasked,
     variables = run.macros:variables(), trimmed = run.trimmed,
   }
-  setmetatable(result, { __index = composition.measure(run_context.messages) })
+  setmetatable(result, { __index = composition.measure(run_context.messages, chat:fork()) })
   if result.budget and tokens > result.budget then
     local text = ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget)
     return nil, core.error("cannot_fit", text), result
