@@ -273,30 +273,58 @@ static void write_as_table(lua_State *L, const Message *message, Text content, B
   lua_pop(L, 1);
 }
 
-/* Adds a message of that JSON to the fork's store. False if that cannot be: it is over a limit. Nothing here raises but
-   for want of memory, at the end. */
-static bool store_rewritten(lua_State *L, Conversation *fork, Text json_text, MessageId *id) {
-  Reader reader;
-  MessageShape shape;
-  Text raw;
-  Json json;
+/* Adds a message of that JSON to the fork's store. False, and the store is as it was, if that is over a limit. Raises for
+   want of memory, when nothing else is held. `reader`: holds the shape; it is freed. */
+static bool store_rewritten(lua_State *L, Conversation *fork, Text raw, const MessageShape *shape, Reader *reader,
+                            MessageId *id) {
   StoreMark mark = store_mark(conversation_store(fork));
-  reader_init(&reader, *conversation_memory(fork));
-  json_open(&json, json_text.bytes, json_text.size);
-  Status status = reader_message(&reader, &json, &raw, &shape) ? STATUS_OK : json.status;
-  if (status == STATUS_OK) status = conversation_weigh_one(fork, conversation_list(fork), raw, false, &shape, id);
-  reader_free(&reader);
+  Status status = conversation_weigh_one(fork, conversation_list(fork), raw, false, shape, id);
+  if (reader != NULL) reader_free(reader);
   if (status != STATUS_OK) store_rewind(conversation_store(fork), mark);
   if (status == STATUS_MEMORY) bind_raise_status(L, status, "working copy");
   return status == STATUS_OK;
 }
 
+/* Stores a message that is a role and a text (message_is_bare) with another text: what it becomes needs no reading. */
+static bool rewrite_bare(lua_State *L, Conversation *fork, const Message *message, Text content, Buffer *out,
+                         MessageId *id) {
+  Text raw = message_raw(message), role = message_role_text(message);
+  size_t start = (size_t)(message_content(message).bytes - raw.bytes);
+  put(L, out, raw.bytes, start);
+  Status status = text_escape(content, out);
+  if (status != STATUS_OK) bind_raise_status(L, status, "working copy");
+  size_t size = out->size - start;
+  put(L, out, "\"}", 2);
+  if (out->size > MESSAGE_BYTES_MAX) return false;
+  MessageShape shape = reader_bare_shape(message_role(message), role.size, size, size != content.size);
+  assert(shape.content.at == start);
+  return store_rewritten(L, fork, text_plain(out->bytes, out->size), &shape, NULL, id);
+}
+
+/* The same of any message. */
+static bool rewrite_any(lua_State *L, Conversation *fork, const Message *message, Text content, Buffer *out,
+                        MessageId *id) {
+  Reader reader;
+  MessageShape shape;
+  Text raw;
+  Json json;
+  if (!write_anew(L, message, content, out)) write_as_table(L, message, content, out);
+  reader_init(&reader, *conversation_memory(fork));
+  json_open(&json, out->bytes, out->size);
+  if (reader_message(&reader, &json, &raw, &shape)) return store_rewritten(L, fork, raw, &shape, &reader, id);
+  reader_free(&reader);
+  if (json.status == STATUS_MEMORY) bind_raise_status(L, json.status, "working copy");
+  return false;
+}
+
 static bool rewrite_lazily(lua_State *L, const LazyWalk *walk, int index, const Message *message, Text content,
                            Buffer *scratch) {
   MessageId id;
+  Text spelling;
+  bool is_bare = message_is_bare(message) && message_role(message) != ROLE_TOOL;
   buffer_reset(scratch);
-  if (!write_anew(L, message, content, scratch)) write_as_table(L, message, content, scratch);
-  if (!store_rewritten(L, walk->fork, text_plain(scratch->bytes, scratch->size), &id)) return false;
+  if (is_bare && message_field(message, FIELD_SPELLING, &spelling)) is_bare = false;
+  if (!(is_bare ? rewrite_bare : rewrite_any)(L, walk->fork, message, content, scratch, &id)) return false;
   lua_pushinteger(L, id);
   lua_rawsetp(L, index, &REWRITTEN);
   return true;

@@ -334,3 +334,14 @@ bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape) 
   *raw = text_plain(start, size);
   return true;
 }
+
+MessageShape reader_bare_shape(Role role, size_t role_size, size_t content_size, bool escaped) {
+  static const char head[] = "{\"role\":\"", middle[] = "\",\"content\":\"";
+  size_t content = sizeof head - 1 + role_size + sizeof middle - 1;
+  assert(role < ROLE_TOOL && content + content_size <= MESSAGE_BYTES_MAX);
+  return (MessageShape){
+    .role = role, .form = FORM_CONTENT, .content_kind = CONTENT_STRING,
+    .role_text = {.at = sizeof head - 1, .size = (uint32_t)role_size & 0x7fffffffu},
+    .content = {.at = (uint32_t)content, .size = (uint32_t)content_size & 0x7fffffffu, .escaped = escaped},
+  };
+}

@@ -559,6 +559,42 @@ static void messages_come_one_after_the_other(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* Messages that are a role and a text need not be read: their shape is known. */
+static void bare_messages_have_a_known_shape(void **state) {
+  (void)state;
+  static const struct {
+    const char *role, *content;
+    Role expected;
+    bool escaped;
+  } rows[] = {
+    {"user", "two words", ROLE_USER, false},   {"assistant", "", ROLE_ASSISTANT, false},
+    {"system", "a\\nb", ROLE_SYSTEM, true},    {"developer", "\\u00e9", ROLE_SYSTEM, true},
+  };
+  Fail fail = {0};
+  Reader reader;
+  reader_init(&reader, fail_memory(&fail));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char json[100];
+    Line by_reading, by_sizes;
+    snprintf(json, sizeof json, "{'role':'%s','content':'%s'}", rows[i].role, rows[i].content);
+    Read read = read_one(&reader, json, strlen(json));
+    assert_true(read.good);
+    MessageShape shape =
+      reader_bare_shape(rows[i].expected, strlen(rows[i].role), strlen(rows[i].content), rows[i].escaped);
+    describe(&by_reading, read.raw, &read.shape);
+    describe(&by_sizes, read.raw, &shape);
+    assert_string_equal(by_sizes.text, by_reading.text);
+    assert_int_equal(shape.role, read.shape.role);
+    assert_int_equal(shape.form, read.shape.form);
+    assert_int_equal(shape.content_kind, read.shape.content_kind);
+    assert_memory_equal(&shape.role_text, &read.shape.role_text, sizeof shape.role_text);
+    assert_memory_equal(&shape.content, &read.shape.content, sizeof shape.content);
+    free(read.block);
+  }
+  reader_free(&reader);
+  assert_int_equal(fail.in_use, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(good_messages_are_found_whole),
@@ -569,6 +605,7 @@ int main(void) {
     cmocka_unit_test(a_reader_without_memory_says_so_and_goes_on_later),
     cmocka_unit_test(items_of_unknown_types_are_read_where_all_are),
     cmocka_unit_test(messages_come_one_after_the_other),
+    cmocka_unit_test(bare_messages_have_a_known_shape),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
