@@ -231,11 +231,25 @@ static size_t character_size(Text text, size_t at) {
   return size > 0 ? size : 1;
 }
 
-/* Adds the pairs of what was put in between two offsets, and of the bytes around it, as far as they are there. */
-static void add_pairs(RegexPairs *pairs, const Buffer *out, size_t from, size_t to) {
+/* True if every match is replaced by the same text. */
+static bool is_constant(const RegexTemplate *template) {
+  for (uint32_t i = 0; i < template->count; i++) {
+    if (template->pieces[i].kind != LITERAL) return false;
+  }
+  return true;
+}
+
+/* Adds the pairs of what was put in between two offsets, and of the bytes around it, as far as they are there.
+   `known`: those inside of it are there. */
+static void add_pairs(RegexPairs *pairs, const Buffer *out, size_t from, size_t to, bool known) {
   if (pairs == NULL) return;
   size_t first = from > 0 ? from - 1 : 0, end = to < out->size ? to + 1 : to;
-  regex_pairs_add(pairs, out->bytes + first, end - first);
+  if (!known || to - from < 2) {
+    regex_pairs_add(pairs, out->bytes + first, end - first);
+    return;
+  }
+  regex_pairs_add(pairs, out->bytes + first, from + 1 - first);
+  regex_pairs_add(pairs, out->bytes + to - 1, end - (to - 1));
 }
 
 static Status put_pieces(const Replacing *r, const size_t *ends) {
@@ -252,6 +266,7 @@ Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, Reg
   const Replacing r = {regex_engine(regex), template, text, out};
   size_t done = 0, from = 0;           /* end of the text copied so far; start of the next search */
   size_t put_from = 0, put_to = 0;     /* the last replacement, in *out */
+  bool constant = is_constant(template);
   *count = 0;
   while (from <= text.size) {
     const size_t *ends;
@@ -261,7 +276,7 @@ Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, Reg
     size_t start = ends[0], end = ends[1];
     if ((*count)++ == 0) buffer_reset(out);
     status = put(&r, text.bytes + done, start - done);
-    if (status == STATUS_OK && *count > 1) add_pairs(pairs, out, put_from, put_to);
+    if (status == STATUS_OK && *count > 1) add_pairs(pairs, out, put_from, put_to, constant && *count > 2);
     put_from = out->size;
     if (status == STATUS_OK) status = put_pieces(&r, ends);
     put_to = out->size;
@@ -272,6 +287,6 @@ Status regex_replace(Regex *regex, const RegexTemplate *template, Text text, Reg
   }
   if (*count == 0) return STATUS_OK;
   Status status = put(&r, text.bytes + done, text.size - done);
-  if (status == STATUS_OK) add_pairs(pairs, out, put_from, put_to);
+  if (status == STATUS_OK) add_pairs(pairs, out, put_from, put_to, constant && *count > 1);
   return status;
 }

@@ -108,6 +108,11 @@ static bool applies(const Rule *rule, uint32_t kinds, uint32_t depth) {
          rule->counts.failures < RULE_STRIKES;
 }
 
+/* True if the text is known not to have the first pair of the rule's literal: so for most rules of a large set. */
+static inline bool lacks_first_pair(const RuleSet *set, const Rule *rule) {
+  return set->pairs_known && rule->literal.count > 0 && set->pairs.has[rule->literal.pairs[0]] != set->pairs.text;
+}
+
 /* True if the text has the pairs of the rule's literal. */
 static bool may_match(RuleSet *set, const Rule *rule, Text text) {
   if (rule->literal.mark != '\0' && memchr(text.bytes, rule->literal.mark, text.size) == NULL) return false;
@@ -164,7 +169,7 @@ Status rule_set_apply(RuleSet *set, Text text, uint32_t kinds, uint32_t depth, R
   if (utf8_check(text.bytes, text.size) < text.size) return STATUS_ENCODING;
   for (uint32_t i = 0; i < set->size; i++) {
     Rule *rule = &set->rules[i];
-    if (!applies(rule, kinds, depth) || !may_match(set, rule, result->text)) continue;
+    if (lacks_first_pair(set, rule) || !applies(rule, kinds, depth) || !may_match(set, rule, result->text)) continue;
     if (regex_timer_is_over(set->engine, &set->timer)) return stop(result, i, REGEX_TIME);
     Status status = apply_rule(set, rule, &result->text, &result->changed);
     if (status != STATUS_OK) return status;

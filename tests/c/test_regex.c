@@ -272,6 +272,32 @@ static RuleSource rule_of(const char *pattern, const char *replacement, unsigned
                      .depth_last = UINT32_MAX};
 }
 
+/* Each replacement brings new pairs: inside of it, and with its neighbours. */
+static void rules_see_the_edges_of_each_replacement(void **state) {
+  World *world = *state;
+  static const struct {
+    const char *from, *to, *text, *pattern, *result;
+  } rows[] = {
+    {"a", "xy", "1a1 2a2 3a3", "1xy1", "! 2xy2 3xy3"}, {"a", "xy", "1a1 2a2 3a3", "2x", "1xy1 !y2 3xy3"},
+    {"a", "xy", "1a1 2a2 3a3", "y2", "1xy1 2x! 3xy3"}, {"a", "xy", "1a1 2a2 3a3", "3x", "1xy1 2xy2 !y3"},
+    {"a", "xy", "1a1 2a2 3a3", "y3", "1xy1 2xy2 3x!"}, {"a", "xy", "a", "xy", "!"},
+    {"a", "", "1a1 2a2 3a3", "22", "11 ! 33"},         {"a", "", "1a1 2a2 3a3", "33", "11 22 !"},
+    {"a", "z", "1a1 2a2 3a3", "z3", "1z1 2z2 3!"},     {"(\\d)a", "$1-", "1a1 2a2 3a3", "3-", "1-1 2-2 !3"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    RuleSet *set;
+    RegexError error;
+    RuleResult result;
+    assert_int_equal(rule_set_new(world->engine, &set), STATUS_OK);
+    RuleSource rules[] = {rule_of("zz", "", REGEX_GLOBAL), rule_of(rows[i].from, rows[i].to, REGEX_GLOBAL),
+                         rule_of(rows[i].pattern, "!", REGEX_GLOBAL)};
+    for (int k = 0; k < 3; k++) assert_int_equal(rule_set_add(set, &rules[k], &error), STATUS_OK);
+    assert_int_equal(rule_set_apply(set, text_of(rows[i].text), 1, 0, &result), STATUS_OK);
+    assert_true(text_equal(result.text, text_of(rows[i].result)));
+    rule_set_free(set);
+  }
+}
+
 static void rules_see_what_those_before_made(void **state) {
   World *world = *state;
   RuleSet *set;
@@ -364,6 +390,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(deep_recursion_ends, open_world, close_world),
     cmocka_unit_test(pairs_of_long_texts_are_those_of_their_neighbours),
     cmocka_unit_test_setup_teardown(literals_never_lose_a_match, open_world, close_world),
+    cmocka_unit_test_setup_teardown(rules_see_the_edges_of_each_replacement, open_world, close_world),
     cmocka_unit_test_setup_teardown(rules_see_what_those_before_made, open_world, close_world),
     cmocka_unit_test(running_out_of_memory_is_a_status),
   };
