@@ -19,8 +19,18 @@ static bool put(Writer *w, const char *bytes, size_t size) {
   return w->status == STATUS_OK;
 }
 
+/* True if all escapes of a string are those that it would be written with: JSON within JSON has hardly any others. */
+static bool is_written_so(const JsonValue *value) {
+  const char *end = value->bytes + value->size, *at = memchr(value->bytes, '\\', value->size);
+  for (; at != NULL; at = memchr(at, '\\', (size_t)(end - at))) {
+    if (at[1] == '\0' || strchr("\"\\bfnrt", at[1]) == NULL) return false;
+    at += 2;
+  }
+  return true;
+}
+
 static bool put_text(Writer *w, const JsonValue *value) {
-  if (!value->escaped) return put(w, value->bytes, value->size);
+  if (!value->escaped || is_written_so(value)) return put(w, value->bytes, value->size);
   buffer_reset(&w->scratch);
   w->status = text_decode(json_text(value), &w->scratch);
   if (w->status != STATUS_OK || !put(w, "\"", 1)) return false;

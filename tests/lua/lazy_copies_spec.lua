@@ -115,7 +115,7 @@ describe("lazy copies", function()
   it("are written with all values as others: random metadata", function()
     local SIMPLE = { "null", "true", "false", "0", "-0", "12", "-7", "1.50", "1e3", "123456789012345678901234567890",
       "999999999999999", "1000000000000000", [[""]], [["a"]],
-      [["\u00e9\/\n\u0007\""]], [["é\ud83d\ude00"]], "[]", "{}",
+      [["\u00e9\/\n\u0007\""]], [["\/"]], [["\"\\\n\t\b\f\r"]], [["\\u0041"]], [["é\ud83d\ude00"]], "[]", "{}",
       "[ ]", "{ }" }
     local roll = dofile("tests/random/agents.lua").dice(7)
     local function value(levels)
