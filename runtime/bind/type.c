@@ -269,12 +269,7 @@ void *bind_new(lua_State *L, const BindType *type, size_t size, int user_values)
 }
 
 void *bind_test(lua_State *L, int index, const BindType *type) {
-  void *block = lua_touserdata(L, index);
-  if (block == NULL || lua_islightuserdata(L, index) || !lua_getmetatable(L, index)) return NULL;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, type);
-  bool same = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return same ? block : NULL;
+  return bind_type_of(L, index) == type ? lua_touserdata(L, index) : NULL;
 }
 
 const BindType *bind_type_of(lua_State *L, int index) {

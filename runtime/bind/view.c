@@ -13,8 +13,8 @@
 #define WAITING_UNITS 200    /* fuel of an edit that is applied to the list */
 
 bool bind_is_view(lua_State *L, int index) {
-  return bind_test(L, index, &BIND_CONVERSATION) != NULL || bind_test(L, index, &BIND_BATCH) != NULL ||
-         bind_test(L, index, &BIND_DRAFT) != NULL;
+  const BindType *type = bind_type_of(L, index);
+  return type == &BIND_CONVERSATION || type == &BIND_BATCH || type == &BIND_DRAFT;
 }
 
 /* The conversation handle behind a batch or draft: its first user value. */
@@ -27,14 +27,14 @@ static ConversationHandle *owner_of(lua_State *L, int index) {
 
 View bind_look(lua_State *L, int index) {
   View view = {.owner = lua_absindex(L, index)};
-  DraftHandle *draft = bind_test(L, index, &BIND_DRAFT);
-  BatchHandle *batch = draft != NULL ? NULL : bind_test(L, index, &BIND_BATCH);
-  if (batch != NULL) {
+  const BindType *type = bind_type_of(L, index);
+  if (type == &BIND_BATCH) {
+    view.batch = lua_touserdata(L, index);
     view.handle = owner_of(L, index);
     view.conversation = view.handle->conversation;
-    view.batch = batch;
-    view.list = batch->list;
-  } else if (draft != NULL) {
+    view.list = view.batch->list;
+  } else if (type == &BIND_DRAFT) {
+    const DraftHandle *draft = lua_touserdata(L, index);
     if (draft->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
     view.handle = owner_of(L, index);
     view.conversation = view.handle->conversation;
