@@ -178,7 +178,14 @@ static size_t escape_at(const char *at, const char *end, char out[6], size_t *ta
   return sizeof UTF8_REPLACEMENT - 1;
 }
 
-/* Passes bytes that stand for themselves, sixteen at a time; others may be such, too. */
+/* True if one of eight bytes is beyond ASCII, below a space, a quote or a backslash. */
+static bool has_stop(uint64_t eight) {
+  const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+  uint64_t quote = eight ^ ones * '"', slash = eight ^ ones * '\\';
+  return ((eight | (eight - ones * 0x20) | (quote - ones) | (slash - ones)) & tops) != 0;
+}
+
+/* Passes bytes that stand for themselves, sixteen or eight at a time; others may be such, too. */
 static const char *skip_plain(const char *at, const char *end) {
 #ifdef __SSE2__
   for (; end - at >= 16; at += 16) {
@@ -189,7 +196,7 @@ static const char *skip_plain(const char *at, const char *end) {
     if (stops != 0) return at + __builtin_ctz((unsigned)stops);
   }
 #endif
-  (void)end;
+  for (uint64_t eight; end - at >= 8 && (memcpy(&eight, at, 8), !has_stop(eight));) at += 8;
   return at;
 }
 

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/minmax.h"
 #include "base/utf8.h"
 #include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/json.h"
+#include "bind/json_shape.h"
 #include "bind/number.h"
 #include "bind/open.h"
 #include "bind/type.h"
@@ -28,6 +30,7 @@ static void push_null(lua_State *L) { lua_pushlightuserdata(L, NULL); }
 /* ---- encoding ---- */
 
 enum { TABLE_UNITS = 60, VALUE_UNITS = 10 };     /* fuel */
+enum { SHAPE_DEPTHS = 6, SHAPE_TABLES = 16 };    /* shapes are kept at so many depths, of lists of so many elements */
 
 typedef struct Encoder {
   lua_State *L;
@@ -35,6 +38,7 @@ typedef struct Encoder {
   int depth, indent;         /* indent 0: on one line */
   bool keep_raw;             /* raw JSON stays byte for byte in an indented text, too */
   size_t most;               /* bytes; 0: as many as there is memory for */
+  Shape *shapes;             /* of the tables that were written last, by depth; NULL outside of a long list */
 } Encoder;
 
 static void put(Encoder *encoder, const char *bytes, size_t size) {
@@ -46,15 +50,19 @@ static void put(Encoder *encoder, const char *bytes, size_t size) {
 }
 
 static void put_newline(Encoder *encoder) {
+  static const char SPACES[] = "                                ";
   if (encoder->indent == 0) return;
   put(encoder, "\n", 1);
-  for (int i = 0; i < encoder->indent * encoder->depth; i++) put(encoder, " ", 1);
+  for (size_t left = (size_t)(encoder->indent * encoder->depth); left > 0;) {
+    size_t size = min_size(left, sizeof SPACES - 1);
+    put(encoder, SPACES, size);
+    left -= size;
+  }
 }
 
 static void put_colon(Encoder *encoder) { put(encoder, ": ", encoder->indent > 0 ? 2 : 1); }
 
-static void put_string(Encoder *encoder, int index) {
-  Text text = bind_text(encoder->L, index);
+static void put_text(Encoder *encoder, Text text) {
   size_t valid = utf8_check(text.bytes, text.size);
   if (valid < text.size) {
     bind_raise_argument(encoder->L, "encoding", NULL, "a string is not UTF-8 at byte %I", (lua_Integer)valid + 1);
@@ -65,11 +73,13 @@ static void put_string(Encoder *encoder, int index) {
   put(encoder, "\"", 1);
 }
 
+static void put_string(Encoder *encoder, int index) { put_text(encoder, bind_text(encoder->L, index)); }
+
 static void put_number(Encoder *encoder, int index) {
   char text[BIND_NUMBER];
   size_t size;
   if (lua_isinteger(encoder->L, index)) {
-    size = (size_t)snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(encoder->L, index));
+    size = bind_write_integer(lua_tointeger(encoder->L, index), text);
   } else {
     double number = lua_tonumber(encoder->L, index);
     if (!isfinite(number)) bind_raise_argument(encoder->L, "argument", NULL, "JSON has no %f", number);
@@ -81,8 +91,17 @@ static void put_number(Encoder *encoder, int index) {
 /* Writes the value at index; raises for functions, userdata and threads, which have no JSON form. */
 static void put_value(Encoder *encoder, int index);
 
+/* Pushes room for shapes if the list is long and none has been pushed; true if it did. */
+static bool push_shapes(Encoder *encoder, lua_Integer count) {
+  if (encoder->shapes != NULL || count < SHAPE_TABLES) return false;
+  encoder->shapes = lua_newuserdatauv(encoder->L, SHAPE_DEPTHS * sizeof *encoder->shapes, 0);
+  for (int i = 0; i < SHAPE_DEPTHS; i++) encoder->shapes[i].count = 0;
+  return true;
+}
+
 static void put_list(Encoder *encoder, int index) {
   lua_Integer count = (lua_Integer)lua_rawlen(encoder->L, index);
+  bool pushed = push_shapes(encoder, count);
   put(encoder, "[", 1);
   encoder->depth++;
   for (lua_Integer i = 1; i <= count; i++) {
@@ -95,6 +114,9 @@ static void put_list(Encoder *encoder, int index) {
   encoder->depth--;
   if (count > 0) put_newline(encoder);
   put(encoder, "]", 1);
+  if (!pushed) return;
+  encoder->shapes = NULL;
+  lua_pop(encoder->L, 1);
 }
 
 static int compare_texts(const void *a, const void *b) { return text_compare(*(const Text *)a, *(const Text *)b); }
@@ -144,21 +166,66 @@ static void put_member(Encoder *encoder, int index, bool first) {
   lua_pop(L, 1);
 }
 
-static void put_object(Encoder *encoder, int index) {
+/* Fills in what stands before each value, by writing it; without the comma before the first. */
+static void fill_leads(Encoder *encoder, Shape *shape) {
+  size_t from = encoder->out->size;
+  for (uint32_t i = 0; i < shape->count; i++) {
+    Text key = shape->keys[shape->order[i]];
+    if (i > 0) put(encoder, ",", 1);
+    put_newline(encoder);
+    put_text(encoder, key);
+    put_colon(encoder);
+    size_t size = encoder->out->size - from;
+    if (size > SHAPE_BYTES) {
+      shape->count = 0;
+      break;
+    }
+    shape->ends[i] = (uint16_t)size;
+  }
+  if (shape->count > 0) memcpy(shape->leads, encoder->out->bytes + from, encoder->out->size - from);
+  encoder->out->size = from;
+}
+
+/* Writes the members of a table with the keys of the one before it at this depth; false, with nothing written, if it
+   has others: then its keys are learned. */
+static bool put_members_alike(Encoder *encoder, int index) {
+  lua_State *L = encoder->L;
+  if (encoder->shapes == NULL || encoder->depth > SHAPE_DEPTHS) return false;
+  Shape *shape = &encoder->shapes[encoder->depth - 1];
+  if (!shape_push_values(L, index, shape)) {
+    if (shape_learn(L, index, shape)) fill_leads(encoder, shape);
+    return false;
+  }
+  int first = lua_gettop(L) + 1 - (int)shape->count;
+  guard_charge(L, VALUE_UNITS * shape->count);
+  for (uint32_t i = 0, from = 0; i < shape->count; from = shape->ends[i++]) {
+    put(encoder, shape->leads + from, shape->ends[i] - from);
+    put_value(encoder, first + shape->order[i]);
+  }
+  lua_settop(L, first - 1);
+  return true;
+}
+
+static void put_members(Encoder *encoder, int index) {
   lua_State *L = encoder->L;
   size_t count;
   Text *keys = bind_push_keys(L, index, &count);
   guard_charge(L, VALUE_UNITS * count);
-  put(encoder, "{", 1);
-  encoder->depth++;
   for (size_t i = 0; i < count; i++) {
     lua_pushlstring(L, keys[i].bytes, keys[i].size);
     put_member(encoder, index, i == 0);
   }
-  encoder->depth--;
-  if (count > 0) put_newline(encoder);
-  put(encoder, "}", 1);
   lua_pop(L, 1);
+}
+
+static void put_object(Encoder *encoder, int index) {
+  size_t before = encoder->out->size + 1;
+  put(encoder, "{", 1);
+  encoder->depth++;
+  if (!put_members_alike(encoder, index)) put_members(encoder, index);
+  encoder->depth--;
+  if (encoder->out->size > before) put_newline(encoder);
+  put(encoder, "}", 1);
 }
 
 /* Valid JSON may stand too deep within other values. */
@@ -333,21 +400,23 @@ void bind_encode_message(lua_State *L, int index, Buffer *out) {
   put(&encoder, "}", 1);
 }
 
-/* encode(value, {indent = n, keep_raw = boolean}) -> text */
+/* encode(value, {indent = n, keep_raw = boolean, newline = boolean}) -> text, on request with a newline at its end */
 static int l_encode(lua_State *L) {
-  static const char *const names[] = {"indent", "keep_raw", NULL};
+  static const char *const names[] = {"indent", "keep_raw", "newline", NULL};
   uint32_t indent = 0;
-  bool keep_raw = false;
+  bool keep_raw = false, newline = false;
   bind_expect_any(L, 1);
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
     bind_check_names(L, 2, NULL, names);
     bind_count_field(L, 2, "indent", &indent);
     keep_raw = bind_flag_field(L, 2, "keep_raw", false);
+    newline = bind_flag_field(L, 2, "newline", false);
   }
   Buffer *out = bind_buffer(L);
   Encoder encoder = {.L = L, .out = out, .indent = indent > 16 ? 16 : (int)indent, .keep_raw = keep_raw};
   put_value(&encoder, 1);
+  if (newline) put(&encoder, "\n", 1);
   lua_pushlstring(L, out->bytes, out->size);
   return 1;
 }

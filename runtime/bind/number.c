@@ -28,6 +28,19 @@ static int write_exact(double number, char text[BIND_NUMBER]) {
   return snprintf(text, BIND_NUMBER, "%.17g", number);
 }
 
+/* Lists of messages have a position, a seq and a count in each row: this is a tenth of snprintf. */
+size_t bind_write_integer(lua_Integer number, char text[BIND_NUMBER]) {
+  char digits[BIND_NUMBER];
+  size_t at = sizeof digits;
+  lua_Unsigned rest = number < 0 ? 0 - (lua_Unsigned)number : (lua_Unsigned)number;
+  digits[--at] = '\0';
+  do digits[--at] = (char)('0' + rest % 10);
+  while ((rest /= 10) > 0);
+  if (number < 0) digits[--at] = '-';
+  memcpy(text, digits + at, sizeof digits - at);
+  return sizeof digits - 1 - at;
+}
+
 size_t bind_write_float(double number, bool exact, char text[BIND_NUMBER]) {
   Locale before = locale_plain();
   int size = exact ? write_exact(number, text) : snprintf(text, BIND_NUMBER, LUA_NUMBER_FMT, number);

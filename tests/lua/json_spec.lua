@@ -97,6 +97,41 @@ describe("encode", function()
     assert.equal('{\n  "a": [\n    1\n  ]\n}', json.encode({ a = { 1 } }, { indent = 2 }))
   end)
 
+  --- Tables of a long list with the same keys are written by what was learned from one of them.
+  it("writes each table of a list as it writes it alone", function()
+    local long, wide = ("k"):rep(50), {}
+    for i = 1, 30 do wide["w" .. i] = i end
+    local tables = {
+      { b = 1, a = "x" }, { b = 2, a = "y\n\"\\é" }, { a = 1, b = { a = 3, b = json.null } }, { a = 1 }, {},
+      { a = 1, b = 2, c = 3 }, { [long] = 1, a = 2 }, { [long] = 2, a = 3 }, { ["a\n\"é"] = -5, z = 1.5 },
+      { ["a\n\"é"] = math.mininteger, z = math.maxinteger }, wide, { b = 0, a = false }, { c = 1, a = json.raw "[ 1 ]" },
+      { c = { { b = 1, a = 2 }, { b = 3, a = 4 } }, a = { { { b = 1, a = 2 } } } }, { [long:rep(20)] = 1 }, json.array {},
+    }
+    local list, texts, indented = {}, {}, {}
+    for round = 0, 3 do
+      for i = 1, #tables do
+        local value = tables[(i * (2 * round + 1) - 1) % #tables + 1]
+        list[#list + 1], texts[#texts + 1] = value, json.encode(value)
+        indented[#indented + 1] = "  " .. json.encode(value, { indent = 2 }):gsub("\n", "\n  ")
+      end
+    end
+    assert.equal("[" .. table.concat(texts, ",") .. "]", json.encode(list))
+    assert.equal("[\n" .. table.concat(indented, ",\n") .. "\n]", json.encode(list, { indent = 2 }))
+  end)
+
+  it("refuses mixed keys and what it cannot write in a long list, too", function()
+    for _, bad in ipairs { { a = 1, [2] = 1 }, { a = print }, { a = "\xff" } } do
+      local list = {}
+      for i = 1, 40 do list[i] = { a = i } end
+      list[30] = bad
+      assert.truthy(refusal(json.encode, list))
+    end
+  end)
+
+  it("ends with a newline if asked", function()
+    assert.equal("[]\n", json.encode(json.array {}, { newline = true }))
+  end)
+
   it("indents raw JSON, and keeps its numbers, strings and order", function()
     local raw = json.raw '{"z":1.50,"a\\u0041" : [ ],"e":{},"n":[1e3,"\\/x",null]}'
     assert.equal('{"r":{"z":1.50,"a\\u0041" : [ ],"e":{},"n":[1e3,"\\/x",null]}}', json.encode { r = raw })

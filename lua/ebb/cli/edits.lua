@@ -185,7 +185,7 @@ function edits.write(args, report, write)
   if args.json or args.ledger then
     local data, keeps_bytes = report()
     data.dryRun = args.dry_run or false
-    text = core.json.encode(data, { indent = 2, keep_raw = keeps_bytes }) .. "\n"
+    text = core.json.encode(data, { indent = 2, keep_raw = keeps_bytes, newline = true })
   end
   local commit = args.ledger and args.ledger ~= "-" and failure.check(core.stage_file(args.ledger, text))
   if args.json and not args.dry_run then terminal.show(text) end

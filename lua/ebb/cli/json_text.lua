@@ -9,7 +9,7 @@ local json_text = {}
 ---@param value any
 ---@return string
 function json_text.format(value)
-  return core.json.encode(value, { indent = 2 }) .. "\n"
+  return core.json.encode(value, { indent = 2, newline = true })
 end
 
 return json_text

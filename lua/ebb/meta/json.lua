@@ -19,8 +19,9 @@ function json.decode(text, options) end
 ---@return integer|ebb.Error after   the position behind the value; with nil the error
 function json.decode_at(text, position, options) end
 --- Keys in sorted order; a table with a[1] or none at all under ebb.json.array is a list.
+--- With `keep_raw` raw JSON stays byte for byte, with `newline` one stands at the end.
 ---@param value any
----@param options? { indent?: integer, keep_raw?: boolean }   keep_raw: raw JSON stays byte for byte, too
+---@param options? { indent?: integer, keep_raw?: boolean, newline?: boolean }
 ---@return string
 function json.encode(value, options) end
 --- Marks a table as a list, so that an empty one is written as [].
