@@ -24,23 +24,45 @@ static CheckReport *push_report(lua_State *L) {
   return report;
 }
 
-static void push_violation(lua_State *L, const Violation *violation, Buffer *text) {
+/* What every violation of a rule says alike. */
+static const char *const RULE_FIELDS[] = {"code", "hint", "servers", "models", "source"};
+enum { RULE_FIELD_COUNT = sizeof RULE_FIELDS / sizeof *RULE_FIELDS };
+
+/* Pushes a list of the values of RULE_FIELDS from the table at `rules`, which gets it at first: a list of a hundred
+   thousand violations has each text once. */
+static void push_rule_texts(lua_State *L, int rules, const CheckRule *rule) {
+  if (lua_rawgetp(L, rules, rule) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  const char *texts[RULE_FIELD_COUNT] = {check_code_name(rule->code), rule->hint, rule->servers, rule->models,
+                                         rule->source};
+  lua_createtable(L, RULE_FIELD_COUNT, 0);
+  for (int i = 0; i < RULE_FIELD_COUNT; i++) {
+    lua_pushstring(L, texts[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, rules, rule);
+}
+
+static void push_violation(lua_State *L, int rules, const Violation *violation, Buffer *text) {
   const CheckRule *rule = violation->rule;
   buffer_reset(text);
   Status status = check_describe(violation, text);
   if (status != STATUS_OK) bind_raise_status(L, status, "check");
   lua_createtable(L, 0, 10);
-  bind_set_text(L, "code", text_of(check_code_name(violation->code)));
+  push_rule_texts(L, rules, rule);
+  for (int i = 0; i < RULE_FIELD_COUNT; i++) {
+    lua_rawgeti(L, -1, i + 1);
+    lua_setfield(L, -3, RULE_FIELDS[i]);
+  }
+  lua_pop(L, 1);
   if (violation->index != CHECK_BODY) {
     bind_set_integer(L, "index", (lua_Integer)violation->index + 1);
     bind_set_integer(L, "seq", violation->id);
   }
   bind_set_text(L, "text", text_plain(text->bytes, text->size));
-  bind_set_text(L, "hint", text_of(rule->hint));
-  bind_set_text(L, "severity", text_of(severity_name(violation->severity)));
-  bind_set_text(L, "servers", text_of(rule->servers));
-  bind_set_text(L, "models", text_of(rule->models));
-  bind_set_text(L, "source", text_of(rule->source));
+  lua_pushstring(L, severity_name(violation->severity));
+  lua_setfield(L, -2, "severity");
   lua_pushboolean(L, rule->can_repair);
   lua_setfield(L, -2, "mendable");
 }
@@ -64,9 +86,11 @@ static int l_check(lua_State *L) {
   Status status = check_list(&target, conversation_store(view.conversation), view.list, report);
   if (status != STATUS_OK) return bind_raise_status(L, status, "check");
   Buffer *text = bind_buffer(L);
+  lua_newtable(L);
+  int rules = lua_gettop(L);
   lua_createtable(L, (int)(report->count > INT32_MAX ? INT32_MAX : report->count), 0);
   for (uint32_t i = 0; i < report->count; i++) {
-    push_violation(L, &report->list[i], text);
+    push_violation(L, rules, &report->list[i], text);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_pushstring(L, dialect_name(target.dialect));

@@ -15,6 +15,20 @@ local function codes_of(list, options)
 end
 
 describe("check", function()
+  it("keeps what a rule says once for all its violations", function()
+    local list = {}
+    for i = 1, 2000 do list[i] = '{"role":"tool","tool_call_id":"a","content":"x"}' end
+    local chat = ebb.parse(table.concat(list, "\n"))
+    collectgarbage()
+    local before = collectgarbage "count"
+
+    local found = chat:check "anthropic"
+
+    collectgarbage()
+    local bytes = (collectgarbage "count" - before) * 1024 // #found
+    assert(bytes < 600, bytes .. " bytes a violation")      -- 645 with each text in each of them
+  end)
+
   it("tells the dialect by the messages", function()
     local _, dialect = conversation("u1 c2(x) r3(x)"):check()
     assert.equal("openai", dialect)
