@@ -106,10 +106,17 @@ local function hints(listed)
   return table.concat(lines, "\n")
 end
 
-local function row_of(chat, violation)
-  local index = violation.index
-  if not index then return { "-", "-", "request", violation.code, violation.text } end
-  return { tostring(index), text.seq(index, violation.seq), text.kind(chat[index]), violation.code, violation.text }
+local function table_of(chat, listed, page)
+  local positions, seqs, roles, codes, texts = {}, {}, {}, {}, {}
+  for i, violation in ipairs(listed) do
+    local index = violation.index
+    positions[i], seqs[i], roles[i] = "-", "-", "request"
+    if index then
+      positions[i], seqs[i], roles[i] = tostring(index), text.seq(index, violation.seq), text.kind(chat[index])
+    end
+    codes[i], texts[i] = violation.code, violation.text
+  end
+  return grid.render_columns(COLUMNS, { positions, seqs, roles, codes, texts }, page)
 end
 
 --- What only some servers refuse, in a line.
@@ -130,11 +137,9 @@ local function as_text(chat, counted, others, name, page)
     local line = ("%s, nothing that %s would refuse"):format(text.count(#chat, "message"), name)
     return page.paint("good", terminal.fill(page, line)) .. rest
   end
-  local rows = {}
-  for i, violation in ipairs(counted) do rows[i] = row_of(chat, violation) end
   local figures = ("%s in %s, by the rules of %s"):format(text.count(#counted, "violation"),
     text.count(#chat, "message"), name)
-  return ("%s\n%s%s%s"):format(grid.render(COLUMNS, rows, page), terminal.fill(page, figures),
+  return ("%s\n%s%s%s"):format(table_of(chat, counted, page), terminal.fill(page, figures),
     terminal.fill(page, hints(counted), "  "), rest)
 end
 

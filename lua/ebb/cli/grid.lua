@@ -8,6 +8,9 @@
 -- On a page without a width nothing is cut, and a row is a line; cells of more than
 -- PADDED_MAX stick out of their column, so that one of them does not lengthen all lines.
 -- A column whose cells are all empty is not shown.
+--
+-- Cells are kept by column: a listing of a hundred thousand rows needs no table for each,
+-- and each column is looked at once for what is not plain.
 
 local text = require "ebb.cli.text"
 
@@ -19,6 +22,7 @@ local PADDED_MAX = 200  -- cells of a column on a page without a width
 local FORMAT_MAX = 99   -- cells that string.format pads to
 local NOT_PLAIN = "[^ -~]"
 local WRAP_MIN = 24     -- cells of one that is wrapped; with less it stands below its row
+local SPACE = (" "):byte()
 local INDENT = "    "   -- of a cell below its row
 
 ---@class ebb.cli.Column
@@ -31,25 +35,47 @@ local INDENT = "    "   -- of a cell below its row
 
 ---- Widths ----
 
+---@class ebb.cli.Cells      Of the columns that are shown
+---@field columns ebb.cli.Column[]
+---@field lists string[][]     the cells of each column
+---@field count integer        rows
+---@field colours table<integer, string>     of rows, by their number
+---@field plain table<string[], boolean>     whether the title and all cells of a list are shown as they are, once known
+
+local function is_plain(cells, i)
+  local list, plain = cells.lists[i], cells.plain
+  if plain[list] == nil then
+    plain[list] = not (cells.columns[i].title:find(NOT_PLAIN) or table.concat(list):find(NOT_PLAIN))
+  end
+  return plain[list]
+end
+
 --- The cells of the widest text of a column, at most `max`.
-local function widest_cell(column, index, rows, max)
-  local width = text.cells(column.title)
-  for _, row in ipairs(max > 0 and rows or {}) do
-    local cell = row[index]
+local function widest_cell(cells, i, max)
+  local list, title = cells.lists[i], text.cells(cells.columns[i].title)
+  local width = title
+  if max == 0 then return width end
+  if is_plain(cells, i) then
+    for _, cell in ipairs(list) do
+      if #cell > width then width = #cell end
+    end
+    return math.max(math.min(width, max), title)
+  end
+  for _, cell in ipairs(list) do
     if #cell > width or cell:find(NOT_PLAIN) then
-      local _, cells = text.cut(cell, max)
-      width = math.max(width, cells)
+      local _, used = text.cut(cell, max)
+      width = math.max(width, used)
     end
   end
   return width
 end
 
 --- The widest cell of each column but the last; of the last up to `room`.
-local function natural_widths(columns, rows, whole, room)
-  local widths = {}
+local function natural_widths(cells, whole, room)
+  local widths, columns = {}, cells.columns
   for i, column in ipairs(columns) do
     local max = i == #columns and room or not whole and column.max or math.maxinteger
-    local width = widest_cell(column, i, rows, max)
+    local width = widest_cell(cells, i, max)
     widths[i] = whole and math.min(width, math.max(PADDED_MAX, text.cells(column.title))) or width
   end
   return widths
@@ -93,76 +119,75 @@ local function highest_rank(columns)
   return highest
 end
 
---- The table with some of its columns only.
----@param chosen integer[]    their positions, in order
-local function with(columns, rows, chosen)
-  local shown = {}
-  for i, index in ipairs(chosen) do
-    shown[i] = columns[index]
-  end
-  for i, row in ipairs(#chosen < #columns and rows or {}) do
-    local copy = { colour = row.colour }
-    for j = 1, #chosen do
-      copy[j] = row[chosen[j]]
+--- The table with those of its columns that `is_shown` accepts by their number.
+---@return ebb.cli.Cells
+local function with(cells, is_shown)
+  local shown = { columns = {}, lists = {}, count = cells.count, colours = cells.colours, plain = cells.plain }
+  for i, column in ipairs(cells.columns) do
+    if is_shown(i) then
+      shown.columns[#shown.columns + 1], shown.lists[#shown.lists + 1] = column, cells.lists[i]
     end
-    rows[i] = copy
   end
   return shown
 end
 
-local function without(columns, rows, dropped)
-  local chosen = {}
-  for i = 1, #columns do
-    if i ~= dropped then chosen[#chosen + 1] = i end
-  end
-  return with(columns, rows, chosen)
+local function without(cells, dropped)
+  return with(cells, function(i) return i ~= dropped end)
 end
 
-local function is_empty(rows, column)
-  for _, row in ipairs(rows) do
-    if row[column] ~= "" then return false end
+local function is_empty(list)
+  for _, cell in ipairs(list) do
+    if cell ~= "" then return false end
   end
-  return #rows > 0
+  return #list > 0
 end
 
 --- The table without the columns that say nothing; the last one stays.
-local function without_empty(columns, rows)
-  local chosen = {}
-  for i = 1, #columns do
-    if i == #columns or not is_empty(rows, i) then chosen[#chosen + 1] = i end
-  end
-  return with(columns, rows, chosen)
+local function without_empty(cells)
+  return with(cells, function(i) return i == #cells.columns or not is_empty(cells.lists[i]) end)
 end
 
 ---- Lines ----
 
 ---@class ebb.cli.Layout
+---@field cells ebb.cli.Cells
 ---@field columns ebb.cli.Column[]
----@field rows table[]
 ---@field widths integer[]
 ---@field rest integer        cells of the last column
 ---@field wraps_below boolean     the last column stands below its row
 ---@field whole? boolean      no cell is cut
+---@field plain? boolean      the cells before the last one are shown as they are
+---@field last_plain? boolean     the last one is
 ---@field format? string      of the cells before the last one, where plain cells are padded by it
 
 --- Chooses the columns that are shown and their widths.
 ---@return ebb.cli.Layout
-local function lay_out(columns, rows, width)
-  local wraps = columns[#columns].wrap
+local function lay_out(cells, width)
+  local wraps = cells.columns[#cells.columns].wrap
   while true do
-    local widths = natural_widths(columns, rows, false, wraps and WRAP_MIN or LAST_MIN)
+    local columns = cells.columns
+    local widths = natural_widths(cells, false, wraps and WRAP_MIN or LAST_MIN)
     local enough, wraps_below = widths[#columns], false
     local rest = shrink(columns, widths, width, enough)
     if rest < enough and wraps then
-      widths, enough, wraps_below = natural_widths(columns, rows, false, 0), -#GAP, true
+      widths, enough, wraps_below = natural_widths(cells, false, 0), -#GAP, true
       rest = shrink(columns, widths, width, enough)
     end
     local dropped = rest < enough and highest_rank(columns)
     if not dropped then
-      return { columns = columns, rows = rows, widths = widths, rest = rest, wraps_below = wraps_below }
+      return { cells = cells, columns = columns, widths = widths, rest = rest, wraps_below = wraps_below }
     end
-    columns = without(columns, rows, dropped)
+    cells = without(cells, dropped)
   end
+end
+
+--- All columns, and no cell is cut.
+---@return ebb.cli.Layout
+local function lay_out_whole(cells)
+  local columns, plain = cells.columns, true
+  for i = 1, #columns - 1 do plain = plain and is_plain(cells, i) end
+  return { cells = cells, columns = columns, widths = natural_widths(cells, true, 0), rest = math.maxinteger,
+    wraps_below = false, whole = true, plain = plain, last_plain = is_plain(cells, #columns) }
 end
 
 local function pad(cell, cells, width, right)
@@ -183,6 +208,7 @@ end
 
 --- True for cells that are shown as they are: plain, and none is cut.
 local function are_plain(layout, row, count)
+  if layout.plain then return true end
   for i = 1, layout.whole and 0 or count do
     if #row[i] > layout.widths[i] then return false end
   end
@@ -202,7 +228,7 @@ end
 
 --- Adds a line, whose cells are printable already.
 local function add_line(lines, page, colour, line)
-  if line:sub(-1) == " " then line = line:match "^.*[^ ]" or "" end
+  if line:byte(-1) == SPACE then line = line:match "^.*[^ ]" or "" end
   lines[#lines + 1] = page.paint(colour, page.width == math.maxinteger and line or (text.cut(line, page.width)))
 end
 
@@ -223,33 +249,56 @@ end
 local function add_row(lines, layout, page, row)
   local count = #layout.columns
   if layout.columns[count].wrap and page.width < math.maxinteger then return add_wrapped(lines, layout, page, row) end
-  local last = text.cut(row[count], math.max(layout.rest, 1))
+  local last = layout.last_plain and row[count] or text.cut(row[count], math.max(layout.rest, 1))
   local head = cells_of(layout, row, count - 1)
   add_line(lines, page, row.colour, count > 1 and head .. GAP .. last or last)
 end
 
---- The table as lines, printable, each ended by a newline. `row.colour` names the colour of a row.
+--- The titles as a row.
+local function titles_of(layout)
+  local titles = { colour = "title" }
+  for i, column in ipairs(layout.columns) do
+    titles[i] = column.title
+  end
+  if layout.wraps_below then titles[#titles] = "" end
+  return titles
+end
+
+--- The table as lines, printable, each ended by a newline.
+---@param columns ebb.cli.Column[]
+---@param lists string[][]      the cells of each column; all have the same number
+---@param page ebb.cli.Page
+---@param colours? table<integer, string>     names of the colours of rows, by their number
+---@return string
+function grid.render_columns(columns, lists, page, colours)
+  local cells = without_empty { columns = columns, lists = lists, count = #lists[1], colours = colours or {},
+    plain = {} }
+  local layout = page.width == math.maxinteger and lay_out_whole(cells) or lay_out(cells, page.width)
+  local lines, row = {}, {}
+  cells = layout.cells
+  add_row(lines, layout, page, titles_of(layout))
+  for i = 1, cells.count do
+    for j, list in ipairs(cells.lists) do row[j] = list[i] end
+    row.colour = cells.colours[i]
+    add_row(lines, layout, page, row)
+  end
+  lines[#lines + 1] = ""
+  return table.concat(lines, "\n")
+end
+
+--- The same of rows. `row.colour` names the colour of a row.
 ---@param columns ebb.cli.Column[]
 ---@param rows table[]      lists of texts
 ---@param page ebb.cli.Page
 ---@return string
 function grid.render(columns, rows, page)
-  local whole = page.width == math.maxinteger
-  rows = table.move(rows, 1, #rows, 1, {})
-  columns = without_empty(columns, rows)
-  local layout = whole and { columns = columns, rows = rows, widths = natural_widths(columns, rows, true, 0),
-    rest = math.maxinteger, wraps_below = false, whole = true } or lay_out(columns, rows, page.width)
-  local titles, lines = { colour = "title" }, {}
-  for i, column in ipairs(layout.columns) do
-    titles[i] = column.title
+  local lists, colours = {}, {}
+  for j = 1, #columns do lists[j] = {} end
+  for i, row in ipairs(rows) do
+    colours[i] = row.colour
+    for j, list in ipairs(lists) do list[i] = row[j] end
   end
-  if layout.wraps_below then titles[#titles] = "" end
-  add_row(lines, layout, page, titles)
-  for _, row in ipairs(layout.rows) do
-    add_row(lines, layout, page, row)
-  end
-  lines[#lines + 1] = ""
-  return table.concat(lines, "\n")
+  return grid.render_columns(columns, lists, page, colours)
 end
 
 return grid

@@ -28,9 +28,9 @@ end
 
 ---- As data ----
 
-local function call_ids(message)
+local function call_ids(calls)
   local ids = core.json.array {}
-  for i, call in ipairs(message.calls) do
+  for i, call in ipairs(calls) do
     ids[i] = call.id or call.name
   end
   return ids
@@ -40,7 +40,7 @@ local function message_data(position, message, is_obsolete)
   local answered = message.call
   return {
     index = position, seq = message.seq, role = text.kind(message), tokens = message.tokens,
-    id = message.id, name = message.name, timestamp = message.timestamp, calls = call_ids(message),
+    id = message.id, name = message.name, timestamp = message.timestamp, calls = call_ids(message.calls),
     answers = answered and (answered.id or answered.name) or nil,
     window = message.window, text = message.window or message.text, obsolete = is_obsolete,
   }
@@ -130,19 +130,18 @@ local function calls_of(message, is_obsolete)
   local answered = message.call
   if answered then return "answers " .. (answered.id or answered.name) end
   local calls = message.calls
-  return #calls > 0 and table.concat(call_ids(message), " ") or ""
+  return #calls > 0 and table.concat(call_ids(calls), " ") or ""
 end
 
 local function listing(chat, obsolete, page)
-  local rows = {}
+  local positions, seqs, roles, tokens, names, calls, texts, colours = {}, {}, {}, {}, {}, {}, {}, {}
   for i, message in ipairs(chat) do
-    rows[i] = {
-      tostring(i), text.seq(i, message.seq), text.kind(message), tostring(message.tokens),
-      message.name or message.id or "", calls_of(message, obsolete[i]), transcript.line(message),
-      colour = message.role or "window",
-    }
+    positions[i], seqs[i], roles[i] = tostring(i), text.seq(i, message.seq), text.kind(message)
+    tokens[i], names[i] = tostring(message.tokens), message.name or message.id or ""
+    calls[i], texts[i] = calls_of(message, obsolete[i]), transcript.line(message)
+    colours[i] = message.role or "window"
   end
-  return grid.render(COLUMNS, rows, page)
+  return grid.render_columns(COLUMNS, { positions, seqs, roles, tokens, names, calls, texts }, page, colours)
 end
 
 local function add_windows(lines, data, obsolete)
