@@ -19,6 +19,7 @@ local diff = {}
 local DIFFERENT = 1       -- exit code
 local LINES_MAX = 40      -- lines shown of one changed text
 local CONTEXT = 20        -- bytes shown of a line before the place where it differs
+local BLOCK = 64          -- bytes that are compared at once
 
 local COLOURS = { removed = "dropped", added = "inserted", changed = "replaced" }
 
@@ -35,7 +36,11 @@ end
 
 --- The position at which two lines begin to differ, less some context; the first byte of a character.
 local function start_of(old, new)
-  local at = 1
+  local at, most = 1, math.min(#old, #new)
+  if most <= CONTEXT then return 1 end
+  while at + BLOCK <= most and old:sub(at, at + BLOCK) == new:sub(at, at + BLOCK) do
+    at = at + BLOCK
+  end
   while at <= #old and old:byte(at) == new:byte(at) do
     at = at + 1
   end
@@ -48,11 +53,25 @@ end
 
 ---@class ebb.cli.DiffView
 ---@field lines string[]
+---@field kinds string[]      of each line: what it tells, for its colour
 ---@field page ebb.cli.Page
 
 local function add(view, kind, line)
   if line:byte(-1) == 32 then line = line:match "^.*[^ ]" end
-  view.lines[#view.lines + 1] = view.page.paint(COLOURS[kind], (text.cut(line, view.page.width)))
+  local n = #view.lines + 1
+  view.lines[n], view.kinds[n] = line, kind
+end
+
+--- The lines in one text, printable, cut and coloured. Those of most conversations are plain, which one search tells.
+local function show(view)
+  local page, lines = view.page, view.lines
+  local is_plain = page.width == math.maxinteger and not table.concat(lines, " "):find "[^ -~]"
+  if not is_plain or page.coloured then
+    for n, line in ipairs(lines) do
+      lines[n] = page.paint(COLOURS[view.kinds[n]], (text.cut(line, page.width)))
+    end
+  end
+  return table.concat(lines, "\n")
 end
 
 local HEADS = { removed = "    - ", added = "    + " }
@@ -144,13 +163,13 @@ end
 ---@param most? integer          so many of them are shown, and how many more there are; default: all
 ---@return string
 function diff.lines(differences, page, most)
-  local view = { lines = {}, page = page }
+  local view = { lines = {}, kinds = {}, page = page }
   local shown = math.min(#differences, most or #differences)
   for i = 1, shown do
     WRITE[differences[i].kind](view, differences[i])
   end
   if shown < #differences then add(view, "changed", ("and %d more messages"):format(#differences - shown)) end
-  return table.concat(view.lines, "\n")
+  return show(view)
 end
 
 local function as_text(args, differences)

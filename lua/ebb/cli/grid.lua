@@ -229,7 +229,8 @@ end
 --- Adds a line, whose cells are printable already.
 local function add_line(lines, page, colour, line)
   if line:byte(-1) == SPACE then line = line:match "^.*[^ ]" or "" end
-  lines[#lines + 1] = page.paint(colour, page.width == math.maxinteger and line or (text.cut(line, page.width)))
+  if page.width < math.maxinteger then line = text.cut(line, page.width) end
+  lines[#lines + 1] = page.coloured and page.paint(colour, line) or line
 end
 
 --- One row with its last cell wrapped, beside the others or below them.

@@ -22,6 +22,7 @@ local wants_colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= 
 
 ---@class ebb.cli.Page        What a view is written for
 ---@field width integer       cells of a line; math.maxinteger where nothing is to be cut
+---@field coloured boolean     `paint` adds something
 ---@field paint fun(colour?: string, piece: string): string
 
 --- A terminal has a width. A pipe and a file have none, unless COLUMNS sets one:
@@ -29,16 +30,16 @@ local wants_colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= 
 local function page_of(descriptor)
   local columns = math.tointeger(tonumber(os.getenv "COLUMNS"))
   local page = { width = host.columns(descriptor) or columns and columns > 0 and columns or math.maxinteger }
-  local coloured = wants_colour and host.is_terminal(descriptor)
+  page.coloured = wants_colour and host.is_terminal(descriptor)
   function page.paint(colour, piece)
-    local code = coloured and COLOURS[colour]
+    local code = page.coloured and COLOURS[colour]
     return code and ("\27[%sm%s\27[0m"):format(code, piece) or piece
   end
   return page
 end
 
 --- A page on which everything is whole.
-local WHOLE = { width = math.maxinteger, paint = function(_, piece) return piece end }
+local WHOLE = { width = math.maxinteger, coloured = false, paint = function(_, piece) return piece end }
 
 --- The page of a result, for standard output or a file.
 ---@param path? string      as given to terminal.result
