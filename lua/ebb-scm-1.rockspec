@@ -250,6 +250,7 @@ build = {
       ["ebb.support.media"] = "lua/ebb/support/media.lua",
       ["ebb.support.names"] = "lua/ebb/support/names.lua",
       ["ebb.support.nearest_name"] = "lua/ebb/support/nearest_name.lua",
+      ["ebb.support.quantity"] = "lua/ebb/support/quantity.lua",
       ["ebb.support.refuse"] = "lua/ebb/support/refuse.lua",
       ["ebb.support.schema"] = "lua/ebb/support/schema.lua",
       ["ebb.support.schema.options"] = "lua/ebb/support/schema/options.lua",

@@ -144,14 +144,17 @@ local function listing(chat, obsolete, page)
   return grid.render_columns(COLUMNS, { positions, seqs, roles, tokens, names, calls, texts }, page, colours)
 end
 
+--- The noun of a count that stands in its own column.
+local function noun(n, word) return n == 1 and word or word .. "s" end
+
 local function add_windows(lines, data, obsolete)
   local items, count = 0, 0
   for _, is_obsolete in pairs(obsolete) do
     items = items + 1
     if is_obsolete then count = count + 1 end
   end
-  local line = "  %-10s %6d items, of these %d obsolete"
-  if items > 0 then lines[#lines + 1] = line:format("windows", items, count) end
+  local line = "  %-10s %6d %s, of these %d obsolete"
+  if items > 0 then lines[#lines + 1] = line:format("windows", items, noun(items, "item"), count) end
   for _, window in ipairs(data.windows) do
     local state = window.closed and "closed" or window.hidden and "hidden" or "open"
     lines[#lines + 1] = ("    %s: %s, version %d of seq %d"):format(window.id, state, window.version, window.updated)
@@ -170,7 +173,7 @@ end
 --- A line for each batch, where there are several.
 local function add_batches(lines, data)
   for _, batch in ipairs(#data.batches > 1 and data.batches or {}) do
-    local line = ("  batch %d: %s, %d messages"):format(batch.index, batch.operation, batch.messageCount)
+    local line = ("  batch %d: %s, %s"):format(batch.index, batch.operation, text.count(batch.messageCount, "message"))
     if batch.index > 0 then line = ("%s, from batch %d at %d"):format(line, batch.parent, batch.parentLength) end
     if batch.name then line = ("%s, checkpoint '%s' at %d"):format(line, batch.name, batch.nameLength) end
     lines[#lines + 1] = batch.index == data.currentBatch and line .. " <- current" or line
@@ -179,19 +182,21 @@ end
 
 local function figures(chat, data, obsolete)
   local lines = {
-    ("%d messages, %d tokens (%s), of these %d guarded"):format(#chat, data.tokens, data.trust,
-      data.guardedTokens),
+    ("%s, %s (%s), of these %d guarded"):format(text.count(#chat, "message"), text.count(data.tokens, "token"),
+      data.trust, data.guardedTokens),
   }
   for _, role in ipairs(ROLES) do
     local figure = data.roles[role]
     if figure.messages > 0 then
-      lines[#lines + 1] = ("  %-10s %6d messages %8d tokens"):format(role, figure.messages, figure.tokens)
+      lines[#lines + 1] = ("  %-10s %6d %-8s %8d %s"):format(role, figure.messages, noun(figure.messages, "message"),
+        figure.tokens, noun(figure.tokens, "token"))
     end
   end
   add_windows(lines, data, obsolete)
-  lines[#lines + 1] = ("  %-17s          %8d tokens"):format("tools and framing", data.framingTokens)
-  lines[#lines + 1] = ("%d units (%d open), %d turns; shape: %s%s"):format(data.units, data.openUnits, data.turns,
-    data.shape or "none", data.saved and ", saved whole" or "")
+  lines[#lines + 1] = ("  %-17s          %8d %s"):format("tools and framing", data.framingTokens,
+    noun(data.framingTokens, "token"))
+  lines[#lines + 1] = ("%s (%d open), %s; shape: %s%s"):format(text.count(data.units, "unit"), data.openUnits,
+    text.count(data.turns, "turn"), data.shape or "none", data.saved and ", saved whole" or "")
   add_batches(lines, data)
   if data.imported then add_import(lines, data.imported) end
   local reason = trust.reason(chat)

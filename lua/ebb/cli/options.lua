@@ -453,9 +453,9 @@ function options.save(chat, args, before, dialect, written)
     return chat:save(path, { unchanged = unchanged, dialect = dialect })
   end)
   if not before then return end
-  local counts = "%d -> %s, %d -> %d tokens%s"
-  terminal.inform(counts:format(#before, text.count(#chat, "message"), before:tokens(), chat:tokens(),
-    options.target(args)))
+  local counts = "%d -> %s, %d -> %s%s"
+  terminal.inform(counts:format(#before, text.count(#chat, "message"), before:tokens(),
+    text.count(chat:tokens(), "token"), options.target(args)))
 end
 
 --- " -> out.json" for the end of a line that reports success.

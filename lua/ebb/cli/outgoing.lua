@@ -16,6 +16,7 @@ local profile_file = require "ebb.cli.profile_file"
 local sessions = require "ebb.cli.sessions"
 local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
+local quantity = require "ebb.support.quantity"
 
 local outgoing = {}
 
@@ -180,10 +181,6 @@ local function fresh_codes(rules)
   return codes
 end
 
-local function count_of(n, word)
-  return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
-end
-
 ---@param report ebb.RepairReport
 function outgoing.tell_repaired(report)
   if not report.ledger then return end
@@ -201,7 +198,7 @@ end
 ---@param mends boolean     --repair would repair some
 function outgoing.tell_left(left, dialect, mends)
   if #left == 0 then return end
-  terminal.say(("warning: %s would refuse this: %s"):format(dialect, count_of(#left, "violation")))
+  terminal.say(("warning: %s would refuse this: %s"):format(dialect, quantity(#left, "violation")))
   for i = 1, math.min(#left, SHOWN) do
     local place = left[i].index and ("message %d"):format(left[i].index) or "the request"
     terminal.say(("  %s: %s: %s"):format(place, left[i].code, left[i].text))

@@ -106,8 +106,8 @@ end
 local function summary(args, messages, result)
   local dropped = result.trimmed and result.trimmed.dropped or 0
   local budget = result.budget and (", budget %d"):format(result.budget) or ""
-  return ("%s, %d dropped; a request of %d tokens%s (%s)%s"):format(text.count(messages, "message"),
-    dropped, result.tokens, budget, result.trust, args.dry_run and "" or options.target(args))
+  return ("%s, %d dropped; a request of %s%s (%s)%s"):format(text.count(messages, "message"),
+    dropped, text.count(result.tokens, "token"), budget, result.trust, args.dry_run and "" or options.target(args))
 end
 
 --- Writes the preview, whose JSON is not that of a report.

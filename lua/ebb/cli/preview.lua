@@ -68,7 +68,7 @@ end
 function preview.table(result, page)
   local budget = result.budget and (" of %d"):format(result.budget) or ""
   local messages = text.count(#result.chat, "message")
-  local total = ("%s, %d tokens%s (%s)"):format(messages, result.tokens, budget, result.trust)
+  local total = ("%s, %s%s (%s)"):format(messages, text.count(result.tokens, "token"), budget, result.trust)
   return table.concat({
     grid.render(MESSAGES, message_rows(result), page), grid.render(SHARES, share_rows(result), page),
     terminal.fill(page, total), log_lines(result, page),

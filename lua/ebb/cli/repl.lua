@@ -13,6 +13,7 @@ local host = require "ebb.host"
 local options = require "ebb.cli.options"
 local pretty = require "ebb.cli.pretty"
 local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 local xdg = require "ebb.support.xdg"
 
 local repl = {}
@@ -144,7 +145,7 @@ local function read_plain()
 end
 
 local function at_terminal()
-  local note = _G.chat and (", chat has %d messages"):format(#_G.chat) or ""
+  local note = _G.chat and ", chat has " .. text.count(#_G.chat, "message") or ""
   terminal.say(("ebb %s, %s%s; Ctrl-D ends"):format(host.version, _VERSION, note))
   local editor = host.editor(xdg.path("state", "history"), complete)
   if editor then

@@ -5,6 +5,7 @@ local figures = require "ebb.support.figures"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
 local terminal = require "ebb.cli.terminal"
+local quantity = require "ebb.support.quantity"
 
 local percent = figures.percent
 
@@ -114,7 +115,7 @@ end
 local function legend_of(rows, budget, page)
   local first = rows[1].result
   local legend = LEGEND:format(trust_of(rows), UNITS[first.cost_unit] or "several units", first.cache,
-    budget and ("%d tokens"):format(budget) or "the budget")
+    budget and quantity(budget, "token") or "the budget")
   if has_lost_thinking(rows) then legend = legend .. "\n" .. LOST end
   if has_refusals(rows) then legend = legend .. "\n" .. REFUSED end
   return terminal.fill(page, legend)

@@ -236,8 +236,9 @@ function ACTIONS.show(args, name)
       colour = message.role or "window" }
   end
   local stats, tokens = session:stats(), session.tail and session.tail.tokens or session:tokens()
-  local line = ("session %s, version %d: %s of %d stored, %d tokens, batch %d of %d\n"):format(name, session.version,
-    text.count(#session, "message"), stats.total_messages, tokens, stats.current_batch_index, stats.total_batches)
+  local line = ("session %s, version %d: %s of %d stored, %s, batch %d of %d\n"):format(name, session.version,
+    text.count(#session, "message"), stats.total_messages, text.count(tokens, "token"),
+    stats.current_batch_index, stats.total_batches)
   terminal.result(terminal.fill(page, line) .. (#rows > 0 and grid.render(MESSAGE_COLUMNS, rows, page) or ""),
     args.output)
 end
@@ -248,12 +249,13 @@ local function edit(args, name, run)
   local branch = session:begin()
   local before = branch:fork()
   failure.typed(run, branch)
-  would(args, ("session %s, now version %d: would have %s, %d tokens, %s"):format(name, session.version,
-    text.count(#branch, "message"), branch:tokens(), ("%d of its batches"):format(#branch:batches())))
+  would(args, ("session %s, now version %d: would have %s, %s, %s"):format(name, session.version,
+    text.count(#branch, "message"), text.count(branch:tokens(), "token"),
+    ("%d of its batches"):format(#branch:batches())))
   edits.finish(args, { before = before, after = branch, by = "session", reason = args.action }, function()
     sessions.check(session:commit(branch))
-    terminal.inform(("session %s, version %d: %s, %d tokens"):format(name, session.version,
-      text.count(#session, "message"), session:tokens()))
+    terminal.inform(("session %s, version %d: %s, %s"):format(name, session.version,
+      text.count(#session, "message"), text.count(session:tokens(), "token")))
   end)
 end
 

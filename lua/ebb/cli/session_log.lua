@@ -45,7 +45,7 @@ end
 --- What a batch did, by its ledger.
 local function figures(chat, batch)
   local list = chat:batch(batch.index)
-  local words = { text.count(#list, "message"), ("%d tokens"):format(list:tokens()) }
+  local words = { text.count(#list, "message"), text.count(list:tokens(), "token") }
   local ledger = chat:ledger(batch.index)
   if not ledger then return words end
   local counts = {}

@@ -7,6 +7,7 @@ local files = require "ebb.cli.replay_files"
 local json_text = require "ebb.cli.json_text"
 local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 
 local suggest = {}
 
@@ -45,9 +46,10 @@ local function is_needed(none)
 end
 
 local function nothing_to_cut(played)
-  local none = played.results[1]
+  local none, budget = played.results[1], text.count(played.budget, "token")
   return {
-    ("All %d requests fit %d tokens as they are: no trimming is needed."):format(none.requests, played.budget),
+    ("%s as they are: no trimming is needed."):format(none.requests == 1 and "The one request fits " .. budget
+      or ("All %d requests fit %s"):format(none.requests, budget)),
     "Take no policy; one would send the same, and cost the same.",
     ("Without trimming %.1f %% of the tokens begin like the request before, which a prompt cache serves.")
       :format(100 * none.share),
@@ -75,8 +77,8 @@ local function lines_of(played, words)
   local refusals = result.refusals > 0 and ("; %d cannot fit, whatever the policy"):format(result.refusals) or ""
   return {
     ("Take %s: ebb trim FILE --budget %d --policy %s"):format(word, played.budget, word),
-    ("%d of %d requests have to be cut to fit %d tokens%s."):format(none.requests_over, none.requests, played.budget,
-      refusals),
+    ("%d of %s %s to be cut to fit %s%s."):format(none.requests_over, text.count(none.requests, "request"),
+      none.requests_over == 1 and "has" or "have", text.count(played.budget, "token"), refusals),
     ("Cost: %s; %s of its tokens begin like the request before, so a prompt cache serves them."):format(cost_of(result),
       percent(result.share)),
     ("Kept: of what the replies handed to tools and had read before, the requests still had %s; of what they named %s.")

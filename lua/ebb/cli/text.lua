@@ -29,12 +29,7 @@ function text.kind(message)
 end
 
 --- A count with its noun: "1 message", "2 messages".
----@param n integer
----@param noun string
----@return string
-function text.count(n, noun)
-  return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")
-end
+text.count = require "ebb.support.quantity"
 
 --- The seq for a column: "" where it is the position.
 ---@param index integer

@@ -10,6 +10,7 @@ local outgoing = require "ebb.cli.outgoing"
 local policies = require "ebb.trim.policies"
 local prices = require "ebb.cli.prices"
 local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 local trimming = require "ebb.trim"
 local trust = require "ebb.cli.trust"
 
@@ -155,10 +156,10 @@ end
 
 local function summary(trimmed, args)
   local report = trimmed.report
-  local line = "%d -> %d tokens, budget %d%s (%s): %d kept, %d dropped, %d replaced, %d inserted%s"
+  local line = "%d -> %s, budget %d%s (%s): %d kept, %d dropped, %d replaced, %d inserted%s"
   local margin = report.margin > 0 and (" and a margin of %d"):format(report.margin) or ""
-  return line:format(report.before, trimmed.after, trimmed.budget, margin, report.trust, report.kept, report.dropped,
-    report.replaced, report.inserted, args.dry_run and "" or options.target(args))
+  return line:format(report.before, text.count(trimmed.after, "token"), trimmed.budget, margin, report.trust,
+    report.kept, report.dropped, report.replaced, report.inserted, args.dry_run and "" or options.target(args))
 end
 
 --- Tells a person of a trim that succeeded.

@@ -14,6 +14,7 @@
 local core = require "ebb.support.core"
 local json_file = require "ebb.support.json_file"
 local log = require "ebb.support.log"
+local quantity = require "ebb.support.quantity"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
@@ -94,7 +95,7 @@ end
 local function check_position(chat, position, last, path)
   if position > last then
     local hint = last < 0 and "the list is empty" or ("it may be 0 to %d"):format(last)
-    refuse("out_of_range", ("%s: %d is beyond the list of %d messages"):format(path, position, #chat), hint)
+    refuse("out_of_range", ("%s: %d is beyond the list of %s"):format(path, position, quantity(#chat, "message")), hint)
   end
 end
 

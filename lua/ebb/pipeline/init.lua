@@ -19,6 +19,7 @@ local files = require "ebb.pipeline.files"
 local own_macros = require "ebb.pipeline.own_macros"
 local plugins = require "ebb.pipeline.plugins"
 local processors = require "ebb.processors"
+local quantity = require "ebb.support.quantity"
 local refuse = require "ebb.support.refuse"
 local registry = require "ebb.pipeline.registry"
 local final_warnings = require "ebb.pipeline.final_warnings"
@@ -380,7 +381,7 @@ local function conclude(run, run_context)
   }
   setmetatable(result, { __index = composition.measure(run_context.messages, chat:fork()) })
   if result.budget and tokens > result.budget then
-    local text = ("cannot fit: the request has %d tokens, the budget is %d"):format(tokens, result.budget)
+    local text = ("cannot fit: the request has %s, the budget is %d"):format(quantity(tokens, "token"), result.budget)
     return nil, core.error("cannot_fit", text), result
   end
   return result

@@ -8,6 +8,7 @@
 -- and nothing is put before a message that answers calls: it belongs to them.
 
 local content = require "ebb.processors.content"
+local quantity = require "ebb.support.quantity"
 local refuse = require "ebb.support.refuse"
 
 local SPEAKS = { user = true, assistant = true }
@@ -49,7 +50,7 @@ return {
       result[#result + 1] = message
     end
     if count == 0 then return end
-    context:log("info", ("%d placeholders"):format(count))
+    context:log("info", quantity(count, "placeholder"))
     context.messages = result
   end,
 }

@@ -4,6 +4,7 @@
 -- alternate-roles may put something between it and the next.
 
 local content = require "ebb.processors.content"
+local quantity = require "ebb.support.quantity"
 
 ---@type ebb.Processor
 return {
@@ -23,7 +24,8 @@ return {
       end
     end
     if count == 0 then return end
-    context:log("info", ("%d system messages became user messages"):format(count))
+    context:log("info", ("%s became %s"):format(quantity(count, "system message"),
+      count == 1 and "a user message" or "user messages"))
     context.messages = result
   end,
 }

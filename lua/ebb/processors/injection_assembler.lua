@@ -1,6 +1,7 @@
 --- Puts the agent's preset messages around and into the history.
 
 local injection = require "ebb.injection"
+local quantity = require "ebb.support.quantity"
 
 --- The tools' macros are put in where the agent asks for it and no preset has them.
 local function wants_tools(agent)
@@ -30,6 +31,6 @@ return {
       ready = lore.messages, around = lore.around, disabled = lore.disabled,
     })
     table.move(messages, 1, #messages, 1, context.messages)   -- never fewer than there were
-    context:log("info", ("%d preset messages put in"):format(#messages - before))
+    context:log("info", quantity(#messages - before, "preset message") .. " put in")
   end,
 }

@@ -7,6 +7,7 @@
 -- Parts and attachments survive, and `sources` says where each came from.
 
 local content = require "ebb.processors.content"
+local quantity = require "ebb.support.quantity"
 
 --- The sources whose messages stay apart.
 local function apart_of(config)
@@ -67,7 +68,7 @@ return {
     end
     if done == 0 then return end
     table.move(messages, done + 1, #messages, #result + 1, result)
-    context:log("info", ("%d messages became %d"):format(#messages, #result))
+    context:log("info", ("%s became %d"):format(quantity(#messages, "message"), #result))
     context.messages = result
   end,
 }

@@ -6,6 +6,7 @@
 -- say (a blank text without calls, attachments or anything else) is left out.
 
 local core = require "ebb.support.core"
+local quantity = require "ebb.support.quantity"
 
 local null = core.json.null
 
@@ -101,10 +102,10 @@ return {
     local blank = 0
     if config.skip_blank then loaded, blank = without_blank(loaded, odd or positions(loaded)) end
     context.messages = loaded
-    context:log("info", ("%d messages loaded"):format(#loaded))
+    context:log("info", quantity(#loaded, "message") .. " loaded")
     for _, id in ipairs(context:missing_windows()) do
       context:log("warn", ("window '%s' does not exist: its items are skipped"):format(id))
     end
-    if blank > 0 then context:log("info", ("%d blank messages left out"):format(blank)) end
+    if blank > 0 then context:log("info", quantity(blank, "blank message") .. " left out") end
   end,
 }

@@ -15,6 +15,7 @@ local built_in = require "ebb.policies"
 local core = require "ebb.support.core"
 local margins = require "ebb.models.margins"
 local policies = require "ebb.trim.policies"
+local quantity = require "ebb.support.quantity"
 local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
 local trim = require "ebb.trim"
@@ -242,8 +243,9 @@ end
 --- Raises cannot_fit: in the words of the trim, or with the growth by later stages.
 local function cannot_fit(plan, result, message)
   if not result then refuse("cannot_fit", message) end
-  refuse("cannot_fit", ("cannot fit: what may not be dropped makes a request of %d tokens; the budget is %d")
-    :format(result.final, plan.budget), "raise the budget, use fewer presets, or set when_full = drop_history")
+  refuse("cannot_fit", ("cannot fit: what may not be dropped makes a request of %s; the budget is %d")
+    :format(quantity(result.final, "token"), plan.budget),
+    "raise the budget, use fewer presets, or set when_full = drop_history")
 end
 
 --- When the guarded history alone is too much.
@@ -358,8 +360,8 @@ local function tell(context, plan, before, result)
     dropped = dropped }
   local percent = context.capabilities.margin or 0
   local margin = percent > 0 and (" and %d %% for estimates"):format(percent) or ""
-  context:log("info", ("%d -> %d tokens, budget %d%s: %d messages dropped, %d changed"):format(before, result.final,
-    plan.budget, margin, dropped, changed))
+  context:log("info", ("%d -> %s, budget %d%s: %s dropped, %d changed"):format(before,
+    quantity(result.final, "token"), plan.budget, margin, quantity(dropped, "message"), changed))
 end
 
 local function fixed_of(parts)

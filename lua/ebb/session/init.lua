@@ -15,6 +15,7 @@
 --     branch           which the commit writes to disk, and then is merged into session.chat
 
 local core = require "ebb.support.core"
+local quantity = require "ebb.support.quantity"
 local refuse = require "ebb.support.refuse"
 local saved_options = require "ebb.conversation.saved_options"
 local schema = require "ebb.support.schema"
@@ -442,7 +443,7 @@ end
 
 function Meta.__len(self) return self.tail and tail.length(self) or #self.chat end
 function Meta.__tostring(self)
-  local what = self.tail and ("%d messages"):format(#self) or tostring(self.chat)
+  local what = self.tail and quantity(#self, "message") or tostring(self.chat)
   return ("Session %s, version %d: %s"):format(self.name, self.version, what)
 end
 Meta.__close = function(self) self:close() end

@@ -14,6 +14,7 @@
 
 local bound_thinking = require "ebb.models.bound_thinking"
 local call = require "ebb.trim.call"
+local quantity = require "ebb.support.quantity"
 local schema = require "ebb.support.schema"
 local trim_options = require "ebb.trim.options"
 local traceback = require "ebb.support.traceback"
@@ -107,17 +108,14 @@ end
 
 ---- Verdicts ----
 
-local function plural(n, word)
-  return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
-end
-
 --- What cannot go: guarded messages, and what the request carries besides.
 local function cannot_fit(run, info, guarded)
   local total, framing = run.measure.total(guarded), run.measure.total(info.overhead)
-  local text = "cannot fit: the guarded part is %s (%d tokens) and %d for tools and framing; the budget is %d; "
+  local text = "cannot fit: the guarded part is %s (%s) and %d for tools and framing; the budget is %d; "
     .. "the smallest that fits is %d"
-  local messages = plural(info.guarded_messages, "message")
-  return text:format(messages, total - framing, framing, run.requested, margins.with(total, run.margin) + run.reserve)
+  local messages = quantity(info.guarded_messages, "message")
+  return text:format(messages, quantity(total - framing, "token"), framing, run.requested,
+    margins.with(total, run.margin) + run.reserve)
 end
 
 --- What was refused on the way is often why too much is left.
@@ -136,10 +134,10 @@ local DROP = ("nothing was dropped: let a policy follow that drops messages, suc
 local function over_budget(run, tokens, steps)
   tokens = run.measure.total(tokens)
   local refusals = refusals_of(run.draft)
-  local text = "over budget: %s left %d tokens, %d more than the budget of %d%s%s"
+  local text = "over budget: %s left %s, %d more than the budget of %d%s%s"
   local label = policies.label(steps)
   local margin = run.margin > 0 and (", with a margin of %d %% for estimates"):format(run.margin) or ""
-  return text:format(label, tokens, tokens - run.available, run.available, margin,
+  return text:format(label, quantity(tokens, "token"), tokens - run.available, run.available, margin,
     refusals and "; " .. refusals or ""), core.draft.info(run.draft).dropped == 0 and DROP or nil
 end
 

@@ -11,6 +11,7 @@
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
+local quantity = require "ebb.support.quantity"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local transcript = require "ebb.conversation.transcript"
@@ -183,8 +184,8 @@ function summary.run(draft, first, last, options, model)
   local message = { role = values.role, content = values.heading .. "\n" .. text }
   local cost = draft:cost(message)
   if plan.tokens - cost < values.min_savings then
-    local words = "the summary is not smaller: %d tokens in the place of %d"
-    return false, core.error("model", words:format(cost, plan.tokens))
+    local words = "the summary is not smaller: %s in the place of %d"
+    return false, core.error("model", words:format(quantity(cost, "token"), plan.tokens))
   end
   replace(draft, plan, message)
   return plan.tokens - cost
