@@ -3,14 +3,12 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/minmax.h"
 #include "format/detect.h"
+#include "format/document_apart.h"
+#include "format/document_loader.h"
 #include "format/dialect_members.h"
-#include "format/salvage.h"
 #include "json/json_fields.h"
-
-enum { BODY_DEPTH = 2 };     /* of messages in a body */
 
 const char *document_shape_name(DocumentShape shape) {
   assert((unsigned)shape <= DOCUMENT_BODY);
@@ -28,106 +26,12 @@ Document document_new(DocumentShape shape) {
 
 /* ---- reading ---- */
 
-typedef struct DocumentLoader {
-  Conversation *conversation;
-  Reader reader;
-  Document *document;
-  DocumentWarnings *warnings;
-  Map ids;                   /* hash of a message's id -> its seq */
-  Map kinds;                 /* hash of an unknown part's type -> 1 */
-  const char *bytes, *end;   /* of the file, or of its salvaged copy */
-  DocumentComing coming;     /* wait not NULL: bytes are still being read, and the cursor ends where they do */
-  bool lenient;
-  Salvage salvage;                 /* of a lenient reading, else empty */
-  bool copied;               /* `bytes` are a copy of the file's, owned by the store */
-  const char *file_end;      /* of the file itself, once all of it is read */
-  SourceWalk walk;            /* over the file itself, at the last warning */
-  const char *value;         /* start of the line's value (JSONL) or of the file; paths start here */
-  Json json;
-  const char *last_end;      /* behind the last message read; NULL before the first */
-  bool started;              /* the cursor is before a message */
-  Text member;               /* of a body: the key of its messages */
-  JsonValue single;          /* of a body: what it has instead of a list; bytes NULL: a list */
-  const DocumentMessages *messages;    /* of an empty list; or NULL */
-  MessageId lent;            /* the last one of those, if it need not be read again; else 0 */
-  size_t spread_at, spread;  /* such a value was made a list: bytes inserted at an offset */
-} DocumentLoader;
-
-/* The position in the file itself. */
-static const char *origin_of(const DocumentLoader *loader, const char *at) {
-  assert(at >= loader->bytes && at <= loader->end);
-  size_t offset = (size_t)(at - loader->bytes);
-  if (offset > loader->spread_at) offset -= min_size(offset - loader->spread_at, loader->spread);
-  return loader->walk.start + salvage_origin(&loader->salvage, offset);
-}
-
-static bool warn(DocumentLoader *loader, DocumentOddity what, Text kind, const char *at) {
-  SourcePosition place = source_position_next(&loader->walk, origin_of(loader, at));
-  Status status = document_warn(loader->warnings, (DocumentWarning){.what = what, .place = place, .kind = kind});
-  return status == STATUS_OK || json_fail(&loader->json, status, at, "memory");
-}
-
-static const HashKey *hash_key_of(const DocumentLoader *loader) {
-  return store_hash_key(conversation_store(loader->conversation));
-}
-
-/* Checks that the id is unique in the file; a lenient reading only warns. */
-static bool check_id(DocumentLoader *loader, Text id, const char *where) {
-  uint64_t hash = hash_text(id, hash_key_of(loader));
-  const uint64_t *other_seq = map_find(&loader->ids, hash);
-  Text other;
-  const Message *message = other_seq == NULL ? NULL : conversation_message(loader->conversation, (MessageId)*other_seq);
-  if (message != NULL && message_field(message, FIELD_ID, &other) && text_equal(id, other)) {
-    if (loader->lenient) return warn(loader, ODD_ID, id, where);
-    return json_fail(&loader->json, STATUS_DUPLICATE, where, "an id that no other message of the file has");
-  }
-  MessageId seq = loader->document->first + loader->document->count;
-  if (map_put(&loader->ids, hash, seq) != STATUS_OK) return json_fail(&loader->json, STATUS_MEMORY, where, "memory");
-  return true;
-}
-
-static bool shape_id(Text raw, const MessageShape *shape, Text *id) {
-  Span span = shape->fields[FIELD_ID];
-  *id = (Text){.bytes = raw.bytes + span.at, .size = span.size, .escaped = span.escaped};
-  return span.at != 0;
-}
-
-/* What tells the kind of a part: its type; its first member if parts have no types. */
-static Text kind_of_part(Text part, MessageForm form) {
-  Json json;
-  Text key;
-  JsonValue type;
-  json_open(&json, part.bytes, part.size);
-  if (form == FORM_PARTS && json_enter(&json) && json_next_member(&json, &key)) return key;
-  return json_find(part, "type", JSON_STRING, &type) ? json_text(&type) : text_of("no type");
-}
-
-static bool warn_of_part(DocumentLoader *loader, Text part, MessageForm form) {
-  Text kind = kind_of_part(part, form);
-  uint64_t hash = hash_text(kind, hash_key_of(loader));
-  if (map_find(&loader->kinds, hash) != NULL) return true;
-  if (map_put(&loader->kinds, hash, 1) != STATUS_OK) {
-    return json_fail(&loader->json, STATUS_MEMORY, part.bytes, "memory");
-  }
-  return warn(loader, ODD_PART, kind, part.bytes);
-}
-
-/* Warns once about each unknown type of part. */
-static bool warn_of_unknown(DocumentLoader *loader, Text raw, const MessageShape *shape) {
-  for (uint32_t i = 0; i < shape->part_count; i++) {
-    Span part = shape->parts[i].value;
-    if (shape->parts[i].unknown && !warn_of_part(loader, text_plain(raw.bytes + part.at, part.size), shape->form))
-      return false;
-  }
-  return true;
-}
-
 static Status read_one(DocumentLoader *loader, Text *raw, MessageShape *shape) {
   Document *document = loader->document;
   if (!reader_message(&loader->reader, &loader->json, raw, shape)) return loader->json.status;
   Text id;
-  if (shape_id(*raw, shape, &id) && !check_id(loader, id, id.bytes - 1)) return loader->json.status;
-  if (!warn_of_unknown(loader, *raw, shape)) return loader->json.status;
+  if (document_shape_id(*raw, shape, &id) && !document_check_id(loader, id, id.bytes - 1)) return loader->json.status;
+  if (!document_warn_of_unknown(loader, *raw, shape)) return loader->json.status;
   if (document->count == 0) {
     document->before = text_plain(loader->bytes, (size_t)(raw->bytes - loader->bytes));
   } else if (document->count == 1) {
@@ -216,73 +120,9 @@ static Status next_of_lines(void *user, bool *more, Text *raw, MessageShape *sha
   return read_line(loader, raw, shape);
 }
 
-static Status append_from(DocumentLoader *loader, MessageSource *source) {
-  Status status = operation_append(loader->conversation, source);
-  if (loader->json.status != STATUS_OK) return loader->json.status;
-  if (status != STATUS_OK) json_fail(&loader->json, status, loader->json.at, "room for the message");
-  return status;
-}
-
 static Status append_all(DocumentLoader *loader, Status (*next)(void *, bool *, Text *, MessageShape *)) {
   MessageSource source = {.next = next, .user = loader, .adopted = true};
-  return append_from(loader, &source);
-}
-
-/* ---- messages from elsewhere ---- */
-
-/* True if reading a message again would give the same, whatever the options of the reader. */
-static bool reads_alike(const DocumentLoader *loader, const Message *message) {
-  Text raw = message_raw(message), spelling;
-  if (message_form(message) != FORM_CONTENT || message_is_window(message)) return false;
-  if (message_field(message, FIELD_SPELLING, &spelling) || loader->reader.alias_count > 0) return false;
-  for (uint32_t i = 0; i < message_part_count(message); i++) {
-    if (message_part(message, i).unknown) return false;
-  }
-  return raw.size <= loader->reader.message_bytes_max && !json_may_be_deep(raw, JSON_DEPTH_MAX - BODY_DEPTH);
-}
-
-/* Reads a message that lies outside of the text, where errors have no place. */
-static Status read_apart(DocumentLoader *loader, Text *raw, MessageShape *shape) {
-  Json json;
-  Text id;
-  json_open(&json, raw->bytes, raw->size);
-  json.depth = BODY_DEPTH;
-  if (!reader_message(&loader->reader, &json, raw, shape)) return json.status;
-  for (uint32_t i = 0; i < shape->part_count; i++) {
-    if (shape->parts[i].unknown) return STATUS_SHAPE;    /* to be warned of, with its place */
-  }
-  bool unique = !shape_id(*raw, shape, &id) || check_id(loader, id, loader->json.at);
-  return unique ? STATUS_OK : loader->json.status;
-}
-
-static Status next_of_messages(void *user, bool *more, Text *raw, MessageShape *shape) {
-  DocumentLoader *loader = user;
-  Text id;
-  Status status = STATUS_OK;
-  *more = loader->messages->next(loader->messages->user, &loader->lent, raw);
-  if (!*more) return STATUS_OK;
-  if (loader->lent != 0) {
-    const Message *message = conversation_message(loader->messages->lender, loader->lent);
-    *raw = message_raw(message);
-    if (!reads_alike(loader, message)) loader->lent = 0;
-    else if (message_field(message, FIELD_ID, &id) && !check_id(loader, id, loader->json.at)) status = STATUS_DUPLICATE;
-  }
-  if (loader->lent == 0) status = read_apart(loader, raw, shape);
-  loader->document->count += status == STATUS_OK;
-  return status;
-}
-
-/* Appends messages from elsewhere to a list that has none in the text. */
-static Status load_messages_apart(DocumentLoader *loader) {
-  const DocumentMessages *messages = loader->messages;
-  Document *document = loader->document;
-  MessageSource source = {.next = next_of_messages, .user = loader, .adopted = true, .lender = messages->lender,
-                          .borrowed = &loader->lent};
-  document->before.size += messages->indent;
-  document->gap = messages->gap;
-  loader->last_end += messages->indent;
-  conversation_share_bytes(loader->conversation, messages->lender);
-  return append_from(loader, &source);
+  return document_append_from(loader, &source);
 }
 
 /* The cursor is before '['. All text behind the last message is `after`. */
@@ -293,7 +133,7 @@ static Status load_array(DocumentLoader *loader) {
   loader->started = json_next_element(&loader->json);
   if (loader->started) return append_all(loader, next_of_array);
   if (loader->messages == NULL || loader->json.status != STATUS_OK) return loader->json.status;
-  return load_messages_apart(loader);
+  return document_load_apart(loader);
 }
 
 static Status load_lines(DocumentLoader *loader) {
@@ -523,13 +363,13 @@ static void describe_error(const DocumentLoader *loader, Status status, Document
   const Json *json = &loader->json;
   const char *end = loader->coming.wait != NULL ? json->end : loader->end;      /* of the bytes read so far */
   const char *at = json->status == STATUS_OK ? json->at : json->error;
-  const char *origin = origin_of(loader, at);
+  const char *origin = document_origin(loader, at);
   *error = (DocumentError){.status = status};
   error->expected = json->status == STATUS_OK ? "less" : json->expected;
   error->place =
       source_position(loader->walk.start, (size_t)(origin - loader->walk.start), (size_t)(origin - loader->walk.start));
   if (at < loader->value) return;
-  const char *value = origin_of(loader, loader->value);   /* in the file: indexes in a salvaged copy differ */
+  const char *value = document_origin(loader, loader->value);   /* in the file: indexes in a salvaged copy differ */
   if (loader->copied) end = loader->file_end;
   source_path(value, (size_t)(end - value), (size_t)(origin - value), loader->lenient, error->path, sizeof error->path);
 }

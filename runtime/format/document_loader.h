@@ -1,0 +1,48 @@
+/*
+** The state of a reading of a document, and what its steps share: where a byte stands in the file, warnings, ids.
+** Internal to document.c and document_apart.c.
+*/
+#ifndef EBB_FORMAT_DOCUMENT_LOADER_H
+#define EBB_FORMAT_DOCUMENT_LOADER_H
+
+#include "base/map.h"
+#include "format/document.h"
+#include "format/salvage.h"
+
+typedef struct DocumentLoader {
+  Conversation *conversation;
+  Reader reader;
+  Document *document;
+  DocumentWarnings *warnings;
+  Map ids;                   /* hash of a message's id -> its seq */
+  Map kinds;                 /* hash of an unknown part's type -> 1 */
+  const char *bytes, *end;   /* of the file, or of its salvaged copy */
+  DocumentComing coming;     /* wait not NULL: bytes are still being read, and the cursor ends where they do */
+  bool lenient;
+  Salvage salvage;                 /* of a lenient reading, else empty */
+  bool copied;               /* `bytes` are a copy of the file's, owned by the store */
+  const char *file_end;      /* of the file itself, once all of it is read */
+  SourceWalk walk;            /* over the file itself, at the last warning */
+  const char *value;         /* start of the line's value (JSONL) or of the file; paths start here */
+  Json json;
+  const char *last_end;      /* behind the last message read; NULL before the first */
+  bool started;              /* the cursor is before a message */
+  Text member;               /* of a body: the key of its messages */
+  JsonValue single;          /* of a body: what it has instead of a list; bytes NULL: a list */
+  const DocumentMessages *messages;    /* of an empty list; or NULL */
+  MessageId lent;            /* the last one of those, if it need not be read again; else 0 */
+  size_t spread_at, spread;  /* such a value was made a list: bytes inserted at an offset */
+} DocumentLoader;
+
+/* The position in the file itself of a byte that was read. */
+const char *document_origin(const DocumentLoader *loader, const char *at);
+/* Checks that the id, which stands at `where`, is unique in the file; a lenient reading only warns. False: the cursor
+   has the error; here and below. */
+bool   document_check_id(DocumentLoader *loader, Text id, const char *where);
+bool   document_shape_id(Text raw, const MessageShape *shape, Text *id);      /* false if the message has no id */
+/* Warns once about each unknown type of part. */
+bool   document_warn_of_unknown(DocumentLoader *loader, Text raw, const MessageShape *shape);
+/* Appends all messages of a source. STATUS_MEMORY and those of the source. */
+Status document_append_from(DocumentLoader *loader, MessageSource *source);
+
+#endif
