@@ -8,6 +8,7 @@
 #define _DEFAULT_SOURCE 1
 #include "api_kit.h"
 #include "include/ebb_lua.h"
+#include "thread_jumps.h"
 #include "vocab_kit.h"
 
 #include <pthread.h>

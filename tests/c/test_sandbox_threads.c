@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sandbox/sandbox.h"
+#include "thread_jumps.h"
 
 #define DELAY 20000          /* microseconds until the other thread cancels */
 
