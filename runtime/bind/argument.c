@@ -113,6 +113,14 @@ Text bind_text(lua_State *L, int index) {
 
 const char *bind_string(lua_State *L, int index, const char *name) { return string_at(L, index, name, NULL); }
 
+const char *bind_path(lua_State *L, int index) {
+  size_t size;
+  if (lua_type(L, index) != LUA_TSTRING) bind_raise_type(L, index, NULL, "a path");
+  const char *path = lua_tolstring(L, index, &size);
+  if (strlen(path) != size) bind_raise_type(L, index, NULL, "a path without zero bytes");
+  return path;
+}
+
 Text bind_mended(lua_State *L, int index) {
   Text text = bind_text(L, index);
   if (utf8_check(text.bytes, text.size) == text.size) return text;

@@ -35,6 +35,7 @@ void  bind_expect_any(lua_State *L, int index);      /* accepts all values, nil 
 /* Strings, and numbers, which become strings on the stack; borrowed from there. */
 Text  bind_text(lua_State *L, int index);
 const char *bind_string(lua_State *L, int index, const char *name);
+const char *bind_path(lua_State *L, int index);      /* a string without zero bytes; no number */
 /* The string at index; one that is not UTF-8 is replaced on the stack, with U+FFFD for invalid bytes. */
 Text  bind_mended(lua_State *L, int index);
 /* A string that must be UTF-8 (else the code is "encoding"); `what` names it in the message. */

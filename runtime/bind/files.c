@@ -37,7 +37,7 @@ static void end_content(void *block) {
 
 /* read_file(path, cap) -> text | nil, error */
 static int l_read_file(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
+  const char *path = bind_path(L, 1);
   size_t cap = lua_isnoneornil(L, 2) ? FILE_BYTES_MAX : (size_t)bind_integer(L, 2, "cap", 0, INT64_MAX);
   lua_settop(L, 2);
   Content *content = bind_own(L, sizeof *content, end_content);
@@ -52,7 +52,7 @@ static int l_read_file(lua_State *L) {
 
 /* file_identity(path) -> the bytes of a FileIdentity, for a comparison, and the size of the file | nil, error */
 static int l_file_identity(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
+  const char *path = bind_path(L, 1);
   FileIdentity identity = {0};
   Status status = file_identify(path, &identity);
   if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
@@ -71,7 +71,7 @@ FileIdentity bind_file_identity(lua_State *L, int index) {
 
 /* same_target(path, path) -> boolean: would both be written to one file? */
 static int l_same_target(lua_State *L) {
-  lua_pushboolean(L, file_same_target(bind_string(L, 1, NULL), bind_string(L, 2, NULL)));
+  lua_pushboolean(L, file_same_target(bind_path(L, 1), bind_path(L, 2)));
   return 1;
 }
 
@@ -114,7 +114,7 @@ int bind_end_file(lua_State *L, FileWriter *writer, Status status, const FileIde
 
 /* write_file(path, text, unchanged) -> true, what is lost of the old file | nil, error */
 static int l_write_file(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
+  const char *path = bind_path(L, 1);
   Text text = bind_text(L, 2);
   bool guarded = !lua_isnoneornil(L, 3);
   FileIdentity unchanged = guarded ? bind_file_identity(L, 3) : (FileIdentity){0};
@@ -173,7 +173,7 @@ static int l_write_more(lua_State *L) {
 /* stage_file(path, text) -> commit, write | nil, error: writes the file, which gets its name when
    `commit` is called. Without that the collector removes it. "-" is standard output. */
 static int l_stage_file(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
+  const char *path = bind_path(L, 1);
   Text text = bind_text(L, 2);
   Staged *staged = bind_own(L, sizeof *staged, end_staged);
   int owner = lua_gettop(L);

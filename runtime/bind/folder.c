@@ -20,7 +20,7 @@ static int refuse(lua_State *L, Status status, const char *path) {
 
 /* list_folder(path) -> names without those that begin with '.', in no order | nil, error */
 static int l_list(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
+  const char *path = bind_path(L, 1);
   Folder *folder = bind_own(L, sizeof *folder, end_folder);
   Status status = folder_open(folder, path);
   if (status != STATUS_OK) return refuse(L, status, path);
@@ -36,7 +36,7 @@ static int l_list(lua_State *L) {
 
 /* make_folder(path) -> true | nil, error; makes the folders above it too */
 static int l_make(lua_State *L) {
-  Text path = bind_text(L, 1);
+  Text path = text_of(bind_path(L, 1));
   Buffer *copy = bind_buffer(L);
   Status status = buffer_add(copy, path.bytes, path.size + 1);
   if (status != STATUS_OK) return bind_raise_status(L, status, "make_folder");

@@ -204,7 +204,7 @@ static Status read_file(const char *path, DocumentLimits *limits, Loaded *loaded
 
 /* load(path, options, resolve) -> Conversation | nil, error | nil, error, text of standard input */
 static int l_load(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
+  const char *path = bind_path(L, 1);
   bool is_standard = strcmp(path, "-") == 0;
   bool over_cap;
   lua_settop(L, RESOLVE);
@@ -448,7 +448,7 @@ static bool read_unchanged(lua_State *L, FileIdentity *unchanged) {
    texts may stand the text of the whole file. */
 static int l_save(lua_State *L) {
   View view = bind_view(L, 1);
-  const char *path = bind_string(L, 2, NULL);
+  const char *path = bind_path(L, 2);
   lua_settop(L, 5);
   Document document = document_of(L, view.handle);
   FileIdentity unchanged;

@@ -17,7 +17,7 @@ static const BindType ROOT = {.name = "Root", .end = end_root};
 
 /* root(path) -> root | nil, error */
 static int l_root(lua_State *L) {
-  Text path = bind_text(L, 1);
+  Text path = text_of(bind_path(L, 1));
   if (strlen(path.bytes) != path.size) {
     return bind_raise_argument(L, "argument", NULL, "a path may not hold a NUL byte");
   }

@@ -346,7 +346,7 @@ static int l_settle(lua_State *L) {
 static int l_backup(lua_State *L) {
   Storage *storage = bind_check_storage(L, 1);
   StorageError error;
-  Status status = storage_backup(storage, bind_string(L, 2, NULL), &error);
+  Status status = storage_backup(storage, bind_path(L, 2), &error);
   return answer_done(L, status, &error);
 }
 
@@ -371,7 +371,7 @@ static int l_close(lua_State *L) {
 /* open(place, {create, relaxed, salvage, wait}) -> db | nil, error */
 static int l_open(lua_State *L) {
   static const char *const names[] = {"create", "relaxed", "salvage", "wait", NULL};
-  const char *place = bind_string(L, 1, NULL);
+  const char *place = bind_path(L, 1);
   uint32_t wait = STORAGE_WAIT_MS;
   StorageConfig config = {.memory = bind_memory(L)};
   if (!lua_isnoneornil(L, 2)) {

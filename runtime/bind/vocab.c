@@ -238,7 +238,7 @@ static void push_description(lua_State *L, const Vocab *vocab) {
 /* describe(path, checked | nil) -> {name, tokens, size, pattern, regexes, bytes, source}, identity
    | nil, error; `checked` and `identity` as for core.tokenizer */
 static int l_describe(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
+  const char *path = bind_path(L, 1);
   char identity[VOCAB_IDENTITY_SIZE];
   lua_settop(L, 2);
   Vocab **slot = bind_hold_vocab(L);
@@ -251,7 +251,7 @@ static int l_describe(lua_State *L) {
 
 /* verify(path) -> true, digest of all tokens as a .tiktoken file, identity | nil, error */
 static int l_verify(lua_State *L) {
-  const char *path = bind_string(L, 1, NULL);
+  const char *path = bind_path(L, 1);
   uint8_t digest[32];
   char identity[VOCAB_IDENTITY_SIZE];
   lua_settop(L, 1);
