@@ -375,7 +375,7 @@ static void errors_speak_the_hosts_words(void **state) {
   memset(large, 'x', (17 << 20) + 100);
   memcpy(large, start, sizeof start - 1);
   memcpy(large + (17 << 20), "\"}", 3);
-  for (int i = 0; i < 12; i++) {
+  for (int i = 0; i < 15; i++) {
     ebb_status status = EBB_OK;
     const char *says = "";
     switch (i) {
@@ -391,6 +391,12 @@ static void errors_speak_the_hosts_words(void **state) {
       case 9: status = ebb_chat_rollback(chat, 99), says = "batch 99"; break;
       case 10: status = trim(chat, NULL, "{\"budget\":-1}", NULL), says = "budget"; break;
       case 11: status = ebb_chat_apply(chat, "{\"operation\":\"trunc\"}", 21, NULL), says = "trunc"; break;
+      case 12: status = ebb_chat_new(runtime, "{\"limit\":5,\"limit\":6}", 21, &other), says = "options: 1:12: "; break;
+      case 13: status = trim(chat, NULL, "{\"budget\":9,\"budget\":8}", NULL), says = "each name once"; break;
+      case 14:
+        status = ebb_chat_apply(chat, "{\"operation\":\"clear\",\"operation\":\"clear\"}", 43, NULL);
+        says = "each name once";
+        break;
     }
     const char *message = ebb_last_error(runtime)->message;
     static const char *const foreign[] = {"chat:", " --", "(--", "`ebb ", "window:", "?:-1", "limits ="};

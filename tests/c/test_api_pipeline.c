@@ -239,6 +239,8 @@ static void what_is_wrong_is_refused(void **state) {
     {NULL, "{\"set\":[\"token-limiter.policy=keep_recnt\"]}", EBB_UNKNOWN_NAME, "keep_recnt"},
     {NULL, "{\"modle\":\"x\"}", EBB_UNKNOWN_NAME, "a pipeline has no option 'modle'"},
     {NULL, "[]", EBB_SHAPE, "expected a JSON object"},
+    {"{\"name\":\"a\",\"name\":\"b\"}", NULL, EBB_SYNTAX, "agent:1:13: expected each name once"},
+    {NULL, "{\"model\":\"gpt-4o\",\"model\":\"gpt-4\"}", EBB_SYNTAX, "options: 1:19: expected each name once"},
   };
   open_talk(&host, &runtime, &chat, 1);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -249,6 +251,7 @@ static void what_is_wrong_is_refused(void **state) {
   assert_int_equal(ebb_pipeline_new(runtime, NULL, 0, NULL, 0, NULL), EBB_ARGUMENT);
   must(open_agent(runtime, NULL, NULL, &pipeline));
   refused(run(pipeline, chat, "{\"sed\":3}", &body, NULL), EBB_UNKNOWN_NAME, "a run has no option 'sed'");
+  refused(run(pipeline, chat, "{\"seed\":3,\"seed\":4}", &body, NULL), EBB_SYNTAX, "1:11: expected each name once");
   assert_int_equal(run(NULL, chat, NULL, &body, NULL), EBB_ARGUMENT);
   assert_int_equal(run(pipeline, NULL, NULL, &body, NULL), EBB_ARGUMENT);
   assert_int_equal(run(pipeline, chat, NULL, NULL, NULL), EBB_ARGUMENT);

@@ -213,6 +213,7 @@ static void what_is_no_query_is_refused(void **state) {
     {"{'query':'explain','seq':99}", EBB_OUT_OF_RANGE, "99"},
     {"{'query':'ledger','batch':3}", EBB_OUT_OF_RANGE, "batch"},
     {"{'query':'stats','role':'user'}", EBB_UNKNOWN_NAME, "role"},
+    {"{'query':'stats','query':'tokens'}", EBB_SYNTAX, "query: 1:18: expected each name once"},
   };
   Host host;
   ebb_runtime *runtime;

@@ -8,14 +8,15 @@ local tables = require "ebb.support.tables"
 local json_arguments = {}
 
 local json = core.json
+local UNIQUE = { unique = true }     -- of two values of one name, one would be ignored
 
---- The value of a text; of none, {}.
+--- The value of a text; of none, {}. A name that stands twice in an object is refused.
 ---@param text? string
 ---@param what string        how errors call it
 ---@return any
 function json_arguments.decode(text, what)
   if text == nil or text == "" then return {} end
-  local value, problem = json.decode(text)
+  local value, problem = json.decode(text, UNIQUE)
   if problem then refuse(problem.code, ("%s: %s"):format(what, problem.message)) end
   return value
 end
