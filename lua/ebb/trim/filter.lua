@@ -37,7 +37,8 @@ loader.provide "trim"
 local json = core.json
 
 local FILTER = {
-  type = "object", fields = {
+  type = "object", expected = "a filter (a function, or a table that has one)",
+  hint = "return function(message, options) ... end; lists of nodes are for ebb run", fields = {
     name = { type = "string" }, summary = { type = "any" }, options = { type = "any" }, exact = { type = "any" },
     check = { type = "function" },
     filter = {
