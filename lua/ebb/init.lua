@@ -47,7 +47,7 @@ end
 ---@return ebb.Conversation
 function ebb.conversation(options)
   local rest, messages = without_messages(options)
-  local core_options, model = models.resolve(rest)
+  local core_options, model = models.resolve(rest, "conversation")
   local chat = core.conversation(core_options)
   models.assign(chat, model, rest and rest.model)
   models.keep_options(chat, rest)
@@ -71,9 +71,9 @@ local function resolve_saved(text, body_model, caller)
   return { core_options = core_options, options = options, model = model, text = unchanged, run = run }
 end
 
---- Reads a conversation by `read`, core.load or core.parse.
-local function read_chat(read, source, options)
-  local core_options, model = models.resolve(options)
+--- Reads a conversation by `read`, core.load or core.parse, for a caller that errors name.
+local function read_chat(read, source, options, caller)
+  local core_options, model = models.resolve(options, caller)
   local saved
   local chat, problem, bytes = read(source, core_options, function(text, body_model)
     local ok, result = pcall(resolve_saved, text, body_model, options)
@@ -100,7 +100,7 @@ end
 ---@return ebb.Error? problem
 ---@return string? text       of standard input, where it is no conversation
 function ebb.load(path, options)
-  return read_chat(core.load, path, options)
+  return read_chat(core.load, path, options, "load")
 end
 
 --- Which file a name leads to, and in which state.
@@ -115,7 +115,7 @@ ebb.file_identity = core.file_identity
 ---@return ebb.Conversation? chat
 ---@return ebb.Error? problem
 function ebb.parse(text, options)
-  return read_chat(core.parse, text, options)
+  return read_chat(core.parse, text, options, "parse")
 end
 
 --- Plays a recorded conversation turn by turn, once for each policy.

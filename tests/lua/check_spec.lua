@@ -70,7 +70,7 @@ describe("check", function()
     end }]]
     local report = assert(chat:trim { budget = 1000, policy = file, guards = false })
     assert.equal("anthropic assistant_last 0", report.ledger:notes()[1].text)
-    assert.equal("unknown dialect 'opensi' (did you mean 'openai'?)", report.ledger:notes()[2].text)
+    assert.equal("check: unknown dialect 'opensi' (did you mean 'openai'?)", report.ledger:notes()[2].text)
   end)
 
   it("says which, what, why and what to do", function()

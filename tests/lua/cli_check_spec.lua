@@ -105,6 +105,8 @@ describe("the command check", function()
   end)
 
   it("refuses unknown dialects", function()
+    contains("ebb check: unknown dialect 'openia'",
+      fails(command.USAGE, "check --dialect openia " .. command.path_of "small.json"))
     contains("openai", fails(command.USAGE, "check --dialect openia " .. command.path_of "small.json"))
     contains("openai", fails(command.USAGE, "trim --budget 9 --dialect openia " .. command.path_of "small.json"))
   end)

@@ -272,6 +272,22 @@ describe("refusals", function()
     assert.equal("argument", refusal(ebb.conversation, { model = 4 }).code)
   end)
 
+  it("unknown models, dialects and profiles by the name of the function", function()
+    local chat, model = ebb.conversation { messages = { role = "user", content = "x" } }, { model = "gtp-4o" }
+    local calls = {
+      conversation = { ebb.conversation, model }, load = { ebb.load, "x.json", model },
+      parse = { ebb.parse, "[]", model }, recount = { chat.recount, chat, model }, tokens = { chat.tokens, chat, model },
+      trim = { chat.trim, chat, { budget = 5, model = "gtp-4o" } }, check = { chat.check, chat, "opnai" },
+      repaired = { chat.repaired, chat, { dialect = "opnai" } },
+      write = { chat.write, chat, "openai", { profile = "mistrl" } },
+    }
+    for name, call in pairs(calls) do
+      local problem = refusal(table.unpack(call))
+      assert.equal("unknown_name", problem.code)
+      assert.truthy(problem.message:find("^" .. name .. ": unknown "), problem.message)
+    end
+  end)
+
   it("vocabularies that are not installed", function()
     local problem = refusal(ebb.conversation, { encoding = "o100k_bass" })
     assert.equal("there is no encoding 'o100k_bass' here", problem.message)

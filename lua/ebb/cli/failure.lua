@@ -62,13 +62,18 @@ local BY_CODE_TYPED = {
   syntax = failure.SCRIPT, shape = failure.SCRIPT,
 }
 
+--- The message without the function of the library that refused a name: a command line has options.
+local function without_function(message)
+  return (message:gsub("^%l+: (unknown %l+ ')", "%1"))
+end
+
 --- Calls a function with values of the command line.
 function failure.typed(call, ...)
   local results = table.pack(pcall(call, ...))
   if results[1] then return table.unpack(results, 2, results.n) end
   local problem = results[2]
   local exit = core.is_error(problem) and BY_CODE_TYPED[problem.code]
-  if exit then failure.raise(exit, problem.message, problem.hint) end
+  if exit then failure.raise(exit, without_function(problem.message), problem.hint) end
   error(problem, 0)
 end
 

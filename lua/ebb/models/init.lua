@@ -148,14 +148,16 @@ end
 
 --- The same; an unknown one is refused.
 ---@param name string
+---@param caller? string      the function that was called, for the error
 ---@return ebb.Model
-function models.find(name)
-  if type(name) ~= "string" then refuse("argument", "model is the name of a model, a string") end
+function models.find(name, caller)
+  local where = caller and caller .. ": " or ""
+  if type(name) ~= "string" then refuse("argument", where .. "model is the name of a model, a string") end
   local model = find(name)
   if model then return model end
   local hint = suggest.hint(name, tables.keys(listed()))
     or hints.models
-  return refuse("unknown_name", ("unknown model '%s'"):format(name), hint)
+  return refuse("unknown_name", ("%sunknown model '%s'"):format(where, name), hint)
 end
 
 ---- Counting ----
@@ -215,7 +217,7 @@ end
 function models.counter(options, owner)
   local example = ('chat:%s { encoding = "o200k_base" }'):format(owner)
   local values = require("ebb.support.schema").options(COUNTER, options, owner, example)
-  local model = values.model and models.find(values.model) or nil
+  local model = values.model and models.find(values.model, owner) or nil
   if not model and not values.encoding then
     refuse("argument", owner .. ": an encoding or a model is needed", example)
   end
@@ -224,12 +226,13 @@ end
 
 --- Translates the options of a conversation into those of the core, which knows no models.
 ---@param options? ebb.ConversationOptions
+---@param caller? string      the function that was called, for errors
 ---@return table? core_options
 ---@return ebb.Model? model
-function models.resolve(options)
+function models.resolve(options, caller)
   if options == nil then return nil end
   if type(options) ~= "table" then refuse("argument", "the options of a conversation are a table") end
-  local model = options.model ~= nil and models.find(options.model) or nil
+  local model = options.model ~= nil and models.find(options.model, caller) or nil
   local translated = {}
   for name, value in pairs(options) do
     translated[name] = value

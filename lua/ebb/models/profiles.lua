@@ -209,12 +209,14 @@ function profiles.names() return tables.keys(list) end
 
 --- A profile by its name; an unknown one is refused.
 ---@param name any
+---@param caller? string      the function that was called, for the error
 ---@return ebb.Profile
-function profiles.find(name)
-  if type(name) ~= "string" then refuse("argument", "profile is the name of a profile, a string") end
+function profiles.find(name, caller)
+  local where = caller and caller .. ": " or ""
+  if type(name) ~= "string" then refuse("argument", where .. "profile is the name of a profile, a string") end
   local profile = list[name]
   if profile then return check(name, profile) end      -- a field may have been set since
-  return refuse("unknown_name", ("unknown profile '%s'"):format(name),
+  return refuse("unknown_name", ("%sunknown profile '%s'"):format(where, name),
     suggest.hint(name, profiles.names()) or hints.profiles)
 end
 

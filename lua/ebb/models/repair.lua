@@ -21,7 +21,7 @@ for name, field in pairs(violations.TARGET) do repair.OPTIONS[name] = field end
 ---@return ebb.RepairReport report
 function repair.run(chat, options, fork)
   local values = schema.options(repair.OPTIONS, options, "repaired", 'chat:repaired { calls = "drop" }')
-  local goal = target.of_list(chat, values)
+  local goal = target.of_list(chat, values, nil, "repaired")
   local rules = violations.rules(goal)
   local copy = (fork or chat.fork)(chat)
   rules.calls, rules.codes = values.calls, values.codes

@@ -33,11 +33,12 @@ local OPTIONS = {
 }
 
 ---@param name string
+---@param caller? string      the function that was called, for the error
 ---@return ebb.Dialect
-local function known_dialect(name)
+local function known_dialect(name, caller)
   if tables.contains(dialects, name) then return name end
   local nearest = suggest.nearest(name, dialects)
-  return refuse("unknown_name", ("unknown dialect '%s'"):format(name),
+  return refuse("unknown_name", ("%sunknown dialect '%s'"):format(caller and caller .. ": " or "", name),
     nearest and ("did you mean '%s'?"):format(nearest) or "dialects are " .. table.concat(dialects, ", "))
 end
 
@@ -63,8 +64,8 @@ local function of_model(model, input)
 end
 
 --- The profile that was chosen: by its name or by the server's address.
-local function chosen_profile(options)
-  if options.profile then return options.profile, profiles.find(options.profile) end
+local function chosen_profile(options, caller)
+  if options.profile then return options.profile, profiles.find(options.profile, caller) end
   local name = options.base_url and profiles.of_url(options.base_url)
   return name, name and profiles.find(name)
 end
@@ -94,12 +95,13 @@ end
 
 --- Where a request goes. Refuses unknown dialects and profiles, and a profile of another dialect.
 ---@param options ebb.TargetOptions
+---@param caller? string      the function that was called, for errors
 ---@return ebb.Target
-function target.of(options)
+function target.of(options, caller)
   options = schema.options(OPTIONS, options, "target", 'target.of { to = "anthropic" }')
   local input = options.input and known_dialect(options.input) or FALLBACK
-  local name, profile = chosen_profile(options)
-  local dialect = options.to and known_dialect(options.to)
+  local name, profile = chosen_profile(options, caller)
+  local dialect = options.to and known_dialect(options.to, caller)
   if dialect and profile and not tables.contains(profile.dialects, dialect) then
     if options.profile then refuse_pair(dialect, name, profile) end
     name = nil                                               -- the server has another form beside its own
@@ -114,13 +116,14 @@ end
 ---@param list ebb.List
 ---@param options? { dialect?: string, profile?: string, model?: string, base_url?: string }
 ---@param input? ebb.Dialect     its own form; default: list:dialect(), which looks at all messages
+---@param caller? string     the function that was called, for errors
 ---@return ebb.Target
-function target.of_list(list, options, input)
+function target.of_list(list, options, input, caller)
   options = options or {}
-  return target.of {
+  return target.of({
     to = options.dialect, profile = options.profile, base_url = options.base_url,
     model = options.model or models.name(core.owner(list)), input = input or list:dialect(),
-  }
+  }, caller)
 end
 
 return target

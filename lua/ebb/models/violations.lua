@@ -40,7 +40,7 @@ end
 function violations.rules_for(list, options, input)
   if type(options) == "string" then options = { dialect = options } end
   local values = schema.options(violations.OPTIONS, options, "check", 'chat:check { dialect = "anthropic" }')
-  local goal = target.of_list(list, values, input)
+  local goal = target.of_list(list, values, input, "check")
   local rules = violations.rules(goal)
   rules.severity, rules.members = values.severity, values.members
   return rules, goal.profile

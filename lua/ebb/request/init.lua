@@ -126,7 +126,7 @@ end
 --- How the core writes messages for a dialect.
 local function core_options(chat, dialect, options)
   local model = options.model or chat:model()
-  local goal = target.of { to = dialect, profile = options.profile, model = model }
+  local goal = target.of({ to = dialect, profile = options.profile, model = model }, "write")
   local profile, own = profiles.find(goal.profile), traits.of(model) or {}
   if options.reasoning then profile = with_reasoning(profile) end
   return {
