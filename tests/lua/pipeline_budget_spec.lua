@@ -117,6 +117,13 @@ end)
 
 describe("what the limiter leaves alone:", function()
   it("pinned messages, and messages outside of the history", function()
+    local alone = helper.conversation("a30", { counter = helper.tokens_of })
+    local with_preset = assert(ebb.pipeline {
+      counter = helper.tokens_of, set = { "token-limiter.budget=25", "message-formatters.enabled=false" },
+      agent = { presets = { { role = "user", content = "u5" }, { type = "chat_history" } } },
+    }:run(alone))
+    assert.equal("u5", helper.texts(with_preset.chat))      -- all of the history may go
+
     local chat = helper.conversation("u10 a10! u10 a10 u10", { counter = helper.tokens_of })
     local result = assert(ebb.pipeline {
       counter = helper.tokens_of, set = { "token-limiter.budget=25", "message-formatters.enabled=false" },

@@ -148,6 +148,19 @@ describe("budgets", function()
 end)
 
 describe("guards", function()
+  it("leave no request without messages", function()
+    local chat = conversation "a30 a20"
+    local report, problem = chat:trim { budget = overhead + 5 }
+    assert.is_nil(report)
+    assert.equal("cannot_fit", problem.code)
+    assert.truthy(problem.message:find("no message would be left", 1, true))
+    assert.equal("a30 a20", texts(chat))
+    assert(chat:trim { budget = overhead + 25 })
+    assert.equal("a20", texts(chat))
+    assert(chat:trim { budget = overhead, guards = false })
+    assert.equal(0, #chat)
+  end)
+
   it("cannot_fit says what they cost, and changes nothing", function()
     local chat = conversation "s10 u20 a30 u5"
     local before = helper.snapshot(chat)

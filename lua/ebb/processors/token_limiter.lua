@@ -208,7 +208,7 @@ local function cut(plan, growth)
     budget = plan.budget - math.min(reserve, 0), reserve = math.max(reserve, 0),
     policy = plan.policy, guards = plan.config.guards,
     limits = loading.limits, trusted = loading.trusted,
-  }, plan.texts, plan.thinking)
+  }, plan.texts, plan.thinking, true)
   if not report then return nil, problem end
   local kept = kept_of(chat, plan.parts, report)
   local tokens = report.after + plan.fixed

@@ -118,6 +118,12 @@ local function cannot_fit(run, info, guarded)
     margins.with(total, run.margin) + run.reserve)
 end
 
+--- No request may be empty. Guards hold no message of a list that has only the assistant's or results: the last one
+--- that could stay is what does not fit. History within a pipeline may go whole.
+local function empty(run)
+  return ("cannot fit: no message would be left, and a request needs one; the budget is %d"):format(run.requested)
+end
+
 --- What was refused on the way is often why too much is left.
 ---@return string?
 local function refusals_of(draft)
@@ -192,6 +198,9 @@ end
 local function trim_draft(chat, run, steps, request)
   local ok, problem = shape(run, steps)
   if not ok then return nil, problem end
+  if request.guards and not run.is_part and #run.draft == 0 and chat:count() > 0 then
+    return nil, core.error("cannot_fit", empty(run), "raise the budget")
+  end
   local remembered, why = memory.text(run.memories)
   if not remembered then return nil, core.error("policy", why) end
   local report = report_of(chat, run)
@@ -243,14 +252,16 @@ end
 ---@param texts? table<string, string>    of the windows, where they have been rendered
 ---@param thinking? boolean|ebb.trim.Thinking   false: what is written keeps all; true: what changes leave without its
 ---    reason is left out; default: as the model has it
+---@param is_part? boolean     of a request that has other messages, too: all of these may go
 ---@return ebb.TrimReport? report
 ---@return ebb.Error? problem
-function trim.run(chat, options, texts, thinking)
+function trim.run(chat, options, texts, thinking, is_part)
   local request = read_options(chat, options)
   local steps, fault = resolve(request)
   if not steps then return nil, fault end
   local run = start(chat, request, texts or texts_of(chat), thinking)
   local draft = run.draft
+  run.is_part = is_part
 
   local raised, report, problem = finish(chat, run, steps, request)
   running.close(run)

@@ -22,6 +22,7 @@ loader.provide "policies"
 ---@field model? fun(request: table): any, string?
 ---@field loading? ebb.Loading
 ---@field no_answer? string    why the model gave none that could be used, the last time
+---@field is_part? boolean     of a request that has other messages, too
 ---@field answered? fun(why: string?)     within a sandbox: tells the program so
 ---@field rules? fun(options: table|string?, input: ebb.Dialect): table, string   within a sandbox: asks the program,
 ---    which knows models
