@@ -36,11 +36,20 @@ local function placed(text)
   return (text:gsub("^%?:%-1: ", "", 1))
 end
 
+local ABSENT = { io = true, os = true, debug = true, package = true, dofile = true, loadfile = true }
+
+--- In a sandbox, where there is no io: says so where a script fails at a library that programs have.
+local function with_reason(text)
+  local name = io == nil and text:match "%(global '(%a+)'%)$"
+  return name and ABSENT[name] and ("%s: a sandbox has no %s"):format(text, name) or text
+end
+
 local function describe(problem, source)
   if core.is_error(problem) then
     return { message = place(source) .. tostring(problem), code = problem.code }
   end
-  local text = type(problem) == "string" and placed(core.utf8(problem)) or "error value: " .. traceback.text(problem)
+  local text = type(problem) == "string" and with_reason(placed(core.utf8(problem)))
+    or "error value: " .. traceback.text(problem)
   if text:find "^[^\n]-:%d+: " then return { message = text } end
   return { message = place(source) .. text, code = text == "not enough memory" and "memory" or nil }
 end
