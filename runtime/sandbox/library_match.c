@@ -18,26 +18,36 @@ static void attach(Matcher *m, lua_State *L, const char *subject, size_t size) {
   m->end = subject + size;
 }
 
-/* Pushes capture `number`; without captures number 0 is the whole match, from `s`
+#define FEW_CAPTURES 8   /* for which the stack of a C function has room */
+
+/* The text of capture `number`; false: it is a place, at *text. Without captures number 0 is the whole match, from `s`
    to `e`. */
-static void push_capture(Matcher *m, int number, const char *s, const char *e) {
-  lua_State *L = m->L;
+static bool find_capture(const Matcher *m, int number, const char *s, const char *e, const char **text, size_t *size) {
   const MatchProgram *program = &m->program;
   if (number >= program->captures) {
-    if (number != 0) luaL_error(L, "invalid capture index %%%d", number + 1);
-    lua_pushlstring(L, s, (size_t)(e - s));
-    return;
+    if (number != 0) luaL_error(m->L, "invalid capture index %%%d", number + 1);
+    *text = s;
+    *size = (size_t)(e - s);
+    return true;
   }
   const MatchCapture *capture = &m->captures[number];
-  if (program->unfinished >> number & 1) luaL_error(L, "unfinished capture");
-  if (program->places >> number & 1) lua_pushinteger(L, capture->start - m->start + 1);
-  else lua_pushlstring(L, capture->start, (size_t)(capture->end - capture->start));
+  if (program->unfinished >> number & 1) luaL_error(m->L, "unfinished capture");
+  *text = capture->start;
+  *size = (size_t)(capture->end - capture->start);
+  return (program->places >> number & 1) == 0;
+}
+
+static void push_capture(const Matcher *m, int number, const char *s, const char *e) {
+  const char *text;
+  size_t size;
+  if (find_capture(m, number, s, e, &text, &size)) lua_pushlstring(m->L, text, size);
+  else lua_pushinteger(m->L, text - m->start + 1);
 }
 
 /* All captures; if there are none and s is given, the whole match. */
 static int push_captures(Matcher *m, const char *s, const char *e) {
   int count = m->program.captures == 0 && s != NULL ? 1 : m->program.captures;
-  luaL_checkstack(m->L, count, "too many captures");
+  if (count > FEW_CAPTURES) luaL_checkstack(m->L, count, "too many captures");
   for (int i = 0; i < count; i++) push_capture(m, i, s, e);
   return count;
 }
@@ -260,12 +270,24 @@ typedef struct Replacing {
   bool anchored, changed;
   bool verbatim;             /* there is no % in the text */
   bool plain;                /* the replacement is a table of which nothing can yield */
+  bool pauses;               /* it is asked for by what has no instruction that could yield: a table, a function in C */
   const char *text;          /* of a replacement that is one */
   size_t size;
   const char *at, *last;     /* where to go on; where the last match ended */
   const char *end;           /* of the match at `at`, while its replacement is asked for */
   lua_Integer count, most;   /* replacements so far, and at most */
 } Replacing;
+
+static void add_capture(Replacing *r, int number, const char *s, const char *e) {
+  const char *text;
+  size_t size;
+  if (find_capture(&r->m, number, s, e, &text, &size)) {
+    luaL_addlstring(&r->b, text, size);
+  } else {
+    lua_pushinteger(r->m.L, text - r->m.start + 1);
+    luaL_addvalue(&r->b);
+  }
+}
 
 /* Appends the replacement text for the match [s, e): %0 to %9 are captures, %% is a percent sign. Raises for other
    escapes. */
@@ -290,9 +312,7 @@ static void add_template(Replacing *r, const char *s, const char *e) {
     } else if (what == '0') {
       luaL_addlstring(b, s, (size_t)(e - s));
     } else if (what >= '1' && what <= '9') {
-      push_capture(&r->m, what - '1', s, e);
-      if (lua_type(L, -1) != LUA_TSTRING) lua_tolstring(L, -1, NULL);      /* a place is a number */
-      luaL_addvalue(b);
+      add_capture(r, what - '1', s, e);
     } else {
       luaL_error(L, "invalid use of '%%' in replacement string");
     }
@@ -301,12 +321,13 @@ static void add_template(Replacing *r, const char *s, const char *e) {
 
 /* Adds the value on top, the replacement of the match, and pops it. */
 static void add_answer(lua_State *L, Replacing *r) {
+  int kind = lua_type(L, -1);
   match_again(&r->m, 2);
-  if (!lua_toboolean(L, -1)) {
+  if (kind != LUA_TSTRING && !lua_toboolean(L, -1)) {
     lua_pop(L, 1);
     luaL_addlstring(&r->b, r->at, (size_t)(r->end - r->at));
   } else {
-    if (!lua_isstring(L, -1)) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+    if (kind != LUA_TSTRING && kind != LUA_TNUMBER) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
     luaL_addvalue(&r->b);
     r->changed = true;
   }
@@ -352,11 +373,6 @@ static void add_replacement(lua_State *L, Replacing *r, const char *at, const ch
   }
 }
 
-/* Is the slice over, between two replacements? A table, or a function in C, has no instruction that could yield. */
-static bool is_due(lua_State *L, const Replacing *r) {
-  return r->text == NULL && r->place != 0 && guard_pause(L, 0);
-}
-
 /* Replaces what is left to be replaced; true when done, false when the slice is over. */
 static bool replace(lua_State *L, Replacing *r) {
   Matcher *m = &r->m;
@@ -371,7 +387,7 @@ static bool replace(lua_State *L, Replacing *r) {
     else if (at == m->end) break;
     else luaL_addchar(&r->b, *r->at++);
     if (r->anchored) break;
-    if (is_due(L, r)) return false;
+    if (r->pauses && guard_pause(L, 0)) return false;      /* the slice is over */
   }
   return true;
 }
@@ -432,6 +448,7 @@ static int l_gsub(lua_State *L) {
   r->plain = r->place == 0 || !lua_getmetatable(L, 3);
   if (!r->plain) lua_pop(L, 1);
   r->text = lua_tolstring(L, 3, &r->size);   /* NULL: a function or a table */
+  r->pauses = r->place != 0 && (kind == LUA_TTABLE || lua_iscfunction(L, 3));
   r->verbatim = r->text != NULL && memchr(r->text, '%', r->size) == NULL;
   r->anchored = pattern[0] == '^';
   r->changed = false;

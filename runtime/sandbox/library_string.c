@@ -55,6 +55,8 @@ static int l_sub(lua_State *L) {
   return 1;
 }
 
+#define FEW_BYTES 8   /* for which the stack of a C function has room */
+
 /* Many values may be the answer. */
 static int l_byte(lua_State *L) {
   size_t size;
@@ -66,7 +68,7 @@ static int l_byte(lua_State *L) {
   lua_Integer count = range.to >= range.from ? range.to - range.from + 1 : 0;
   if (count > VALUES_MAX) return luaL_error(L, "string slice too long");
   guard_charge(L, 2 + (uint64_t)count / 4);
-  luaL_checkstack(L, (int)count, "string slice too long");
+  if (count > FEW_BYTES) luaL_checkstack(L, (int)count, "string slice too long");
   for (lua_Integer i = 0; i < count; i++) lua_pushinteger(L, (unsigned char)s[range.from - 1 + i]);
   return (int)count;
 }
