@@ -233,6 +233,32 @@ local DRAFTS = {
   end,
 }
 
+--- The same by policies in a sandbox, which borrow the draft; `draft:run` loads another policy by its name.
+local BORROWED = {
+  cost = "draft:cost { role = 'tool', tool_call_id = 'c1', content = 'x' }",
+  drop = "for message in draft:messages {} do draft:drop(message) end",
+  drop_oldest = "draft:drop_oldest { to = draft:tokens() - 1 } "
+    .. "draft:drop_oldest { to = draft:tokens() // 2, keep = 3 } draft:drop_oldest { to = 0 }",
+  insert = "draft:insert(1, { role = 'assistant', content = 'x' }) "
+    .. "draft:insert(#draft + 1, { role = 'tool', tool_call_id = 'c1', content = 'x' })",
+  keep = "for _, message in ipairs(draft) do draft:keep(message) end",
+  last = "draft:last { role = 'system' }",
+  messages = "for message in draft:messages { role = 'tool', matches = 'zzz' } do local _ = message.text end "
+    .. "for i = 1, #draft do local _ = draft[i].role, draft[i].text, draft[i].calls end",
+  note = "for i = 1, #draft do draft:note('note ' .. i) end",
+  replace = "for message in draft:messages { role = 'tool' } do "
+    .. "pcall(draft.replace, draft, message, { content = 'short' }) end",
+  run = "draft:run 'keep_recent'",
+  summarize = "pcall(draft.summarize, draft, 1, #draft)",
+  turns = "for turn in draft:turns {} do for _, message in ipairs(turn.messages) do local _ = message.seq end end",
+  units = "for unit in draft:units {} do local _ = unit.guarded or unit.open or unit.age + unit.tokens > 0 "
+    .. "for _, message in ipairs(unit.messages) do local _ = message.seq end end",
+}
+
+local UNBOUND = { fuel = 0, deadline = 3600000, memory = 1 << 30 }      -- for policies that would end by themselves
+
+local function policy_text(body) return ("return function(draft)\n%s\nend"):format(body) end
+
 local WINDOWS = {
   tools = function(chat) chat.windows:tools() end,
   act = function(chat)
@@ -544,6 +570,26 @@ describe("four times the input takes at most five times as long #time:", functio
   table_of("Window", WINDOW, window_of)
   table_of("Message", on_each(MESSAGES), messages_of)
   table_of("Ledger", LEDGERS, ledger_of)
+  for name, body in pairs(BORROWED) do
+    on_chats("a sandboxed policy: " .. name, function(chat)
+      chat:trim { budget = chat:tokens() // 2, guards = false, policy = policy_text(body), limits = UNBOUND }
+    end, self)
+  end
+  it("has every act of a draft in a sandbox", function()
+    local named, all = {}, { run = true }
+    for name in pairs(BORROWED) do named[name] = true end
+    for name in pairs(DRAFTS) do all[name] = true end
+    assert.equal("", gate.difference(all, named))
+  end)
+  --- The limiter's draft stands over copies of the messages, which are made as they are read.
+  for _, name in ipairs { "messages", "replace", "drop", "units" } do
+    on_chats("a pipeline's sandboxed policy: " .. name, function(chat)
+      ebb.pipeline {
+        set = { "token-limiter.budget=" .. chat:tokens() // 2, "token-limiter.when_full=drop_history" },
+        agent = { processors = { ["token-limiter"] = { policy = policy_text(BORROWED[name]) } } }, limits = UNBOUND,
+      }:run(chat)
+    end, self)
+  end
   for name, act in pairs(POLICIES) do
     on_chats("trim by " .. name, act, self)
   end
