@@ -273,8 +273,8 @@ static void write_as_table(lua_State *L, const Message *message, Text content, B
   lua_pop(L, 1);
 }
 
-/* Adds a message of that JSON to the fork's store. False, and the store is as it was, if that is over a limit. Raises for
-   want of memory, when nothing else is held. `reader`: holds the shape; it is freed. */
+/* Adds a message of that JSON to the fork's store. False, and the store is as it was, if that is over a limit. Raises
+   for want of memory, when nothing else is held. `reader`: holds the shape, and is freed; or NULL. */
 static bool store_rewritten(lua_State *L, Conversation *fork, Text raw, const MessageShape *shape, Reader *reader,
                             MessageId *id) {
   StoreMark mark = store_mark(conversation_store(fork));

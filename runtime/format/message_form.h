@@ -18,8 +18,8 @@ bool result_is_part(const Message *message, uint32_t result);
 /* The member of a message that has its content: "content", "parts", or "output" of an item that is
    a result; NULL: the item has none. Static. */
 const char *message_content_key(const Message *message);
-/* Reads the value behind a key of the message's JSON, where the cursor stands: that of a text as content in one step, as
-   its end is known. The cursor has read all members before (json_open_valid). False where json_value is. */
+/* Reads the value behind a key of the message's JSON, where the cursor stands: that of a text as content in one step,
+   as its end is known. The cursor is one of json_open_valid. False where json_value is. */
 bool message_member_value(const Message *message, Json *json, Text key, JsonValue *value);
 /* Adds the JSON of a list of parts that say `string`, a JSON string, to `out`: as the response of
    each result of the message, if it has results. The message has FORM_PARTS. STATUS_MEMORY. */

@@ -44,8 +44,8 @@ bool reader_key(Text key, uint32_t *number, Text *name);
    ENCODING, LIMIT, SHAPE, ROLE, DUPLICATE, MEMORY. */
 bool reader_message(Reader *reader, Json *json, Text *raw, MessageShape *shape);
 
-/* What reader_message makes of {"role":"..","content":".."} as message_is_bare has it: the spelling and the text, as they
-   stand there, have these sizes. The role is not ROLE_TOOL, and the message is within MESSAGE_BYTES_MAX. */
+/* What reader_message makes of {"role":"..","content":".."} as message_is_bare has it: the spelling and the text, as
+   they stand there, have these sizes. The role is not ROLE_TOOL; the message is within MESSAGE_BYTES_MAX. */
 MessageShape reader_bare_shape(Role role, size_t role_size, size_t content_size, bool escaped);
 
 #endif
