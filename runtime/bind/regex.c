@@ -132,8 +132,8 @@ static Text text_field(lua_State *L, const char *name) {
   return bind_text(L, -1);   /* left on the stack, which holds it */
 }
 
-/* set:add{pattern, flags, replacement, trims, kinds, depth_first, depth_last} -> rule, from 1, bytes of its expression |
-   nil, error */
+/* set:add{pattern, flags, replacement, trims, kinds, depth_first, depth_last} -> rule, from 1, and bytes of its
+   expression | nil, error */
 static int l_add(lua_State *L) {
   static const char *const names[] = {"pattern", "flags", "replacement", "trims", "kinds", "depth_first",
                                       "depth_last", NULL};

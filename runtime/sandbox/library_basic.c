@@ -12,9 +12,9 @@
 
 /* ---- protected calls ---- */
 
-/* Fuel of what takes longer than an instruction: to raise an error, or hand it to a handler that may raise again; to find
-   the place where one was raised, and write it; to catch one; to catch the last of some 200 that handlers raised, one
-   within the other, until Lua had no more room for C calls. */
+/* Fuel of what takes longer than an instruction: to raise an error, or hand it to a handler that may raise again; to
+   find the place where one was raised, and write it; to catch one; to catch the last of some 200 that handlers
+   raised, one within the other, until Lua had no more room for C calls. */
 enum { RAISE_UNITS = 24, PLACE_UNITS = 50, CATCH_UNITS = 32, HANDLERS_UNITS = 200 * RAISE_UNITS };
 
 /* Leaves false and the error in the place of what stood above `skip`. */

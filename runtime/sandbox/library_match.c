@@ -327,7 +327,8 @@ static void add_answer(lua_State *L, Replacing *r) {
     lua_pop(L, 1);
     luaL_addlstring(&r->b, r->at, (size_t)(r->end - r->at));
   } else {
-    if (kind != LUA_TSTRING && kind != LUA_TNUMBER) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+    bool is_text = kind == LUA_TSTRING || kind == LUA_TNUMBER;
+    if (!is_text) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
     luaL_addvalue(&r->b);
     r->changed = true;
   }
