@@ -1,5 +1,6 @@
 --- Ctrl-C on hostile conversations of 4 MB: each command ends within 60 ms of processor time (100 ms of a clock are
---- promised), with status 130, and what it was to write is as before. Shapes and moments are random: SEED=n repeats a run.
+--- promised), with status 130, and what it was to write is as before. Shapes and moments are random: SEED=n repeats
+--- a run.
 --
 -- Processor time after the signal, not the clock: a loaded machine may let the process wait. What the system counts it
 -- in, 10 ms, is part of the bound.

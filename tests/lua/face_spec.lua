@@ -276,7 +276,8 @@ describe("refusals", function()
     local chat, model = ebb.conversation { messages = { role = "user", content = "x" } }, { model = "gtp-4o" }
     local calls = {
       conversation = { ebb.conversation, model }, load = { ebb.load, "x.json", model },
-      parse = { ebb.parse, "[]", model }, recount = { chat.recount, chat, model }, tokens = { chat.tokens, chat, model },
+      parse = { ebb.parse, "[]", model }, recount = { chat.recount, chat, model },
+      tokens = { chat.tokens, chat, model },
       trim = { chat.trim, chat, { budget = 5, model = "gtp-4o" } }, check = { chat.check, chat, "opnai" },
       repaired = { chat.repaired, chat, { dialect = "opnai" } },
       write = { chat.write, chat, "openai", { profile = "mistrl" } },

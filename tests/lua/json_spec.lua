@@ -104,8 +104,10 @@ describe("encode", function()
     local tables = {
       { b = 1, a = "x" }, { b = 2, a = "y\n\"\\é" }, { a = 1, b = { a = 3, b = json.null } }, { a = 1 }, {},
       { a = 1, b = 2, c = 3 }, { [long] = 1, a = 2 }, { [long] = 2, a = 3 }, { ["a\n\"é"] = -5, z = 1.5 },
-      { ["a\n\"é"] = math.mininteger, z = math.maxinteger }, wide, { b = 0, a = false }, { c = 1, a = json.raw "[ 1 ]" },
-      { c = { { b = 1, a = 2 }, { b = 3, a = 4 } }, a = { { { b = 1, a = 2 } } } }, { [long:rep(20)] = 1 }, json.array {},
+      { ["a\n\"é"] = math.mininteger, z = math.maxinteger }, wide, { b = 0, a = false },
+      { c = 1, a = json.raw "[ 1 ]" },
+      { c = { { b = 1, a = 2 }, { b = 3, a = 4 } }, a = { { { b = 1, a = 2 } } } },
+      { [long:rep(20)] = 1 }, json.array {},
     }
     local list, texts, indented = {}, {}, {}
     for round = 0, 3 do
