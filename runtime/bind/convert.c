@@ -36,9 +36,15 @@ static void find_bound(lua_State *L, const View *view, ConvertOptions *options) 
 static void read_profile(lua_State *L, ConvertOptions *options) {
   int profile = lua_gettop(L);
   if (lua_getfield(L, profile, "call_id") == LUA_TTABLE) {
-    lua_getfield(L, -1, "max");
-    lua_getfield(L, -2, "characters");
+    lua_getfield(L, -1, "min");
+    lua_getfield(L, -2, "max");
+    lua_getfield(L, -3, "characters");
+    if (lua_isinteger(L, -3)) options->id_min = (size_t)lua_tointeger(L, -3);
     if (lua_isinteger(L, -2)) options->id_max = (size_t)lua_tointeger(L, -2);
+    if (options->id_min > CALL_ID_MADE || (options->id_max > 0 && options->id_max < CALL_ID_LEAST)) {
+      bind_raise_argument(L, "argument", NULL, "profile: call_id: expected min <= %d and max >= %d", CALL_ID_MADE,
+                          CALL_ID_LEAST);
+    }
     options->alphanumeric_ids = lua_type(L, -1) == LUA_TSTRING && text_is(bind_text(L, -1), "alphanumeric");
   }
   lua_settop(L, profile);

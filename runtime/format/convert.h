@@ -81,6 +81,9 @@ Status loss_describe(const ConvertReport *report, uint32_t index, Buffer *out);
    JSON_DEPTH_MAX there could not be read again. Such arguments count as no object. */
 enum { CONVERT_DEPTH = 2, CONVERT_DEPTH_OF_ARGUMENTS = 8 };
 
+/* Characters of the ids that are made, and the fewest that tell enough of them apart. */
+enum { CALL_ID_MADE = 16, CALL_ID_LEAST = 8 };
+
 typedef struct ConvertOptions {
   Dialect target;
   bool is_foreign;           /* the conversation is of another dialect than the target */
@@ -96,8 +99,9 @@ typedef struct ConvertOptions {
   uint32_t unbound_end;      /* of the first behind it whose reasoning can be sent again */
   const Text *members;       /* further members that the server takes in a message or part */
   uint32_t member_count;
-  size_t id_max;             /* characters of a call's id; 0: the dialect's own rule */
-  bool alphanumeric_ids;     /* an id has letters and digits only, exactly id_max of them */
+  size_t id_min, id_max;     /* characters of a call's id; 0: the dialect's own rule. id_min is CALL_ID_MADE at most,
+                                id_max CALL_ID_LEAST or more */
+  bool alphanumeric_ids;     /* an id has letters and digits only */
 } ConvertOptions;
 
 /* The id and name of a call as they are written. */

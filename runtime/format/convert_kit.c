@@ -79,8 +79,7 @@ static size_t id_max(const Convert *convert) {
 
 static bool is_valid_id(const Convert *convert, Text id) {
   bool alphanumeric = convert->options->alphanumeric_ids, any = convert->writer->any_character && !alphanumeric;
-  if (id.size == 0 || id.escaped || id.size > id_max(convert)) return false;
-  if (alphanumeric && id.size != id_max(convert)) return false;
+  if (id.size == 0 || id.escaped || id.size < convert->options->id_min || id.size > id_max(convert)) return false;
   for (size_t i = 0; i < id.size && !any; i++) {
     char c = id.bytes[i];
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -97,9 +96,11 @@ static bool is_used(const Convert *convert, Text id) {
 static Text make_id(const Convert *convert, Text id, uint64_t n, char room[24]) {
   static const HashKey FIXED = {{0, 0}};
   uint64_t hash = hash_text(id, &FIXED) + n * UINT64_C(0x9e3779b97f4a7c15);
-  bool alphanumeric = convert->options->alphanumeric_ids;
-  Text made = {.bytes = alphanumeric ? room + 5 : room, .size = alphanumeric ? 16 : 21};
-  if (made.size > id_max(convert)) made.size = id_max(convert);
+  size_t most = id_max(convert);
+  bool bare = convert->options->alphanumeric_ids || most < CALL_ID_MADE + 5;
+  Text made = {.bytes = bare ? room + 5 : room, .size = bare ? CALL_ID_MADE : CALL_ID_MADE + 5};
+  assert(most >= CALL_ID_LEAST && convert->options->id_min <= CALL_ID_MADE);   /* else all may be in use */
+  if (made.size > most) made.size = most;
   memcpy(room, "call_", 5);
   do {
     unsigned char bytes[8];

@@ -56,6 +56,39 @@ describe("the target", function()
 end)
 
 describe("profiles", function()
+  it("give calls ids of their length, all different", function()
+    finally(function() ebb.profiles["short-ids"] = nil end)
+    local calls, results = {}, {}
+    for i = 1, 5000 do
+      calls[i] = { id = "an id of a call, " .. i, type = "function", ["function"] = { name = "f", arguments = "{}" } }
+      results[i] = { role = "tool", tool_call_id = calls[i].id, content = "done" }
+    end
+    local chat = ebb.conversation()
+    chat:append { role = "user", content = "Go." }
+    chat:append { role = "assistant", tool_calls = calls }
+    chat:append(results)
+    for _, range in ipairs { { max = 8 }, { min = 10, max = 12 }, { min = 9, max = 9, characters = "alphanumeric" } } do
+      ebb.profiles["short-ids"] = { call_id = range }
+      local messages = ebb.json.decode((chat:write("openai", { profile = "short-ids", shape = "array" })))
+      local seen, count = {}, 0
+      for _, call in ipairs(messages[2].tool_calls) do
+        assert.is_true(#call.id <= range.max and #call.id >= (range.min or 1), call.id)
+        assert.is_nil(seen[call.id])
+        seen[call.id], count = true, count + 1
+      end
+      assert.equal(5000, count)
+    end
+  end)
+
+  it("refuse ids too short to tell calls apart, or longer than those that are made", function()
+    for _, row in ipairs { { { max = 7 }, "call_id: max: expected 8 or more, got 7" },
+      { { min = 17 }, "call_id: min: expected at most 16, got 17" },
+      { { min = 12, max = 9 }, "call_id: min: expected at most 9, got 12" } } do
+      local refused = refusal(function() ebb.profiles["short-ids"] = { call_id = row[1] } end)
+      assert.truthy(refused.message:find(row[2], 1, true), refused.message)
+    end
+  end)
+
   it("are all well formed, with sources", function()
     for name in pairs(ebb.profiles) do
       assert.is_true(#require("ebb.models.profiles").find(name).sources > 0, name)

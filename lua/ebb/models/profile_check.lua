@@ -37,6 +37,14 @@ local function check_codes(profile)
   end
 end
 
+--- Ids that are made have up to 16 characters; fewer than 8 would not tell all calls apart.
+local function check_id(rule)
+  if not rule then return nil end
+  local most = math.min(16, rule.max or 16)
+  if rule.min and rule.min > most then return ("call_id: min: expected at most %d, got %d"):format(most, rule.min) end
+  if rule.max and rule.max < 8 then return ("call_id: max: expected 8 or more, got %d"):format(rule.max) end
+end
+
 local function count(unit) return { type = "integer", min = 1, unit = unit } end
 
 profile_check.PROFILE = {
@@ -67,7 +75,7 @@ profile_check.PROFILE = {
   },
   check = function(profile)
     if #profile.dialects == 0 then return "dialects: expected one or more" end
-    return check_codes(profile)
+    return check_id(profile.call_id) or check_codes(profile)
   end,
 }
 
