@@ -2,6 +2,8 @@
 # The Lua specs under valgrind, with the build that has assertions: no errors,
 # nothing lost. The last line is "N passed, N failed".
 #
+#     valgrind.sh [SAMPLE]     one spec in SAMPLE (1), which SEED chooses: all of them take an hour of a processor
+#
 # The library's specs run inside the command, so that valgrind sees the binding
 # until its last line; the specs of the command run each of its processes under
 # valgrind. What measures time (#time) is left out, and what the kernel would do to
@@ -34,9 +36,12 @@ spec() {
   echo $? >"$logs/$1.status"
 }
 
-mapfile -t library < <(tests/specs.sh | grep -v -e cli_ -e safety_)
+sample=${1:-1}
+chosen() { awk -v sample="$sample" -v seed="${SEED:-0}" 'NR % sample == seed % sample'; }
+mapfile -t library < <(tests/specs.sh | grep -v -e cli_ -e safety_ | chosen)
+mapfile -t commands < <(printf '%s\n' tests/lua/cli_*_spec.lua tests/lua/safety_spec.lua | chosen)
 spec library "$logs/ebb" run tests/lua/under_ebb.lua -- "${library[@]}" &
-for path in tests/lua/cli_*_spec.lua tests/lua/safety_spec.lua; do
+for path in "${commands[@]}"; do
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
   LUA_PATH="build/debug/lua/?.lua;build/debug/lua/?/init.lua;;" LUA_CPATH="build/debug/lua/?.so;;" \
     spec "$(basename "$path" .lua)" busted "$path" &
