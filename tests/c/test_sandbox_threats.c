@@ -264,7 +264,7 @@ static const Off OFFS[] = {
   {GUARD_LANDING, 0,
    "coroutine.wrap(function() local x <close> = setmetatable({}, {__close = function() while true do end end})"
    " while true do end end)()"},
-  {GUARD_FAILURE, 0,
+  {GUARD_FAILURE, 3000000,
    "local list local function f() list = {list} end pcall(function() while true do f() end end) while true do"
    " pcall(f) end"},
   {GUARD_BYTES, 100000, "local s = ('x'):rep(7000) for i = 1, 3000 do local _ = s .. 'y' end"},

@@ -624,7 +624,7 @@ call("keywords", function()
 end)
 call("a regex", function()
   local regex = assert(core.regex.compile("b+(?<x>c)", "i"))
-  return regex:matches "aBBc" and not regex:matches "a"
+  return regex:matches "aBBc" and not regex:matches "a" and core.regex.check("b+", "g") and core.regex.check("(", "")
 end)
 
 ---- Queries ----

@@ -178,6 +178,7 @@ local function answer_of(results)
   if type(first) == "number" then return true, core.tostring(first) end
   local ok, json = pcall(core.json.encode, first)
   if ok then return true, model_text.cut(json, act.ANSWER_MAX) end
+  if core.is_error(json) and json.code == "memory" or not core.is_error(json) then error(json, 0) end
   return true, ("done; its result has no text form (%s)"):format(type(first))
 end
 
