@@ -6,9 +6,10 @@
 local rules = {}
 --- Compiles presets of rules, also in SillyTavern's form. Rules that are wrong are left out.
 ---@param presets table       a list of presets; or { global =, agent =, user = } of such lists
+---@param budget? table         of a pipeline's run: its limits of time and memory raise
 ---@return ebb.RuleSet set
 ---@return ebb.RuleProblem[] problems   of the rules that were left out
-function rules.compile(presets) end
+function rules.compile(presets, budget) end
 --- Takes "/pattern/flags" apart, as files of rules have it.
 ---@param text string
 ---@return string pattern

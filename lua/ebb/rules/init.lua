@@ -122,7 +122,7 @@ end
 
 --- The set of all rules that can run.
 ---@param presets table      a list of presets; or { global =, agent =, user = } of such lists, or of { presets = list }
----@param budget? ebb.RunBudget   of the run (pipeline/run_budget.lua), whose limit of time raises
+---@param budget? table         of the run (pipeline/run_budget.lua), whose limit of time raises
 ---@return ebb.RuleSet
 ---@return ebb.RuleProblem[] problems
 function rules.compile(presets, budget)
