@@ -122,7 +122,7 @@ Status convert_list(const Conversation *conversation, const Sequence *list, cons
 /* ---- lists that stay as they are ---- */
 
 /* The longest id of a call that every server takes. */
-enum { PLAIN_ID_MAX = 40 };
+enum { PLAIN_ID_BYTES = 40 };
 
 /* True if every call of a list has an id that stays, and nothing that would be taken for something else. */
 static bool keeps_calls(const JsonValue *calls) {
@@ -134,7 +134,7 @@ static bool keeps_calls(const JsonValue *calls) {
   while (json_next_element(&json) && json_value(&json, &call)) {
     if (call.kind != JSON_OBJECT || !json_find(text_plain(call.bytes, call.size), "id", JSON_STRING, &id)) return false;
     Text text = json_text(&id);
-    if (text.size == 0 || text.size > PLAIN_ID_MAX || text.escaped) return false;
+    if (text.size == 0 || text.size > PLAIN_ID_BYTES || text.escaped) return false;
   }
   return json.status == STATUS_OK;
 }
