@@ -330,20 +330,22 @@ end
 --- The droppable units in the order in which a policy may drop them must be dropped from its beginning, no
 --- more than needed: `order(units)` says in which.
 local function check_most(chat, budget, policy, order)
-  local draft, units, tokens = chat:draft {}, {}, chat:tokens()
+  local draft, units, tokens, before = chat:draft {}, {}, chat:tokens(), #chat
+  local left = before
   for unit, weight in draft:units { droppable = true } do
-    units[#units + 1] = { seq = unit.messages[1].seq, weight = weight, first = unit.first, message = unit.messages[1] }
+    units[#units + 1] = { seq = unit.messages[1].seq, weight = weight, first = unit.first, message = unit.messages[1],
+      count = unit.count }
   end
   local sorted = order(chat, units)
   local expected = {}
   for _, unit in ipairs(sorted) do
     if tokens <= budget then break end
-    expected[unit.seq], tokens = true, tokens - unit.weight
+    expected[unit.seq], tokens, left = true, tokens - unit.weight, left - unit.count
   end
   core.draft.discard(draft)
 
   local report = chat:trim { budget = budget, policy = policy }
-  if tokens > budget then return assert(not report, "it fits what cannot fit") end
+  if tokens > budget or left == 0 and before > 0 then return assert(not report, "it fits what cannot fit") end
   local fate = fates_of(assert(report))
   for _, unit in ipairs(sorted) do
     assert((fate(unit.seq) or false) == (expected[unit.seq] or false), ("message %d"):format(unit.seq))
