@@ -75,12 +75,13 @@ local function fault(units, seqs, after, budget)
   end
 end
 
-local function guarded_tokens(units, overhead)
-  local sum = overhead
+--- The least that a request has: what is guarded, or else the newest unit, for none is empty.
+local function least_tokens(units, overhead)
+  local sum, is_guarded = overhead, false
   for _, unit in ipairs(units) do
-    if unit.guarded then sum = sum + unit.tokens end
+    if unit.guarded then sum, is_guarded = sum + unit.tokens, true end
   end
-  return sum
+  return is_guarded and sum or sum + (#units > 0 and units[#units].tokens or 0)
 end
 
 local function freed(ledger)
@@ -96,7 +97,7 @@ local function sweep(chat, budgets, name)
   for _, unit in ipairs(units) do
     message_tokens = message_tokens + unit.tokens
   end
-  local least = guarded_tokens(units, total - message_tokens)
+  local least = least_tokens(units, total - message_tokens)
   for step = 0, budgets do
     local budget = total * step // budgets
     local fork = chat:fork()
