@@ -394,7 +394,7 @@ static void errors_speak_the_hosts_words(void **state) {
       case 12: status = ebb_chat_new(runtime, "{\"limit\":5,\"limit\":6}", 21, &other), says = "options: 1:12: "; break;
       case 13: status = trim(chat, NULL, "{\"budget\":9,\"budget\":8}", NULL), says = "each name once"; break;
       case 14:
-        status = ebb_chat_apply(chat, "{\"operation\":\"clear\",\"operation\":\"clear\"}", 43, NULL);
+        status = ebb_chat_apply(chat, "{\"operation\":\"clear\",\"operation\":\"clear\"}", 41, NULL);
         says = "each name once";
         break;
     }
