@@ -29,7 +29,7 @@ script() { if [ -x "$1" ]; then echo "script $*"; fi; }
 LONG='test_bind_memory test_sandbox_threats test_api_memory test_vocab'
 
 # All tests of these have #time, or they wait for servers: neither has a place in the quick tests, but by name.
-TIMED='complexity_spec cli_complexity_spec session_postgres_spec'
+TIMED='complexity_spec cli_complexity_spec cli_interrupt_spec session_postgres_spec'
 
 # Slices are measured one by one; growth is measured without sanitizers there (grown).
 SLOW='test_sandbox_slices test_api_growth'
