@@ -161,9 +161,8 @@ static bool keeps_message(const Message *message) {
 }
 
 bool convert_list_keeps(const Conversation *conversation, const Sequence *list, const ConvertOptions *options) {
-  if (options->target != DIALECT_OPENAI || options->is_foreign || options->id_max > 0 || options->alphanumeric_ids) {
-    return false;
-  }
+  bool has_ids = options->id_min > 1 || options->id_max > 0 || options->alphanumeric_ids;     /* rules of its own */
+  if (options->target != DIALECT_OPENAI || options->is_foreign || has_ids) return false;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count; i++) {

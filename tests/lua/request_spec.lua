@@ -242,7 +242,8 @@ describe("a probe of a list", function()
   it("says of each list what writing it says", function()
     local same = 0
     local short, alphanumeric = { call_id = { max = 24 } }, { call_id = { max = 9, characters = "alphanumeric" } }
-    for _, options in ipairs { {}, { keep_extra = true }, { foreign = true }, { profile = short },
+    local long = { call_id = { min = 16 } }
+    for _, options in ipairs { {}, { keep_extra = true }, { foreign = true }, { profile = short }, { profile = long },
       { profile = alphanumeric }, { to = "responses" }, { to = "anthropic" } } do
       for i, first in ipairs(MESSAGES) do
         for _, second in ipairs { MESSAGES[1], MESSAGES[6], MESSAGES[8], MESSAGES[(i + 1) % #MESSAGES + 1] } do
