@@ -260,6 +260,7 @@ build = {
       ["ebb.support.storage"] = "lua/ebb/support/storage.lua",
       ["ebb.support.suggest"] = "lua/ebb/support/suggest.lua",
       ["ebb.support.tables"] = "lua/ebb/support/tables.lua",
+      ["ebb.support.text_form"] = "lua/ebb/support/text_form.lua",
       ["ebb.support.text_place"] = "lua/ebb/support/text_place.lua",
       ["ebb.support.traceback"] = "lua/ebb/support/traceback.lua",
       ["ebb.support.xdg"] = "lua/ebb/support/xdg.lua",

@@ -30,6 +30,7 @@ local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
+local text_form = require "ebb.support.text_form"
 local tools = require "ebb.windows.tools"
 local model_text = require "ebb.windows.model_text"
 
@@ -175,10 +176,8 @@ local function answer_of(results)
     return false, type(why) == "string" and model_text.cut(why, act.ANSWER_MAX) or "the action refused", "refused"
   end
   if type(first) == "string" then return true, model_text.cut(first, act.ANSWER_MAX) end
-  if type(first) == "number" then return true, core.tostring(first) end
-  local ok, json = pcall(core.json.encode, first)
-  if ok then return true, model_text.cut(json, act.ANSWER_MAX) end
-  if core.is_error(json) and json.code == "memory" or not core.is_error(json) then error(json, 0) end
+  local text = text_form(first)
+  if text then return true, model_text.cut(text, act.ANSWER_MAX) end
   return true, ("done; its result has no text form (%s)"):format(type(first))
 end
 

@@ -22,6 +22,7 @@ local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
+local text_form = require "ebb.support.text_form"
 local traceback = require "ebb.support.traceback"
 
 local tools = {}
@@ -116,8 +117,8 @@ local function answer_of(first, why)
   if first == nil and why ~= nil or first == false then return nil, tostring(why or "it failed") end
   if first == nil or first == true then return "done" end
   if type(first) == "string" then return first end
-  local ok, text = pcall(type(first) == "number" and core.tostring or core.json.encode, first)
-  if ok then return text end
+  local text = text_form(first)
+  if text then return text end
   return nil, "its result has no text form: " .. schema.describe(first)
 end
 
