@@ -267,7 +267,7 @@ static const Off OFFS[] = {
   {GUARD_FAILURE, 3000000,
    "local list local function f() list = {list} end pcall(function() while true do f() end end) while true do"
    " pcall(f) end"},
-  {GUARD_BYTES, 100000, "local s = ('x'):rep(7000) for i = 1, 3000 do local _ = s .. 'y' end"},
+  {GUARD_BYTES, 20000, "local s = ('x'):rep(7000) for i = 1, 3000 do local _ = s .. 'y' end"},
   {GUARD_LONG, 0, "local a, b = ('\\0'):rep(2^19), ('\\0'):rep(2^19) while not (a < b) do end"},
   {GUARD_DENSE, 0, "assert(not pcall(function() return #('\\0'):rep(2^19 + 1) end))"},
   {GUARD_BLOCK, 0, "local s = ('x'):rep(3 * 10^6) assert(not pcall(function() return s .. s end))"},
