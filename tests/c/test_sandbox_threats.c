@@ -252,7 +252,7 @@ typedef struct Off {
 static const Off OFFS[] = {
   {GUARD_MATCH, 0, "local _ = ('a'):rep(300):find('.-.-.-.-b')"},
   {GUARD_RANGE, 0, "pcall(function() ('').rep('', 1 << 60) end)"},
-  {GUARD_RANGE, 0, "local s, t = ('a'):rep(2^21), ('a'):rep(2^20) .. 'b' local _ = s:find(t, 1, true)"},
+  {GUARD_RANGE, 0, "local s, t = ('a'):rep(2^19), ('a'):rep(2^18) .. 'b' local _ = s:find(t, 1, true)"},
   {GUARD_RANGE, 0, "pcall(table.move, {}, 1, 2^53 | 0, 2)"},
   {GUARD_THREAD, 0, "coroutine.resume(OLD)"},
   {GUARD_LANDING, 0, "while true do pcall(function() while true do end end) end"},
@@ -366,7 +366,9 @@ static void each_guard_is_needed(void **state) {
   int wrong = 0;
   for (size_t i = 0; i < sizeof OFFS / sizeof *OFFS; i++) {
     bool with = holds_in_child(&OFFS[i], false) || (set_up_loop(NULL) == 0 && holds_in_child(&OFFS[i], false));
-    bool without = holds_in_child(&OFFS[i], true) && set_up_loop(NULL) == 0 && holds_in_child(&OFFS[i], true);
+    bool without = true;      /* a deadline may end a script before it comes to what is guarded */
+    for (int tries = 0; tries < 4 && without; tries++)
+      without = set_up_loop(NULL) == 0 && holds_in_child(&OFFS[i], true);
     if (with && !without) continue;
     printf("%s: %s, %s without\n", OFFS[i].script, with ? "held" : "broke", without ? "held" : "broke");
     wrong++;

@@ -174,24 +174,30 @@ local function live(seed)
   places.remove(short) places.remove(long)
 end
 
+--- Commits edits beside whoever reads the session.
+local function edit_beside(place, edits)
+  by_all()
+  local writer <close> = open(place)
+  for _, edit in ipairs(edits) do
+    local ran, done, problem = pcall(edit, writer)      -- a rollback to what is pruned raises
+    assert(not ran or done ~= nil, problem and problem.message)
+  end
+end
+
 --- Reads a session by its tail, edits it, lets another one commit some edits, and reads the rest of it.
 ---@return string outcome     "same", or the code of an error; "whole": it could not be read by its tail
 ---@return boolean? by_tail   its own edits were those of a tail
 local function read_beside(place, own, edits)
   by_tails()
   local reader <close> = open(place)
-  if not reader.tail then return "whole" end
+  if not reader.tail then
+    edit_beside(place, edits)      -- else the next one could not be read by its tail either
+    return "whole"
+  end
   for _, edit in ipairs(own) do pcall(edit, reader) end
   local by_tail = #own > 0 and reader.tail
   local before, version = on_disk(place), reader.version
-  by_all()
-  do
-    local writer <close> = open(place)
-    for _, edit in ipairs(edits) do
-      local ran, done, problem = pcall(edit, writer)      -- a rollback to what is pruned raises
-      assert(not ran or done ~= nil, problem and problem.message)
-    end
-  end
+  edit_beside(place, edits)
   by_tails()
   local ok, problem = pcall(function() return reader.chat end)
   if not ok then return problem.code, by_tail end
