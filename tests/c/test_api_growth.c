@@ -187,7 +187,8 @@ static double free_cost(uint32_t count) {
 
 static void chats_are_freed_in_any_order(void **state) {
   (void)state;
-  for (order = 0; order < 3; order++) check_flat("ebb_chat_free", free_cost, 500, 8000, 3);
+  /* 500 chats stay in the processor's caches, where a call takes a quarter: 8,000 do not. */
+  for (order = 0; order < 3; order++) check_flat("ebb_chat_free", free_cost, 8000, 32000, 2);
 }
 
 /* ---- tasks that wait, and their events ---- */
