@@ -19,6 +19,7 @@
 #include "format/state.h"
 #include "format/state_options.h"
 #include "os/file_ahead.h"
+#include "os/file_gather.h"
 
 /* Bytes on their way from a file to the store. A large file is still being read
    while its messages go to the store; then `reader` has the bytes too. */
@@ -419,7 +420,7 @@ static int l_json(lua_State *L) { return push_json(L); }
 /* list_json(list, texts, saved) -> text */
 static int l_list_json(lua_State *L) { return push_json(L); }
 
-static Status add_to_file(void *user, const char *bytes, size_t size) { return file_write(user, bytes, size); }
+static Status add_to_file(void *user, const char *bytes, size_t size) { return file_gather(user, bytes, size); }
 
 /* The document to write by: its own, or a new one of the shape asked for. What a dialect asks for, Lua has done. */
 static Document document_of(lua_State *L, const ConversationHandle *handle) {
@@ -460,9 +461,11 @@ static int l_save(lua_State *L) {
   prepare_writer(L, &writer, &view, 4);
   Status status = file_create(&file, &memory, path);
   if (status != STATUS_OK) return bind_refuse_file(L, status, path, 0);
-  Sink sink = {.write = add_to_file, .user = &file};
-  if (whole.bytes != NULL) status = add_to_file(&file, whole.bytes, whole.size);
-  else status = write_as(L, &writer, &document, 5, sink);
+  FileGather gather;
+  file_gather_begin(&gather, &file);
+  if (whole.bytes != NULL) status = file_write(&file, whole.bytes, whole.size);
+  else status = write_as(L, &writer, &document, 5, (Sink){.write = add_to_file, .user = &gather});
+  if (status == STATUS_OK) status = file_gather_flush(&gather);
   if (status == STATUS_LIMIT) {
     file_abandon(&file);
     return bind_refuse(L, "limit", lua_pushfstring(L, "%s: %s", path, BIND_TOO_DEEP));
