@@ -44,10 +44,10 @@ local function agent()
 end
 
 --- A lorebook whose keys are none of the rules'.
-local function lorebook()
+local function lorebook(depth)
   local entries = {}
   for i = 1, ENTRIES do
-    entries[i] = { keys = { "place" .. i, ("result %d"):format(i) }, content = "Facts of place " .. i, scanDepth = 20 }
+    entries[i] = { keys = { "place" .. i, ("result %d"):format(i) }, content = "Facts of place " .. i, scanDepth = depth }
   end
   return { { entries = entries } }
 end
@@ -70,7 +70,30 @@ for _, case in ipairs {
   { "trimmed to 100,000 tokens (to reach: 60 ms)", { "token-limiter.budget=100000" } },
   { "all of it fits", { "token-limiter.budget=10000000" } },
   { "all of it fits, without rules", { "token-limiter.budget=10000000", "regex-processor.enabled=false" } },
-  { "the same, with a lorebook", { "token-limiter.budget=10000000", "regex-processor.enabled=false" }, lorebook() },
+  { "the same, with a lorebook", { "token-limiter.budget=10000000", "regex-processor.enabled=false" }, lorebook(20) },
 } do
   print(("  %-46s %7.1f ms"):format(case[1], median(case[2], case[3])))
+end
+
+--- Least milliseconds of a run behind a new message.
+local function renewed(books)
+  local set = { "token-limiter.budget=10000000", "regex-processor.enabled=false" }
+  local pipeline, chat, least = ebb.pipeline { agent = agent(), set = set, lorebooks = books }, conversation(), math.huge
+  assert(pipeline:run(chat))
+  for round = 1, 4 * ROUNDS do
+    chat:append { role = "user", content = ("message %d of place%d"):format(round, round * 13) }
+    local start = os.clock()
+    assert(pipeline:run(chat))
+    least = math.min(least, (os.clock() - start) * 1000)
+  end
+  return least
+end
+
+local without = renewed()
+for _, case in ipairs {
+  { "a new message, its last 20 searched (to reach: 2 ms)", 20 },
+  { "a new message, its last 1,000 searched", 1000 },
+  { "a new message, all 10,000 searched", MESSAGES * 2 },
+} do
+  print(("  %-52s %4.1f ms more"):format(case[1], renewed(lorebook(case[2])) - without))
 end
