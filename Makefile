@@ -147,7 +147,7 @@ cover: deps-test   ## lines and branches of runtime/core, json and format that t
 	@tests/cover.sh
 
 bench: deps   ## measure the release build, beside the peers
-	+@$(SUBMAKE) MODE=release products vocabularies $(addprefix build/release/bench/,operations tokens patterns turns)
+	+@$(SUBMAKE) MODE=release products vocabularies $(addprefix build/release/bench/,operations tokens patterns turns crowd)
 	tests/bench/end_to_end.sh
 	tests/bench/embedding.sh
 	tests/bench/operations.sh
@@ -159,6 +159,7 @@ bench: deps   ## measure the release build, beside the peers
 	tests/bench/vocabularies.sh
 	build/release/bench/patterns
 	build/release/bench/turns
+	build/release/bench/crowd
 	FRAMES=10000 tests/golden/game.sh
 	tests/bench/replays.sh
 	lua5.4 tests/bench/hostile.lua
@@ -416,8 +417,8 @@ $(B)/bench/%: $(B)/bench/%.o $(B)/core.o
 	$(SAY) LINK $@
 	$(Q)$(LINK) $(filter %.o,$^) $(LDFLAGS) $(LUA_INSIDE) $(SYSTEM) -o $@
 
-# A host of the C API.
-$(B)/bench/turns: $(B)/bench/turns.o $(B)/libebb.a
+# Hosts of the C API.
+$(B)/bench/turns $(B)/bench/crowd: $(B)/bench/%: $(B)/bench/%.o $(B)/libebb.a
 	$(SAY) LINK $@
 	$(Q)$(LINK) $^ $(LDFLAGS) $(SYSTEM) -o $@
 

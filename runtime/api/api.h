@@ -270,6 +270,12 @@ ebb_status api_list(ebb_runtime *runtime, const char *function, ebb_text *json);
 Text       api_text(const char *string);               /* NULL: nil */
 Text       api_options(const char *options, size_t size);         /* NULL: "" */
 
+/* ---- holder.c: values that Lua keeps for a chat, branch, task or pipeline, under its address ---- */
+
+void       holder_push(lua_State *L, const void *holder);         /* nil if there is none */
+void       holder_set(lua_State *L, const void *holder);          /* takes the value on top; may raise "memory" */
+void       holder_clear(lua_State *L, const void *holder);        /* needs no memory, and raises nothing */
+
 /* ---- chat.c ---- */
 
 /* A chat without a conversation, in no list yet. */
@@ -283,7 +289,6 @@ void       chat_push_options(lua_State *L, const ebb_chat *chat);      /* the ho
 ebb_status chat_new_like(ebb_chat *chat, ebb_chat **copy);
 void       chat_discard(ebb_chat *chat);               /* frees a chat that is in no list */
 void       chat_enlist(ebb_chat *chat);                /* adds it to the runtime's chats */
-void       chat_push(lua_State *L, const void *holder);/* the registry's value of a chat or task */
 /* Ends a conversation at once, not when the collector comes by. */
 void       chat_drop(ebb_runtime *runtime, const void *holder);
 Conversation *chat_conversation(const ebb_chat *chat);

@@ -14,12 +14,12 @@ static int l_prepare(lua_State *L) {
   const Asking *asking = lua_touserdata(L, 1);
   api_push_function(L, asking->function);
   if (asking->branch != NULL) branch_push_fork(L, asking->branch);
-  else if (asking->chat != NULL) chat_push(L, asking->chat);
+  else if (asking->chat != NULL) holder_push(L, asking->chat);
   for (int i = 0; i < asking->text_count; i++) {
     if (asking->texts[i].bytes != NULL) lua_pushlstring(L, asking->texts[i].bytes, asking->texts[i].size);
     else lua_pushnil(L);
   }
-  if (asking->held != NULL) chat_push(L, asking->held);
+  if (asking->held != NULL) holder_push(L, asking->held);
   if (asking->target != NULL) lua_pushlightuserdata(L, asking->target);
   lua_call(L, lua_gettop(L) - 2, 1);
   api_hold(L);

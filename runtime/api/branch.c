@@ -9,7 +9,7 @@
 Branch branch_of(ebb_chat *chat) { return (Branch){.chat = chat}; }
 
 void branch_push_fork(lua_State *L, Branch *branch) {
-  chat_push(L, branch->chat);
+  holder_push(L, branch->chat);
   lua_getfield(L, -1, "fork");
   lua_insert(L, -2);
   lua_call(L, 1, 1);
@@ -18,7 +18,7 @@ void branch_push_fork(lua_State *L, Branch *branch) {
   Status status = conversation_begin_branch(fork->conversation, conversation, merge_memories_by_name);
   if (status != STATUS_OK) bind_raise_status(L, status, "branch");
   lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, branch);
+  holder_set(L, branch);
   branch->fork = fork;
 }
 

@@ -7,8 +7,6 @@
 
 #include "api/api.h"
 
-void chat_push(lua_State *L, const void *holder) { lua_rawgetp(L, LUA_REGISTRYINDEX, holder); }
-
 Conversation *chat_conversation(const ebb_chat *chat) { return chat->handle->conversation; }
 
 void chat_tick(ebb_chat *chat) { chat->handle->callbacks->now = api_now(chat->runtime); }
@@ -39,7 +37,7 @@ void chat_enlist(ebb_chat *chat) { ring_add(&chat->runtime->chats, &chat->link);
 
 void chat_hold(lua_State *L, ebb_chat *chat) {
   ConversationHandle *handle = bind_check_conversation(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, chat);
+  holder_set(L, chat);
   chat->handle = handle;
 }
 
@@ -133,7 +131,7 @@ typedef struct Forking {
 
 static int l_fork(lua_State *L) {
   Forking *forking = lua_touserdata(L, 1);
-  chat_push(L, forking->from);
+  holder_push(L, forking->from);
   lua_getfield(L, -1, "fork");
   lua_insert(L, -2);
   lua_call(L, 1, 1);
@@ -169,17 +167,15 @@ ebb_status ebb_chat_fork(ebb_chat *chat, ebb_chat **fork) {
 
 /* ---- ending ---- */
 
-/* Setting nil needs no memory, and raises nothing. */
 void chat_drop(ebb_runtime *runtime, const void *holder) {
   lua_State *L = runtime->L;
   if (!lua_checkstack(L, 2)) return;         /* the collector does it with the runtime */
-  lua_rawgetp(L, LUA_REGISTRYINDEX, holder);
+  holder_push(L, holder);
   ConversationHandle *handle = lua_touserdata(L, -1);
   if (handle != NULL) {
     conversation_free(handle->conversation);
     handle->conversation = NULL;
-    lua_pushnil(L);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, holder);
+    holder_clear(L, holder);
   }
   lua_pop(L, 1);
 }

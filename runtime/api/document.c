@@ -37,7 +37,7 @@ static Status describe(ebb_chat *chat) {
 static int l_adopt(lua_State *L) {
   const ebb_chat *chat = lua_touserdata(L, 1);
   api_push_function(L, "adopt");
-  chat_push(L, chat);
+  holder_push(L, chat);
   chat_push_options(L, chat);
   lua_call(L, 2, 0);
   return 0;

@@ -15,17 +15,13 @@ int api_keep_pipeline(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   void *holder = lua_touserdata(L, 2);
   lua_settop(L, 1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, holder);
+  holder_set(L, holder);
   return 0;
 }
 
-/* Setting nil needs no memory, and raises nothing. */
 static void discard(ebb_pipeline *pipeline) {
   ebb_runtime *runtime = pipeline->runtime;
-  if (lua_checkstack(runtime->L, 1)) {       /* else the collector does it with the runtime */
-    lua_pushnil(runtime->L);
-    lua_rawsetp(runtime->L, LUA_REGISTRYINDEX, pipeline);
-  }
+  holder_clear(runtime->L, pipeline);
   memory_free(&runtime->memory, pipeline, sizeof *pipeline);
 }
 

@@ -51,7 +51,7 @@ typedef struct Listing {
 static int l_list(lua_State *L) {
   Listing *listing = lua_touserdata(L, 1);
   api_push_function(L, listing->function);
-  chat_push(L, listing->chat);
+  holder_push(L, listing->chat);
   lua_call(L, 1, 1);
   Text text = bind_text(L, -1);
   Status status = buffer_add(&listing->chat->runtime->answers[0], text.bytes, text.size);

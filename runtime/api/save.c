@@ -67,7 +67,7 @@ static ebb_status fail_state(ebb_runtime *runtime, const StateError *error) {
 
 static int l_check_windows(lua_State *L) {
   api_push_function(L, "check_windows");
-  chat_push(L, lua_touserdata(L, 1));
+  holder_push(L, lua_touserdata(L, 1));
   lua_call(L, 1, 0);
   return 0;
 }

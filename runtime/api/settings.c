@@ -145,7 +145,7 @@ static int l_changed(lua_State *L) {
 static int l_change(lua_State *L) {
   Setting *setting = lua_touserdata(L, 1);
   api_push_function(L, "change");
-  chat_push(L, setting->chat);
+  holder_push(L, setting->chat);
   chat_push_options(L, setting->chat);
   lua_pushlstring(L, setting->changes.bytes, setting->changes.size);
   lua_call(L, 3, 1);
@@ -229,7 +229,7 @@ typedef struct Usage {
 static int l_report(lua_State *L) {
   const Usage *usage = lua_touserdata(L, 1);
   api_push_function(L, "report_usage");
-  chat_push(L, usage->chat);
+  holder_push(L, usage->chat);
   lua_pushinteger(L, usage->tokens > INT64_MAX ? INT64_MAX : (lua_Integer)usage->tokens);
   lua_call(L, 2, 0);
   return 0;

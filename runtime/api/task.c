@@ -24,7 +24,7 @@ static int l_start(lua_State *L) {
   api_push_function(L, starting->function);
   branch_push_fork(L, &task->branch);        /* function fork */
   for (int i = 0; i < 3; i++) {
-    if (i == 1 && starting->pipeline != NULL) chat_push(L, starting->pipeline);
+    if (i == 1 && starting->pipeline != NULL) holder_push(L, starting->pipeline);
     else if (starting->texts[i].bytes != NULL) lua_pushlstring(L, starting->texts[i].bytes, starting->texts[i].size);
     else lua_pushnil(L);
   }

@@ -38,7 +38,7 @@ static void push_texts(lua_State *L, const Change *change) {
 static int l_change(lua_State *L) {
   const Change *change = lua_touserdata(L, 1);
   api_push_function(L, change->function);
-  chat_push(L, change->chat);
+  holder_push(L, change->chat);
   push_texts(L, change);
   lua_call(L, 3, 0);
   return 0;
@@ -96,7 +96,7 @@ static int call_content(lua_State *L) {
 static int l_content(lua_State *L) {
   const Change *change = lua_touserdata(L, 1);
   api_push_function(L, "window_content");
-  chat_push(L, change->chat);
+  holder_push(L, change->chat);
   lua_pushlstring(L, change->texts[0].bytes, change->texts[0].size);
   Content *content = lua_newuserdatauv(L, sizeof *content, 0);
   *content = *change->content;

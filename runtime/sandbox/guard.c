@@ -298,12 +298,19 @@ static int extra_arguments(Sandbox *sandbox, lua_State *L, lua_Debug *ar) {
   return n;
 }
 
+/* Between two looks the collector may sweep for half a millisecond: hooks in a slice ask the clock, too. */
+static inline bool slice_is_up(const Sandbox *sandbox) {
+  if (!sandbox->slicing || sandbox->slice_microseconds == 0) return false;
+  int64_t spent = guard_now(sandbox) - sandbox->started;
+  return spent > 0 && sandbox->used_before + (uint64_t)spent >= sandbox->slice_microseconds;
+}
+
 static void hook(lua_State *L, lua_Debug *ar) {
   Sandbox *sandbox = sandbox_of(L);
   int64_t count = lua_gethookcount(L), extra = extra_arguments(sandbox, L, ar);
   sandbox->credit -= count + count * extra / EXTRA_PER_UNIT;
   bool dear = sandbox->hook_count < HOOK_INSTRUCTIONS;   /* the credit says nothing about these instructions */
-  if (sandbox->credit < 0 || sandbox->armed || sandbox->slice_over || dear) {
+  if (sandbox->credit < 0 || sandbox->armed || sandbox->slice_over || dear || slice_is_up(sandbox)) {
     int64_t before = sandbox->looked;
     sandbox->armed = false;
     look(sandbox, L);
