@@ -13,6 +13,7 @@
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"
+#include "core/call_links.h"
 #include "format/message_form.h"
 #include "sandbox/guard.h"
 
@@ -166,9 +167,14 @@ static void push_answers(lua_State *L, const Message *message) {
 }
 
 /* The call that the message answers first. */
-static void push_answered(lua_State *L, const Access *access) {
+static void push_answered(lua_State *L, Access *access) {
   if (message_result_count(access->message) > 0) {
-    CallLink link = store_answers(conversation_store(access->view.conversation), access->handle->id, 0);
+    const Store *store = conversation_store(access->view.conversation);
+    CallLink link = store_answers(store, access->handle->id, 0);
+    if (link.message != 0 && !store_has(store, link.message)) {
+      bind_view_list(L, &access->view);
+      link = call_links_call(store, access->view.list, access->handle->id, 0);
+    }
     if (link.message != 0) {
       bind_push_call(L, conversation_message(access->view.conversation, link.message), link.call);
       return;

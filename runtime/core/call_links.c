@@ -13,6 +13,16 @@ bool call_links_answers(const CallLinks *links, MessageId id, uint32_t result, M
   return store_call(links->store, caller, link, id, result, call);
 }
 
+CallLink call_links_call(const Store *store, const Sequence *list, MessageId id, uint32_t result) {
+  CallLink link = store_answers(store, id, result);
+  if (link.message == 0 || store_has(store, link.message)) return link;
+  uint32_t index = sequence_index_of_origin(list, link.message);
+  if (index == sequence_count(list)) return (CallLink){0, 0};
+  MessageId caller = sequence_at(list, index);
+  CallLink found = {.message = caller};
+  return store_call(store, caller, link, id, result, &found.call) ? found : (CallLink){0, 0};
+}
+
 uint32_t call_links_caller(const CallLinks *links, uint32_t position) {
   assert(links->count == sequence_count(links->list) && position < links->count);
   MessageId id = sequence_at(links->list, position);

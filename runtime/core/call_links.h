@@ -28,6 +28,9 @@ CallLinks call_links_of(const Store *store, const Sequence *list);
 
 /* True if result `result` of message `id` answers a call of message `caller`; *call gets the call's index. */
 bool     call_links_answers(const CallLinks *links, MessageId id, uint32_t result, MessageId caller, uint32_t *call);
+/* The call that result `result` of message `id` answers, in a message that is there: if its own was removed, in what
+   replaced it in the list. Message 0: none. O(1), or O(log n) behind a removal. */
+CallLink call_links_call(const Store *store, const Sequence *list, MessageId id, uint32_t result);
 /* Position of the message whose call the message at `position` answers, or the count. */
 uint32_t call_links_caller(const CallLinks *links, uint32_t position);
 /* Next position after `from` whose message answers the one at `caller`, or the count. Start with from = caller. */

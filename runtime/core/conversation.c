@@ -386,6 +386,7 @@ Status conversation_restore_one(Conversation *conversation, Text raw, const Mess
   if (status == STATUS_OK) status = weigh_first(conversation, *id);
   if (status == STATUS_OK && origin != *id) status = store_replace(conversation->store, *id, origin);
   if (status == STATUS_OK && rank != NULL) status = store_place(conversation->store, *id, *rank);
+  if (status == STATUS_OK) status = store_place_origin(conversation->store, *id);
   return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/bitset.h"
 #include "base/minmax.h"
+#include "core/call_links.h"
 
 /* Bytes of a batch's description, which names the operation and its numbers. */
 #define DESCRIPTION_SIZE 160
@@ -306,8 +307,8 @@ static bool has_excluded_call(Conversation *conversation, const Filter *filter, 
     if (calls_excluded(filter, message_text(message, message_call(message, i).name))) return true;
   }
   for (uint32_t i = 0; i < message_result_count(message); i++) {
-    CallLink link = store_answers(conversation_store(conversation), id, i);
     if (filter->exclude_calls) return true;
+    CallLink link = call_links_call(conversation_store(conversation), conversation_list(conversation), id, i);
     if (link.message == 0) continue;
     const Message *caller = conversation_message(conversation, link.message);
     if (calls_excluded(filter, message_text(caller, message_call(caller, link.call).name))) return true;

@@ -351,6 +351,16 @@ Status store_place(Store *store, MessageId id, Rank rank) {
   return STATUS_OK;
 }
 
+Status store_place_origin(Store *store, MessageId id) {
+  MessageId origin = store_origin(store, id);
+  const Details *details = store_message(store, id)->details;
+  Details *removed;
+  if (store_has(store, origin) || details->rank == 0) return STATUS_OK;   /* a replacement has details */
+  Status status = need_details(store, origin, &removed);
+  if (status == STATUS_OK) removed->rank = details->rank;
+  return status;
+}
+
 Status store_insert(Store *store, MessageId id, Rank before, Rank after) {
   assert(id == store->count && rank_below(before, after));
   uint64_t high = after.anchor == before.anchor ? after.step : UINT64_MAX, step = step_between(before.step, high);

@@ -54,7 +54,8 @@ static inline bool rank_below(Rank a, Rank b) { return a.anchor != b.anchor ? a.
 
 /* The call that a result answers; message 0: no call. */
 typedef struct CallLink {
-  MessageId message;   /* the message with the call, or its later replacement */
+  MessageId message;   /* the message with the call, or one that replaced it; a removed one stands for those that
+                          replaced it (call_links.h) */
   uint32_t call;       /* index of the call in that message */
 } CallLink;
 
@@ -149,12 +150,17 @@ bool       store_is_moved(const Store *store, MessageId id);
 Status     store_insert(Store *store, MessageId id, Rank before, Rank after);
 /* Gives the newest message exactly this rank, for reading saved state. STATUS_MEMORY. */
 Status     store_place(Store *store, MessageId id, Rank rank);
+/* Keeps the rank of the newest message's origin where that was removed: marks and links find their message by it.
+   Call it after store_replace and store_place, in a store that no fork shares. STATUS_MEMORY. */
+Status     store_place_origin(Store *store, MessageId id);
 
 /* The newest waiting call with this key before message `before`, of calls in one message the
    first; or message 0. Searches only messages after store_indexed. */
 CallLink       store_waiting(const Store *store, Text id, MessageId before);
 /* Links a result of `id` to a call (message 0: no call), which stops waiting. */
 void       store_link(Store *store, MessageId id, uint32_t result, CallLink link);
+/* Measures links to removed messages again, for store_span: after the last store_place_origin. */
+void       store_link_removed(Store *store);
 /* The call that a result answers. result < message_result_count */
 CallLink       store_answers(const Store *store, MessageId id, uint32_t result);
 

@@ -199,8 +199,18 @@ void store_link(Store *store, MessageId id, uint32_t result, CallLink link) {
   ResultData *data = &details_results(details)[result];
   data->answers = link.message;
   data->call = link.call & 0x7fffffffu;
-  data->ended_wait = link.message != 0 && store_pop_call(store, link);
+  data->ended_wait = store_has(store, link.message) && store_pop_call(store, link);
   if (link.message != 0) note_span(store, details, id, result, link.message);
+}
+
+void store_link_removed(Store *store) {
+  for (MessageId id = 1; id <= store->count; id++) {
+    uint32_t results = store_has(store, id) ? message_result_count(store_message(store, id)) : 0;
+    for (uint32_t i = 0; i < results; i++) {
+      CallLink link = store_answers(store, id, i);
+      if (link.message != 0 && !store_has(store, link.message)) store_link(store, id, i, link);
+    }
+  }
 }
 
 /* ---- invariants ---- */
@@ -233,7 +243,7 @@ static void check_message(const Store *store, MessageId id) {
   for (uint32_t i = 0; i < details->result_count; i++) {
     CallLink link = store_answers(store, id, i);
     assert(link.message < id);
-    assert(link.message == 0 || link.call < message_call_count(store_message(store, link.message)));
+    assert(!store_has(store, link.message) || link.call < message_call_count(store_message(store, link.message)));
     (void)link;
   }
   for (uint32_t i = 0; i < details->call_count && id > store->indexed; i++) {

@@ -153,17 +153,19 @@ static Status note_replacements(Compaction *compaction) {
   return STATUS_OK;
 }
 
-/* The new link of a result; message 0 if no kept message has its call. */
+/* The new link of a result; message 0 if no kept message has its call. To a replacement that is newer than the result
+   leads the seq of its origin, though that was removed: lists find by it what replaced it. */
 static CallLink kept_link(const Compaction *compaction, MessageId id, uint32_t result) {
   const Store *from = compaction->from;
   CallLink link = store_answers(from, id, result);
   if (link.message == 0 || bitset_has(compaction->keep, link.message)) return link;
   MessageId origin = store_origin(from, link.message);
-  const uint64_t *replacement = map_find(&compaction->replacements, origin);
-  MessageId kept_origin = bitset_has(compaction->keep, origin) ? origin : 0;
-  MessageId remaining = replacement != NULL ? (MessageId)*replacement : kept_origin;
-  CallLink moved = {.message = remaining};
-  bool has = remaining != 0 && remaining < id && store_call(from, remaining, link, id, result, &moved.call);
+  const uint64_t *kept = map_find(&compaction->replacements, origin);
+  MessageId replacement = kept == NULL ? 0 : (MessageId)*kept;
+  bool has_origin = bitset_has(compaction->keep, origin);
+  MessageId caller = has_origin && (replacement == 0 || replacement > id) ? origin : replacement;
+  CallLink moved = {.message = caller < id ? caller : origin};
+  bool has = caller != 0 && store_call(from, caller, link, id, result, &moved.call);
   return has ? moved : (CallLink){0, 0};
 }
 
@@ -171,6 +173,7 @@ static Status keep_message(Compaction *compaction, MessageId id) {
   const Rank *rank = store_find_rank(compaction->from, id);
   Status status = add_copy(compaction->to, compaction->from, id);
   if (status == STATUS_OK && rank != NULL) status = store_place(compaction->to, id, *rank);
+  if (status == STATUS_OK) status = store_place_origin(compaction->to, id);
   if (status != STATUS_OK) return status;
   uint32_t results = message_result_count(store_message(compaction->to, id));
   for (uint32_t i = 0; i < results; i++) store_link(compaction->to, id, i, kept_link(compaction, id, i));
@@ -183,6 +186,7 @@ static Status keep_messages(Compaction *compaction) {
     bool keeps = bitset_has(compaction->keep, id) && store_has(compaction->from, id);
     status = keeps ? keep_message(compaction, id) : store_skip(compaction->to, 1);
   }
+  if (status == STATUS_OK) store_link_removed(compaction->to);
   return status;
 }
 

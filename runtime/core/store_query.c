@@ -60,8 +60,8 @@ MessageId store_origin(const Store *store, MessageId id) {
 
 /* The rank of an inserted message; NULL for an appended one. */
 const Rank *store_find_rank(const Store *store, MessageId id) {
-  if (!store_has(store, id)) return NULL;
-  const Details *details = store_message(store, id)->details;
+  const Message *message = id == 0 || id > store->count ? NULL : message_at(store, id);
+  const Details *details = message == NULL ? NULL : message->details;   /* a removed origin has some, too */
   return details == NULL || details->rank == 0 ? NULL : pages_at(&store->ranks, details->rank - 1);
 }
 

@@ -100,7 +100,8 @@ static bool read_rank(StateLoader *l, MessageLists *lists, MessageId id, Rank *r
   return state_end_list(l, json) && entry_next(l, &lists->moved);
 }
 
-/* Reads the link of a result: a call of the same id in an older message, or none. */
+/* Reads the link of a result: a call of the same id in an older message, or none. A removed message stands for what
+   replaced it. */
 static bool read_link(StateLoader *l, Json *json, MessageId id, uint32_t result) {
   int64_t caller, call;
   const Message *message = store_message(l->store, id);
@@ -108,10 +109,7 @@ static bool read_link(StateLoader *l, Json *json, MessageId id, uint32_t result)
       !state_integer(l, json, 0, UINT32_MAX, &call, "the number of a call")) {
     return false;
   }
-  if (caller != 0 && !store_has(l->store, (MessageId)caller)) {
-    return state_fail_json(l, json, "a message that is there");
-  }
-  if (caller != 0) {
+  if (store_has(l->store, (MessageId)caller)) {
     const Message *other = store_message(l->store, (MessageId)caller);
     bool named = call < message_call_count(other) && message_may_answer(message, result, other, (uint32_t)call);
     if (!named) return state_fail_json(l, json, "a call of the result's id");
@@ -169,5 +167,6 @@ bool state_read_messages(StateLoader *l) {
   reader_free(&reader);
   if (good && json.status != STATUS_OK) good = state_fail_json(l, &json, "a message");
   good = good && end_removed(l, &lists) && entry_end(l, &lists.origins);
+  if (good) store_link_removed(l->store);
   return good && entry_end(l, &lists.moved) && entry_end(l, &lists.answers);
 }

@@ -117,7 +117,7 @@ describe("the command's files:", function()
     contains("nil\t/absent: No such file or directory", out)
   end)
 
-  it("standard streams that are closed do not lend their numbers to a script's files", function()
+  it("standard streams that are closed do not lend their numbers to a script's files #kernel", function()
     file("print.lua", ("local f = io.open(%q, 'w') print 'lost' f:write 'kept' f:close()"):format(path_of "out.txt"))
     local _, _, status = os.execute(("%s run %s >&- 2>%s"):format(EBB, path_of "print.lua", path_of ".err"))
     assert.equal("kept", read(path_of "out.txt"))

@@ -142,10 +142,11 @@ describe("the command's views", function()
   it("end silently when their reader has read enough", function()
     file("many.jsonl", long_chat(5000))
     local folder, ebb = command.folder, command.EBB
+    if ebb:sub(1, 1) ~= "/" then ebb = "$OLDPWD/" .. ebb end
     for _, words in ipairs { "inspect many.jsonl", "inspect many.jsonl --json", "run print.lua",
       "trim many.jsonl --budget 1000000" } do
       file("print.lua", "for i = 1, 1e5 do print(i) end")
-      local line = "cd %s; ebb=$OLDPWD/%s; { $ebb %s 2>err; echo $? >status; } | head -c 10 >/dev/null"
+      local line = "cd %s; ebb=%s; { $ebb %s 2>err; echo $? >status; } | head -c 10 >/dev/null"
       os.execute(line:format(folder, ebb, words))
       assert.same({ "141\n", "" }, { command.read(path_of "status"), command.read(path_of "err") }, words)
     end

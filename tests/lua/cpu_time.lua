@@ -22,13 +22,17 @@ local function seconds_of_loop()
   return os.clock() - start
 end
 
+--- How much slower processes are than this one: under valgrind.
+local SLOWER = tonumber(os.getenv "SLOWER" or "1")
+
 local usual   -- seconds of the loop, as first timed
 
 --- Runs once more if the time was exceeded, and times the loop anew: a moment's disturbance is no failure.
----@param limit number       loops of processor time
+---@param limit number       loops of processor time; SLOWER times as many
 ---@param run function       returns the seconds that it took
 ---@param fixed? number      seconds on top that no machine changes: a deadline of the product's
 local function check(limit, run, fixed)
+  limit = limit * SLOWER
   usual = usual or seconds_of_loop()
   local allowed = limit * usual + (fixed or 0)
   local seconds = run()

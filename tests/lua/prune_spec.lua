@@ -1,0 +1,181 @@
+--- A conversation that is pruned, written and read beside a twin that is not: what both show, and what trims leave of
+--- them, is the same. SEED=n repeats a run, LIVES=n sets how many random lives are led.
+
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
+
+local SEED = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
+local LIVES = math.tointeger(tonumber(os.getenv "LIVES")) or 40
+local STEPS, BUDGETS = 30, 8
+
+local random = math.random
+
+local function user(text) return { role = "user", content = text } end
+
+local function call(ids, content)
+  local calls = {}
+  for i, id in ipairs(ids) do
+    calls[i] = { id = id, type = "function", ["function"] = { name = "f" .. id:sub(-1), arguments = "{}" } }
+  end
+  return { role = "assistant", content = content or "", tool_calls = calls }
+end
+
+local function result(id) return { role = "tool", tool_call_id = id, content = "result of " .. id } end
+
+--- What trims leave, shortest budgets first: the roles that stay.
+local function trims(chat, policy)
+  local left = {}
+  for i = 1, BUDGETS do
+    local fork = chat:fork()
+    local done = fork:trim { budget = chat:tokens() * i // BUDGETS, policy = policy }
+    left[i] = done and fork:json() or "refused"
+  end
+  return left
+end
+
+--- All that a mark, a link or a rank decides.
+local function shown(chat)
+  local messages = {}
+  for i, message in ipairs(chat) do
+    messages[i] = { message.json, message.marks, message.call and message.call.id, message.seq }
+  end
+  local marked = {}
+  for i, message in ipairs(chat:marked "pinned") do marked[i] = message.index end
+  local fork = chat:fork()
+  fork:filter { exclude_tool_calls = { "f1", "f2" } }
+  return { messages = messages, marked = marked, where = #chat:where { marked = "pinned" }, problems = chat:check(),
+    without = fork:json(), recent = trims(chat, "keep_recent"), stable = trims(chat, "stable_prefix") }
+end
+
+local function read_again(chat) return assert(ebb.parse((chat:write "ebb"))) end
+
+local next_id = 0
+
+local function some_messages()
+  local kind = random(4)
+  if kind == 1 then return { user("m " .. random(99)) } end
+  local ids, list = {}, {}
+  for i = 1, random(3) do
+    next_id = next_id + 1
+    ids[i] = "c" .. next_id
+  end
+  list[1] = call(ids)
+  for i, id in ipairs(ids) do list[i + 1] = result(id) end
+  return list
+end
+
+--- Another message in the place of one: with the same calls in any order, or results.
+local function instead(message)
+  if message.role == "tool" then return result(message.tool_call_id) end
+  local ids = {}
+  for i, each in ipairs(message.tool_calls or {}) do ids[i] = each.id end
+  if #ids == 0 then return user("other " .. random(99)) end
+  for i = #ids, 2, -1 do
+    local j = random(i)
+    ids[i], ids[j] = ids[j], ids[i]
+  end
+  return call(ids, "other " .. random(99))
+end
+
+--- A place between units, so that no edit tears a pair.
+local function gap(chat)
+  local place = random(#chat + 1)
+  while place <= #chat and chat[place].role == "tool" do place = place + 1 end
+  return place
+end
+
+local EDITS = {
+  append = function()
+    local list = some_messages()
+    return function(chat) chat:append(list) end
+  end,
+  insert = function(chat)
+    local place, list = gap(chat), some_messages()
+    return function(each) each:insert(place, list) end
+  end,
+  replace = function(chat)
+    if #chat == 0 then return end
+    local place = random(#chat)
+    local message = instead(ebb.json.decode(chat[place].json))
+    return function(each) each:replace(place, message) end
+  end,
+  mark = function(chat)
+    if #chat == 0 then return end
+    local place, on = random(#chat), random(3) > 1
+    return function(each) each[on and "mark" or "unmark"](each, place, "pinned") end
+  end,
+  truncate = function(chat)
+    if random(4) > 1 then return end
+    local n = random(math.max(1, #chat))
+    return function(each) each:truncate { keep_last = n, whole_units = true } end
+  end,
+}
+
+local NAMES = { "append", "insert", "replace", "mark", "truncate" }
+
+local function live(seed)
+  math.randomseed(seed)
+  local twin, chat = ebb.conversation {}, ebb.conversation {}
+  for step = 1, STEPS do
+    local edit = EDITS[NAMES[random(#NAMES)]](twin)
+    if edit then
+      edit(twin)
+      edit(chat)
+    end
+    if random(3) == 1 then chat:prune { keep = random(2) } end
+    if random(4) == 1 then chat = read_again(chat) end
+    if random(5) == 1 then chat = chat:fork() end
+    assert.same(shown(twin), shown(chat), ("seed %d, step %d"):format(seed, step))
+  end
+end
+
+describe("a conversation that is pruned", function()
+  it("shows and trims what one does that is not", function()
+    for i = 1, LIVES do live(SEED + i) end
+  end)
+
+  it("keeps results with calls that were replaced after them", function()
+    local chat = ebb.conversation {}
+    chat:append { user "question", call { "c1" }, result "c1", user "last" }
+    chat:replace(2, call({ "c1" }, "other words"))
+    chat:prune { keep = 1 }
+
+    for _, each in ipairs { chat, read_again(chat) } do
+      assert.equal("c1", each[3].call.id)
+      local fork = each:fork()
+      assert(fork:trim { budget = each:tokens() - 10, policy = "keep_recent" })
+      assert.same({ "last" }, { fork[1].text, fork[2] and fork[2].text })
+    end
+  end)
+
+  it("finds results far behind calls that were inserted and replaced", function()
+    local twin, chat = ebb.conversation {}, ebb.conversation {}
+    for _, each in ipairs { twin, chat } do
+      for i = 1, 30 do each:append(user("m " .. i)) end
+      each:insert(2, call { "c1" })
+      each:append(result "c1")
+      each:replace(2, call({ "c1" }, "other words"))
+    end
+    chat:prune { keep = 1 }
+
+    assert.same(shown(twin), shown(chat))
+    assert.same(shown(twin), shown(read_again(chat)))
+  end)
+
+  it("keeps marks of messages that were inserted and replaced", function()
+    local chat = ebb.conversation {}
+    chat:append(user "second")
+    chat:insert(1, user "first")
+    chat:append(user "last")
+    chat:replace(1, user "first, in other words")
+    chat:mark(1, "pinned")
+    chat:prune { keep = 1 }
+
+    for _, each in ipairs { chat, read_again(chat) } do
+      assert.same({ 1, 1 }, { #each:marked "pinned", #each:where { marked = "pinned" } })
+      local fork = each:fork()
+      assert(fork:trim { budget = each:tokens() - 1, policy = "keep_recent" })
+      assert.equal("first, in other words", fork[1].text)
+    end
+  end)
+end)
