@@ -140,6 +140,17 @@ describe("a conversion for another model", function()
     assert.truthy(run.err:find("temperature", 1, true), run.err)
     assert.equal(0.5, json.decode(ebb("convert --model claude-sonnet-4-5", path).out).temperature)
   end)
+
+  it("keeps the bytes of what is left, though nothing left tells its form", function()
+    local head = '{"messages":[{"role":"user","content":[{"type":"text","text":"one"}]},'
+    local tail = '{"role":"user","content":[{"type":"text","text":"three"}]}],"max_tokens":64000}'
+    local path = file("in.json", head .. '{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f",'
+      .. '"input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]},' .. tail)
+
+    local run = ebb(("trim %s --budget 60 --policy 'return function(draft) draft:drop(2) end'"):format(path))
+
+    assert.equal(head .. tail, run.out)
+  end)
 end)
 
 describe("the report of a trim", function()

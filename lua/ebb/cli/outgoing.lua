@@ -249,10 +249,16 @@ function outgoing.decide(rules, chat, args)
   rules.is_request = rules.is_sent and not args.keep_extra
 end
 
+--- The form of what is written: the original's where that is the target's, though no message that shows it may be left.
+local function form_of(copy, rules)
+  local original = rules.original:dialect()
+  return original == rules.target.dialect and original or copy:dialect()
+end
+
 --- The body in its target's form, and what that loses; nil where the conversation is written by itself, as it stands.
 local function written_of(copy, rules)
   local goal = rules.target
-  if rules.is_request then return request.change(copy, copy:dialect(), goal.dialect, { profile = goal.profile }) end
+  if rules.is_request then return request.change(copy, form_of(copy, rules), goal.dialect, { profile = goal.profile }) end
   if rules.is_sent then return request.in_own_form(copy, true) end
   return nil, {}
 end

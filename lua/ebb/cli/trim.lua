@@ -146,7 +146,7 @@ local function as_data(trimmed)
   end
   return {
     before = report.before, after = trimmed.after, budget = trimmed.budget, margin = report.margin,
-    trust = report.trust, thinking_left = report.thinking_left,
+    trust = report.trust, thinkingLeft = report.thinking_left,
     kept = report.kept, dropped = report.dropped, replaced = report.replaced, inserted = report.inserted,
     refused = report.refused, refusals = report.refusals,
     ledger = core.json.raw(report.ledger:json()), notes = notes,

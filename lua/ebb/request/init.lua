@@ -137,9 +137,9 @@ local function core_options(chat, dialect, options)
   }
 end
 
-local function convert(chat, dialect, options, system, lines, probe)
+local function convert(chat, dialect, options, system, lines, probe, is_own)
   local values = core_options(chat, dialect, options)
-  values.foreign, values.keep_extra = chat:dialect() ~= dialect, options.keep_extra
+  values.foreign, values.keep_extra = not is_own and chat:dialect() ~= dialect, options.keep_extra
   values.system, values.lines, values.probe, values.origins = system, lines, probe, options.edit ~= nil
   values.unbound_from, values.unbound_past = options.unbound_from, options.unbound_past
   return core.convert(chat, window_texts(chat), values)
@@ -173,15 +173,15 @@ local function change_own(chat, dialect, options)
   local members = settings.members(text)
   local limit = missing_limit(form,
     { model = options.model or settings.name(members.model), max_tokens = members.max_tokens }, lacks)
-  local _, _, _, changed = convert(chat, dialect, options, nil, false, true)
+  local _, _, _, changed = convert(chat, dialect, options, nil, false, true, true)
   if not changed and not options.model then return limit and body.set(chat:json(), { max_tokens = limit }), lacks end
-  local messages, system, losses = convert(chat, dialect, options, nil, false)
+  local messages, system, losses = convert(chat, dialect, options, nil, false, false, true)
   table.move(lacks, 1, #lacks, #losses + 1, losses)
   local values = { [form.messages] = messages, max_tokens = limit }
   if options.model then values.model = core.json.encode(options.model) end
   if system then
     local own = system_beside(form, text)
-    if own then messages, system, losses = convert(chat, dialect, options, own, false) end
+    if own then messages, system, losses = convert(chat, dialect, options, own, false, false, true) end
     values[form.messages] = messages
     values[form.system] = system_member(form, system)
   end
