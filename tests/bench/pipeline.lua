@@ -47,7 +47,7 @@ end
 local function lorebook(depth)
   local entries = {}
   for i = 1, ENTRIES do
-    entries[i] = { keys = { "place" .. i, ("result %d"):format(i) }, content = "Facts of place " .. i, scanDepth = depth }
+    entries[i] = { keys = { "place" .. i, "result " .. i }, content = "Facts of place " .. i, scanDepth = depth }
   end
   return { { entries = entries } }
 end
@@ -78,7 +78,8 @@ end
 --- Least milliseconds of a run behind a new message.
 local function renewed(books)
   local set = { "token-limiter.budget=10000000", "regex-processor.enabled=false" }
-  local pipeline, chat, least = ebb.pipeline { agent = agent(), set = set, lorebooks = books }, conversation(), math.huge
+  local pipeline = ebb.pipeline { agent = agent(), set = set, lorebooks = books }
+  local chat, least = conversation(), math.huge
   assert(pipeline:run(chat))
   for round = 1, 4 * ROUNDS do
     chat:append { role = "user", content = ("message %d of place%d"):format(round, round * 13) }

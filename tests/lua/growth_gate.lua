@@ -8,7 +8,7 @@ local cpu_time = dofile "tests/lua/cpu_time.lua"
 local gate = {}
 
 local RATIO, ATTEMPTS, STEPS = 5, 4, 4
-local HOPELESS = 12      -- n^1.8: larger inputs would only take longer; eight times was seen of caches that others filled
+local HOPELESS = 12      -- n^1.8: larger ones only take longer; 8 times were seen where others filled the caches
 local SLACK = 0.010      -- seconds: growing tables, colder caches
 local GARBAGE_MAX = 16384   -- KB that a run may leave behind for the next one
 

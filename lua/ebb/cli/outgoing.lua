@@ -258,7 +258,9 @@ end
 --- The body in its target's form, and what that loses; nil where the conversation is written by itself, as it stands.
 local function written_of(copy, rules)
   local goal = rules.target
-  if rules.is_request then return request.change(copy, form_of(copy, rules), goal.dialect, { profile = goal.profile }) end
+  if rules.is_request then
+    return request.change(copy, form_of(copy, rules), goal.dialect, { profile = goal.profile })
+  end
   if rules.is_sent then return request.in_own_form(copy, true) end
   return nil, {}
 end
