@@ -143,9 +143,9 @@ Status store_push_call(Store *store, CallLink link) {
   return set_top(store, hash, link);
 }
 
-/* Ends the wait of a call; false if it was not waiting. */
+/* Ends the wait of a call; false if it was not waiting, as those of removed messages do not. */
 bool store_pop_call(Store *store, CallLink link) {
-  if (link.message <= store->indexed) return false;
+  if (link.message <= store->indexed || !store_has(store, link.message)) return false;
   CallData *call = store_call_at(store, link);
   if (call->answered) return false;
   call->answered = true;
@@ -199,7 +199,7 @@ void store_link(Store *store, MessageId id, uint32_t result, CallLink link) {
   ResultData *data = &details_results(details)[result];
   data->answers = link.message;
   data->call = link.call & 0x7fffffffu;
-  data->ended_wait = store_has(store, link.message) && store_pop_call(store, link);
+  data->ended_wait = link.message != 0 && store_pop_call(store, link);
   if (link.message != 0) note_span(store, details, id, result, link.message);
 }
 

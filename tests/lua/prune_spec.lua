@@ -113,25 +113,43 @@ local EDITS = {
 
 local NAMES = { "append", "insert", "replace", "mark", "truncate" }
 
-local function live(seed)
+--- Edits a twin and what `open` gives alike; `again(it)` reads it again. `of`: its field that is the conversation.
+local function live(seed, open, again, of)
   math.randomseed(seed)
-  local twin, chat = ebb.conversation {}, ebb.conversation {}
+  local twin, chat = ebb.conversation {}, open()
   for step = 1, STEPS do
     local edit = EDITS[NAMES[random(#NAMES)]](twin)
     if edit then
       edit(twin)
       edit(chat)
     end
-    if random(3) == 1 then chat:prune { keep = random(2) } end
-    if random(4) == 1 then chat = read_again(chat) end
-    if random(5) == 1 then chat = chat:fork() end
-    assert.same(shown(twin), shown(chat), ("seed %d, step %d"):format(seed, step))
+    if random(3) == 1 then assert(chat:prune { keep = random(2) }) end
+    if random(4) == 1 then chat = again(chat) end
+    assert.same(shown(twin), shown(of and chat[of] or chat), ("seed %d, step %d"):format(seed, step))
   end
+  return chat
 end
 
 describe("a conversation that is pruned", function()
   it("shows and trims what one does that is not", function()
-    for i = 1, LIVES do live(SEED + i) end
+    for i = 1, LIVES do
+      live(SEED + i, function() return ebb.conversation {} end, function(chat)
+        return random(2) == 1 and chat:fork() or read_again(chat)
+      end)
+    end
+  end)
+
+  it("does so in a session, too", function()
+    for i = 1, LIVES // 2 do
+      local place = os.tmpname()
+      os.remove(place)
+      local function open() return assert(ebb.session(place, "a")) end
+      live(SEED + i, open, function(session)
+        session:close()
+        return open()
+      end, "chat"):close()
+      for _, ending in ipairs { "", "-wal", "-shm" } do os.remove(place .. ending) end
+    end
   end)
 
   it("keeps results with calls that were replaced after them", function()
