@@ -62,6 +62,33 @@ describe("trim_messages", function()
       policy = { "trim_messages", allow_partial = true } })
     assert.equal("second\nthird", chat[1].text)
   end)
+
+  --- One message of two texts in each form, and the members that lead to its text.
+  local forms = {
+    { "openai", '{"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"text","text":%q}]}]}' },
+    { "anthropic", '{"system":"s","messages":[{"role":"user","content":[{"type":"text","text":%q},'
+      .. '{"type":"text","text":%q}]}]}' },
+    { "gemini", '{"contents":[{"role":"user","parts":[{"text":%q},{"text":%q}]}]}' },
+    { "responses", '{"input":[{"role":"user","content":[{"type":"input_text","text":%q},'
+      .. '{"type":"input_text","text":%q}]}]}' },
+  }
+  for _, row in ipairs(forms) do
+    it("keeps a piece of a message of " .. row[1], function()
+      local path = os.tmpname()
+      local file <close> = assert(io.open(path, "w"))
+      file:write((row[2]:format("a picture", ("one two "):rep(200))))
+      file:close()
+      local chat = assert(ebb.load(path))
+      os.remove(path)
+      for strategy, piece in pairs { first = "^a picture$", last = "two $" } do
+        local fork = chat:fork()
+        assert(fork:trim { budget = chat:tokens() // 2, guards = false,
+          policy = { "trim_messages", strategy = strategy, split_by = "words", allow_partial = true } })
+        assert.equal(#chat, #fork)
+        assert.truthy(fork[#fork].text:find(piece))
+      end
+    end)
+  end
 end)
 
 describe("prune_messages", function()

@@ -9,6 +9,7 @@
 
 local core = require "ebb.support.core"
 local idle = require "ebb.support.idle"
+local parts = require "ebb.conversation.parts"
 
 ---@class ebb.TrimMessages
 ---@field strategy "first"|"last"
@@ -92,19 +93,20 @@ local function some(list, n, from_end)
   return table.move(list, from_end and #list - n + 1 or 1, from_end and #list or n, 1, {})
 end
 
-local function text_of(content, from_end)
-  if type(content) == "string" then return content end
-  for i = 1, #content do
-    local part = content[from_end and #content + 1 - i or i]
-    if part.type == "text" then return part.text end
+--- The text next to one end of a message; nil if it has none.
+local function text_of(message, from_end)
+  local list = message.parts
+  for i = 1, #list do
+    local part = list[from_end and #list + 1 - i or i]
+    if part.kind == "text" then return part.text end
   end
 end
 
 --- As much content of a message as fits in `room` tokens, or nil.
-local function piece_of(draft, whole, room, options)
-  local from_end, content = options.strategy == "last", whole.content
+local function piece_of(draft, message, room, options)
+  local from_end, content, whole = options.strategy == "last", message.content, message:totable()
   local function fits(candidate)
-    whole.content = candidate
+    parts.set_content(whole, candidate)
     return draft:cost(whole) <= room
   end
   if type(content) == "table" then
@@ -113,7 +115,7 @@ local function piece_of(draft, whole, room, options)
       if fits(some_parts) then return some_parts end
     end
   end
-  local text = text_of(content, from_end)
+  local text = text_of(message, from_end)
   if not text then return nil end
   local pieces = split(text, options.split_by)
   local n = largest(#pieces, function(n) return fits(table.concat(some(pieces, n, from_end))) end)
@@ -123,9 +125,10 @@ end
 --- Cuts the one message at the border, if it is one that may be cut.
 local function cut(draft, unit, room, options)
   local message = unit.messages[1]
-  local plain = unit.count == 1 and (message.role == "user" or message.role == "assistant") and #message.calls == 0
+  local plain = unit.count == 1 and (message.role == "user" or message.role == "assistant")
+    and #message.calls == 0 and #message.answers == 0
   if not plain or message.content == nil then return false end
-  local content = piece_of(draft, message:totable(), room, options)
+  local content = piece_of(draft, message, room, options)
   return content ~= nil and draft:replace(message, { content = content }, "cut to fit") ~= nil
 end
 
