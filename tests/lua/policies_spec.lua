@@ -446,6 +446,66 @@ describe("prune_messages", function()
   end)
 end)
 
+describe("prune_messages in forms without `content`", function()
+  --- What is left of a body under some options, as the body's list.
+  local function pruned(body, options)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(body)
+    file:close()
+    local chat = assert(helper.ebb.load(path))
+    os.remove(path)
+    options[1] = "prune_messages"
+    assert(chat:trim { budget = 10000, policy = options })
+    local list = {}
+    for i = 1, #chat do
+      list[i] = chat[i]:totable()
+    end
+    return list
+  end
+
+  local GEMINI = [[{"contents": [{"role": "user", "parts": [{"text": "q"}]},
+    {"role": "model", "parts": [{"text": "hm", "thought": true}, {"text": "I look."},
+      {"functionCall": {"name": "f", "args": {}}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "r"}}}]},
+    {"role": "model", "parts": [{"text": "hm", "thought": true}, {"text": "So."}]},
+    {"role": "user", "parts": [{"text": "end"}]}]}]]
+
+  it("keeps the texts of Gemini's messages", function()
+    local list = pruned(GEMINI, { reasoning = "all" })
+    assert.equal(5, #list)
+    assert.same({ { text = "So." } }, list[4].parts)
+    assert.same({ "I look.", "f" }, { list[2].parts[1].text, list[2].parts[2].functionCall.name })
+    list = pruned(GEMINI, { tool_calls = { "all" } })
+    assert.equal(4, #list)
+    assert.same({ { text = "hm", thought = true }, { text = "I look." } }, list[2].parts)
+  end)
+
+  local RESPONSES = [[{"input": [{"role": "user", "content": "q"}, {"type": "reasoning", "id": "rs_1", "summary": []},
+    {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "a", "output": [{"type": "input_text", "text": "r"}]},
+    {"type": "reasoning", "id": "rs_2", "summary": []},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So."}]},
+    {"type": "item_reference", "id": "z"}, {"role": "user", "content": "end"}]}]]
+
+  --- The items that are left, each by one letter: c(all), o(utput), r(easoning), i(tem_reference), m(essage).
+  local function kinds_left(options)
+    local letters = {}
+    for i, item in ipairs(pruned(RESPONSES, options)) do
+      local kind = item.type or "message"
+      letters[i] = kind == "function_call_output" and "o" or kind == "function_call" and "c" or kind:sub(1, 1)
+    end
+    return table.concat(letters)
+  end
+
+  it("prunes the items of Responses one by one", function()
+    assert.equal("mcomim", kinds_left { reasoning = "all" })
+    assert.equal("mrmim", kinds_left { tool_calls = { "all" } })
+    assert.equal("mmim", kinds_left { reasoning = "all", tool_calls = { "all" } })
+    assert.equal("mrcormim", kinds_left { tool_calls = { { type = "all", tools = { "g" } } } })
+  end)
+end)
+
 describe("policies that see every message", function()
   --- Thousands of parallel calls in one message, and as many results.
   local function parallel_calls(count)

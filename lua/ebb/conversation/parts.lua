@@ -84,11 +84,16 @@ local function member_of(message)
   return message.role == nil and message.type ~= nil and message.output ~= nil and "output" or "content"
 end
 
+--- The content of a message, under whichever name it stands.
+---@param message table    as from message:totable()
+---@return string|table[]|nil
+function parts.content(message) return message[member_of(message)] end
+
 --- The list in the message's content, or an empty one.
 ---@param message table    as from message:totable()
 ---@return table[]
 function parts.list(message)
-  local content = message[member_of(message)]
+  local content = parts.content(message)
   return type(content) == "table" and content or {}
 end
 
@@ -153,11 +158,22 @@ function parts.only(list, stays)
   return array(remaining)
 end
 
---- Neither text nor parts nor calls.
+local REASONING = { reasoning = true, thinking = true, redacted_thinking = true }
+
+---@param part table
+---@return boolean
+function parts.is_reasoning(part) return REASONING[part.type] or part.thought == true end
+
+--- True for an item that is no message: of OpenAI's Responses, a call, a result, reasoning and others.
 ---@param message table
 ---@return boolean
+function parts.is_item(message) return message.role == nil and message.type ~= nil and message.type ~= "message" end
+
+--- Neither text nor parts nor calls.
+---@param message table    no item
+---@return boolean
 function parts.is_empty(message)
-  local content = message.content
+  local content = parts.content(message)
   local nothing = content == nil or content == null or content == "" or type(content) == "table" and content[1] == nil
   return nothing and message.tool_calls == nil and message.function_call == nil and message.tool_call_id == nil
     and message.reasoning_content == nil

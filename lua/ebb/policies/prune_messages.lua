@@ -185,7 +185,7 @@ local function prune_tools(view, item, names)
     changed = changed or prunes
     return not prunes
   end
-  if type(whole.content) == "table" then whole.content = parts.only(whole.content, stays) end
+  if type(parts.content(whole)) == "table" then parts.set_content(whole, parts.only(parts.list(whole), stays)) end
   if type(whole.tool_calls) == "table" then
     local calls = parts.only(whole.tool_calls, function(call)
       return not is_pruned(view.rules, item.after, "ids", call.id, names[call.id])
@@ -204,21 +204,28 @@ end
 local function drop_lone_reasoning(item)
   local whole = item.whole
   for _, part in ipairs(parts.list(whole)) do
-    if part.type ~= "reasoning" and part.type ~= "thinking" and part.type ~= "redacted_thinking" then return end
+    if not parts.is_reasoning(part) then return end
   end
-  if type(whole.content) == "string" and whole.content ~= "" or whole.tool_calls then return end
-  if type(whole.content) == "table" then whole.content = core.json.array {} end
+  local content = parts.content(whole)
+  if type(content) == "string" and content ~= "" or whole.tool_calls then return end
+  if type(content) == "table" then parts.set_content(whole, core.json.array {}) end
   whole.reasoning_content = nil
+end
+
+--- True if `mode`, the option `reasoning`, lets the message's reasoning go.
+local function loses_reasoning(item, mode)
+  return mode ~= "none" and item.message.role == "assistant" and (mode == "all" or item.after > 0)
 end
 
 --- Takes out reasoning; true if there was any.
 local function prune_reasoning(item, mode)
   local whole, message = item.whole, item.message
-  if mode == "none" or message.role ~= "assistant" or mode ~= "all" and item.after == 0 then return false end
+  if not loses_reasoning(item, mode) then return false end
   local without = message:without "reasoning"
   local changed = whole.reasoning_content ~= nil and whole.reasoning_content ~= core.json.null
-  if type(whole.content) == "table" and #parts.list(without) < #whole.content then
-    whole.content, changed = core.json.array(without.content), true
+  if #parts.list(without) < #parts.list(whole) then
+    parts.set_content(whole, core.json.array(parts.list(without)))
+    changed = true
   end
   whole.reasoning_content = nil
   return changed
@@ -251,18 +258,41 @@ local function all_go_whole(view, messages, names)
   return true
 end
 
+--- True if an item of OpenAI's Responses goes: it is one call, one result, or reasoning.
+local function item_goes(view, item, names, mode)
+  local message = item.message
+  if item.whole.type == "reasoning" then return loses_reasoning(item, mode) end
+  local id = message.answers[1] or message.calls[1] and message.calls[1].id
+  return id ~= nil and is_pruned(view.rules, item.after, "ids", id, names[id])
+end
+
 --- Adds what stays of a message to a pruned unit; gives the fields of one that only loses its reasoning.
 local function prune_message(view, pruned, message, names, options)
   local removes, whole = options.empty_messages == "remove", message:totable()
   local item = { message = message, whole = whole, after = view.after[message.seq] or math.huge }
+  if parts.is_item(whole) and not message.window then
+    if item_goes(view, item, names, options.reasoning) then pruned.framed = true
+    else pruned.messages[#pruned.messages + 1] = whole end
+    return nil
+  end
   local lighter = prune_reasoning(item, options.reasoning)
   local framed = prune_tools(view, item, names)
   if framed then drop_lone_reasoning(item) end
   local gone = not message.window and parts.is_empty(whole)
-    and (removes or whole.content == nil and message.role == "tool")    -- a result without its id has no form
+    and (removes or parts.content(whole) == nil and message.role == "tool")    -- a result without its id has no form
   if not gone then pruned.messages[#pruned.messages + 1] = whole end
   pruned.framed = pruned.framed or framed or gone
-  return lighter and { content = whole.content, reasoning_content = message.reasoning and core.json.null }
+  return lighter and { content = parts.content(whole), reasoning_content = message.reasoning and core.json.null }
+end
+
+--- The unit, or an empty one where all that stays are items of reasoning: the calls that they led to went.
+---@param pruned ebb.PrunedUnit
+local function without_lone_reasoning(pruned)
+  for _, whole in ipairs(pruned.messages) do
+    if whole.type ~= "reasoning" then return pruned end
+  end
+  pruned.messages = {}
+  return pruned
 end
 
 --- Drops a unit of which nothing stays, takes reasoning out of one that loses nothing else, and gives one that must be
@@ -279,39 +309,70 @@ local function prune_unit(draft, view, unit, options)
   for _, message in ipairs(messages) do
     edits[message] = prune_message(view, pruned, message, names, options) or nil
   end
-  if pruned.framed then return pruned end
+  if pruned.framed then return without_lone_reasoning(pruned) end
   for _, message in ipairs(messages) do
     if edits[message] then draft:replace(message, edits[message], "reasoning pruned") end
   end
 end
 
---- Puts what stays of some units before each, and drops them; or false, and nothing has changed.
-local function remake(draft, list)
-  local positions, messages = {}, {}
+--- The units of a list that lie within no unit that stays; the others stay, too.
+local function free_units(draft, list)
+  local by_first, reach, free = {}, 0, {}      -- reach: where the units that stay end
   for _, pruned in ipairs(list) do
-    local first = pruned.unit.first
-    for _, message in ipairs(pruned.messages) do
-      local silent = message.content == nil or message.content == core.json.null
-      if silent and message.tool_calls == nil and message.function_call == nil then message.content = "" end
-      positions[#positions + 1], messages[#messages + 1] = first, message
+    by_first[pruned.unit.first] = pruned
+  end
+  for unit in draft:units {} do
+    local pruned = by_first[unit.first]
+    if pruned and unit.first > reach then
+      free[#free + 1] = pruned
+    else
+      if pruned then draft:note(("message %d lies within another unit and stays"):format(unit.first)) end
+      reach = math.max(reach, unit.count == 1 and unit.first or unit.messages[unit.count].index)
     end
   end
-  if #messages > 0 and not core.draft.insert_all(draft, positions, messages, "pruned") then return false end
-  for _, pruned in ipairs(list) do
-    draft:drop(pruned.unit, "pruned")
-  end
-  return true
+  return free
 end
 
---- All at once, for each insertion numbers the draft anew; one by one where another unit lies around one of them.
-local function remake_all(draft, list)
-  if #list == 0 or remake(draft, list) then return end
+--- Where the units of a list begin once all of them are dropped.
+local function places_of(list)
+  local gone, places, at, before = {}, {}, 1, 0
   for _, pruned in ipairs(list) do
-    local first = pruned.unit.first
-    if not remake(draft, { pruned }) then
-      draft:note(("message %d lies within another unit and stays"):format(first))
+    for _, message in ipairs(pruned.unit.messages) do
+      gone[message.index] = true
     end
   end
+  for i, pruned in ipairs(list) do
+    for index = at, pruned.unit.first - 1 do
+      before = before + (gone[index] and 1 or 0)
+    end
+    at = pruned.unit.first
+    places[i] = at - before
+  end
+  return places
+end
+
+--- A message of which no content and no call stays has an empty text.
+local function fill(message)
+  local content = parts.content(message)
+  local silent = (content == nil or content == core.json.null) and not parts.is_item(message)
+  if silent and message.tool_calls == nil and message.function_call == nil then message.content = "" end
+  return message
+end
+
+--- Puts what stays of some units in their place. They are dropped first: a piece of a reply beside what replaces it
+--- would be one unit with it.
+local function remake_all(draft, list)
+  local free = #list > 0 and free_units(draft, list) or list
+  local places, positions, messages = places_of(free), {}, {}
+  for i, pruned in ipairs(free) do
+    for _, message in ipairs(pruned.messages) do
+      positions[#positions + 1], messages[#messages + 1] = places[i], fill(message)
+    end
+  end
+  for _, pruned in ipairs(free) do
+    draft:drop(pruned.unit, "pruned")
+  end
+  if #messages > 0 then core.draft.insert_all(draft, positions, messages, "pruned") end
 end
 
 --- Drops messages that were empty before, but for those among calls and results.
