@@ -511,7 +511,7 @@ complete -c ebb -n '__fish_ebb_seen_command session' -s o -l output -r -d 'Write
 complete -c ebb -n '__fish_ebb_seen_command session' -l explain -d 'Show on standard error which messages an edit changed'
 complete -c ebb -n '__fish_ebb_seen_command session' -l dry-run -d 'Change nothing, and say what would change: of actions that edit'
 complete -c ebb -n '__fish_ebb_seen_command session' -l ledger -r -d 'Write what an edit changed to this file, as JSON'
-complete -c ebb -n '__fish_ebb_seen_command session' -l json -d 'Report as JSON: of ls and log on standard output; of edits with --dry-run there, else on standard error'
+complete -c ebb -n '__fish_ebb_seen_command session' -l json -d 'Report as JSON: of ls, log, salvage with NEW on standard output; of edits with --dry-run there, else on standard error'
 complete -c ebb -n '__fish_ebb_seen_command session' -s q -l quiet -d 'Do not report success or progress'
 complete -c ebb -n '__fish_ebb_seen_command session' -l model -r -d 'Count as for this model'
 complete -c ebb -n '__fish_ebb_seen_command session' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, claude, claude_4_7, utf16_2_5'

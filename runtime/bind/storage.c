@@ -435,6 +435,7 @@ int luaopen_ebb_storage(lua_State *L) {
     {"load", bind_load_session, "session options resolve past", CHARGE_NEVER},
     {"tail", bind_load_tail, "session count options resolve", CHARGE_NEVER},
     {"messages", bind_session_messages, "session", CHARGE_NEVER},
+    {"rows", bind_session_rows, "session", CHARGE_NEVER},
     {"commit", l_commit, "change", CHARGE_NEVER},
     {"begin_group", l_begin_group, "", CHARGE_NEVER},
     {"end_group", l_end_group, "keeps", CHARGE_NEVER},

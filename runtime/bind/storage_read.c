@@ -79,12 +79,16 @@ int bind_load_session(lua_State *L) {
 typedef struct Texts {
   Buffer *text;              /* "[message,\nmessage" */
   uint64_t count;
+  uint64_t windows;          /* places of windows */
 } Texts;
 
 static Status add_message(void *user, const StateRow *row) {
   Texts *texts = user;
   static const char window[] = "{\"type\":\"window\"";      /* where a window stands, not a message */
-  if (row->bytes.size >= sizeof window && memcmp(row->bytes.bytes, window, sizeof window - 1) == 0) return STATUS_OK;
+  if (row->bytes.size >= sizeof window && memcmp(row->bytes.bytes, window, sizeof window - 1) == 0) {
+    texts->windows++;
+    return STATUS_OK;
+  }
   Status status = buffer_add_string(texts->text, texts->count++ == 0 ? "[" : ",\n");
   return status == STATUS_OK ? buffer_add(texts->text, row->bytes.bytes, row->bytes.size) : status;
 }
@@ -100,5 +104,42 @@ int bind_session_messages(lua_State *L) {
   if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
   lua_pushlstring(L, texts.text->bytes, texts.text->size);
   lua_pushinteger(L, (lua_Integer)texts.count);
+  lua_pushinteger(L, (lua_Integer)(texts.count + texts.windows));
+  return 3;
+}
+
+/* ---- its rows ---- */
+
+typedef struct RowCount {
+  uint64_t found, written;
+} RowCount;
+
+static Status add_row(void *user, const StateRow *row) {
+  RowCount *count = user;
+  (void)row;
+  count->found++;
+  return STATUS_OK;
+}
+
+static Status count_rows(void *user, const SessionInfo *info, StateRowSource rows) {
+  RowCount *count = user;
+  Status status = STATUS_OK;
+  count->written = info->tally.count;
+  for (StateRowKind kind = 0; kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
+    uint64_t first = info->origin != 0 && storage_shares(kind) ? info->shared + 1 : 0;      /* before: its origin's */
+    status = rows.read(rows.user, kind, first, UINT64_MAX, (StateRowSink){.put = add_row, .user = count});
+  }
+  return status;
+}
+
+int bind_session_rows(lua_State *L) {
+  Storage *storage = bind_check_storage(L, 1);
+  StorageError error;
+  RowCount count = {0};
+  Status status = storage_look(storage, bind_session_argument(L, 2), (StorageLook){.run = count_rows, .user = &count},
+                               &error);
+  if (status != STATUS_OK) return bind_storage_refuse(L, status, &error);
+  lua_pushinteger(L, (lua_Integer)count.found);
+  lua_pushinteger(L, (lua_Integer)count.written);
   return 2;
 }

@@ -18,7 +18,10 @@ StoragePast *bind_push_past(lua_State *L);
 /* db:load(session, options, resolve, past?) -> conversation, info | nil, error; options and resolve are those of
    core.load. `past`: the version that db:tail gave, or the error conflict. */
 int   bind_load_session(lua_State *L);
-/* db:messages(session) -> all stored messages that are there, by seq, as a JSON list; their number | nil, error */
+/* db:messages(session) -> all stored messages that are there, by seq, as a JSON list; their number; the same with the
+   places of windows | nil, error */
 int   bind_session_messages(lua_State *L);
+/* db:rows(session) -> its own rows that are there, those that it wrote | nil, error */
+int   bind_session_rows(lua_State *L);
 
 #endif

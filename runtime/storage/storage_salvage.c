@@ -183,11 +183,29 @@ static Status keep_row(Salvage *s, const Cell *cell, uint64_t at) {
 
 /* ---- sessions ---- */
 
+static SalvagedSession *find_session(const Salvage *s, uint64_t id) {
+  for (uint32_t i = 0; i < s->session_count; i++) {
+    if (s->sessions[i].info.id == id) return &s->sessions[i];
+  }
+  return NULL;
+}
+
+static const SalvagedSession *session_of(const Salvage *s, uint64_t id) { return find_session(s, id); }
+
+/* Adds a session. Free room of a page may hold an older row of it, which the newest replaces. */
 static Status add_session(Salvage *s, const SessionInfo *info) {
-  void *grown = memory_grow(&s->memory, s->sessions, &s->session_room, s->session_count, sizeof *s->sessions);
-  if (grown == NULL) return STATUS_MEMORY;
-  s->sessions = grown;
-  s->sessions[s->session_count++] = (SalvagedSession){*info, s->names.size};
+  SalvagedSession *known = find_session(s, info->id);
+  if (known != NULL) {
+    const SessionInfo *other = &known->info;
+    bool older = info->version != other->version ? info->version < other->version : info->changed < other->changed;
+    if (older) return STATUS_OK;
+  } else {
+    void *grown = memory_grow(&s->memory, s->sessions, &s->session_room, s->session_count, sizeof *s->sessions);
+    if (grown == NULL) return STATUS_MEMORY;
+    s->sessions = grown;
+    known = &s->sessions[s->session_count++];
+  }
+  *known = (SalvagedSession){*info, s->names.size};
   return buffer_add(&s->names, info->name.bytes, info->name.size);
 }
 
@@ -207,13 +225,6 @@ static Status keep_session(Salvage *s, const Cell *cell) {
                       .batches = n[6], .created = numbers[7], .changed = numbers[8], .origin = n[9], .shared = n[10],
                       .tally = {n[11], n[12]}};
   return sqlite_session_checksum(&info) == numbers[13] ? add_session(s, &info) : STATUS_OK;
-}
-
-static const SalvagedSession *session_of(const Salvage *s, uint64_t id) {
-  for (uint32_t i = 0; i < s->session_count; i++) {
-    if (s->sessions[i].info.id == id) return &s->sessions[i];
-  }
-  return NULL;
 }
 
 /* Adds sessions whose rows are there without their own one. */

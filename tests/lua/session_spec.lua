@@ -444,8 +444,8 @@ describe("a store", function()
     assert.equal("damaged", select(2, ebb.sessions(copy)).code)
     local store <close> = assert(ebb.sessions(copy, { salvage = true }))
     assert.equal("read_only", select(2, store:rename("b", "c")).code)
-    assert(os.execute(("build/ebb session salvage '%s' '%s' --quiet"):format(copy, new)))
-    local pipe = assert(io.popen(("build/ebb session salvage '%s' --quiet"):format(copy)))
+    assert(os.execute(("build/ebb session salvage '%s' '%s' --quiet 2>/dev/null"):format(copy, new)))
+    local pipe = assert(io.popen(("build/ebb session salvage '%s' --quiet 2>/dev/null"):format(copy)))
     local lines = pipe:read "a"
     pipe:close()
     local salvaged <close> = assert(ebb.session(new, "a", { create = false }))
@@ -456,6 +456,83 @@ describe("a store", function()
     assert.equal("the first", first)
     assert.truthy(lines:find('"the third"', 1, true))
     assert.is_nil(lines:find('SECOND', 1, true))
+  end)
+
+  --- The standard output and error of `ebb session salvage`.
+  local function salvage(words)
+    local said = os.tmpname()
+    local pipe = assert(io.popen(("build/ebb session salvage %s 2>'%s'"):format(words, said)))
+    local out = pipe:read "a"
+    pipe:close()
+    local errors = bytes_of(said)
+    os.remove(said)
+    return out, errors
+  end
+
+  in_file("is salvaged with a word on what each session has lost", function()
+    for _, name in ipairs { "a", "b", "c" } do
+      local session = open(name)
+      session:append { user("the first of " .. name), user("the second of " .. name) }
+      if name == "a" then session:branch("twig"):close() end
+      session:close()
+    end
+    local bytes, copy, new = bytes_of(place), place .. ".copy", place .. ".new"
+    bytes = bytes:gsub("the second of a", "THE SECOND of a")
+    local file = assert(io.open(copy, "wb"))
+    file:write(bytes)
+    file:close()
+    local out, errors = salvage(("'%s' '%s'"):format(copy, new))
+    assert.equal("", out)
+    for _, line in ipairs { "session a: 1 message, 1 of 2 lost", "session twig: 1 message, 1 of 2 lost",
+      "session b: whole, 2 messages", "session c: whole, 2 messages" } do
+      assert.truthy(errors:find(line, 1, true), errors)
+    end
+    files.remove(new)
+    local by_name = {}
+    for _, entry in ipairs(ebb.json.decode((salvage(("'%s' '%s' --json"):format(copy, new))))) do
+      by_name[entry.session] = entry
+    end
+    for _, path in ipairs { copy, new } do files.remove(path) end
+    assert.same({ atLeast = 1, atMost = 1 }, by_name.a.lost)
+    assert.same({ 2, 1, "a" }, { by_name.a.stored, by_name.a.messages, by_name.a.writtenAs })
+    assert.same({ true, 2 }, { by_name.b.whole, by_name.b.messages })
+  end)
+
+  in_file("is not written anew where salvage found nothing of it", function()
+    for _, name in ipairs { "a", "b" } do
+      local session = open(name)
+      session:append { user(name:rep(9000)) }
+      session:close()
+    end
+    local bytes, copy, new = bytes_of(place), place .. ".copy", place .. ".new"
+    local file = assert(io.open(copy, "wb"))
+    file:write((bytes:gsub("a" .. ("a"):rep(99), ("x"):rep(100))))
+    file:close()
+    local _, errors = salvage(("'%s' '%s' --quiet"):format(copy, new))
+    local store = assert(ebb.sessions(new))
+    local names = store:list()
+    store:close()
+    for _, path in ipairs { copy, new } do files.remove(path) end
+    assert.truthy(errors:find("session a: nothing found, 1 of 1 lost", 1, true), errors)
+    assert.is_nil(errors:find("session b", 1, true))
+    assert.same({ "b" }, { names[1].name, names[2] and names[2].name })
+  end)
+
+  in_file("is salvaged once, where a free page has an older row of it", function()
+    local function version(text)
+      local session = open "a"
+      session:append(user(text))
+      session:close()
+      return bytes_of(place)
+    end
+    local older, copy = version "one", place .. ".copy"
+    local file = assert(io.open(copy, "wb"))
+    file:write(version "two", older)
+    file:close()
+    local out, errors = salvage(("'%s'"):format(copy))
+    files.remove(copy)
+    assert.equal(1, select(2, out:gsub("\n", "\n")))
+    assert.truthy(errors:find("session a: whole, 2 messages", 1, true), errors)
   end)
 
   in_file("is locked for no longer than the wait", function()

@@ -40,7 +40,7 @@ function command.declare(parser)
     explain = "Show on standard error which messages an edit changed.",
     dry_run = "Change nothing, and say what would change: of actions that edit.",
     ledger = "Write what an edit changed to this file, as JSON.",
-    json = ": of ls and log on standard output; of edits with --dry-run there, else on standard error",
+    json = ": of ls, log, salvage with NEW on standard output; of edits with --dry-run there, else on standard error",
   })
   options.reading(parser, true)
   parser:epilog([[
@@ -176,11 +176,41 @@ function ACTIONS.check(args)
   return #faults == 0 and 0 or failure.REFUSED
 end
 
-local function say_salvaged(result)
-  local count = text.count(result.count, "message")
-  if result.whole then return terminal.inform(("session %s: whole, %s"):format(text.printable(result.name), count)) end
-  terminal.inform(("session %s: %s, its history is lost (%s)"):format(text.printable(result.name), count,
-    tostring(result.problem and result.problem.message or result.problem)))
+local function range(least, most) return least == most and tostring(most) or ("%d to %d"):format(least, most) end
+
+--- What was found of a session, and what is lost of it.
+---@param result ebb.Salvaged
+local function salvaged_line(result)
+  local line = ("session %s: %s%s"):format(text.printable(result.name), result.whole and "whole, " or "",
+    text.count(result.count, "message"))
+  if result.whole then return line end
+  if result.count == 0 then line = ("session %s: nothing found"):format(text.printable(result.name)) end
+  local lost, rows = result.lost, result.rows
+  if lost then
+    line = ("%s, %s of %d lost (%d of %s are there)"):format(line, range(lost[1], lost[2]), result.stored, rows[1],
+      text.count(rows[2], "row"))
+  else
+    line = line .. ", nothing says how many it had"
+  end
+  return line .. "; its batches, marks and windows are lost"
+end
+
+--- Says a loss always, and what is whole unless --quiet.
+local function say_salvaged(args, result)
+  if not (result.whole and args.quiet) then terminal.say(salvaged_line(result)) end
+end
+
+--- A result for --json.
+---@param result ebb.Salvaged
+---@param name? string       under which it was written
+local function salvaged_data(result, name)
+  local lost, rows = result.lost, result.rows
+  return {
+    session = result.name, whole = result.whole, messages = result.count, writtenAs = name, stored = result.stored,
+    lost = lost and { atLeast = lost[1], atMost = lost[2] } or nil,
+    rows = rows and { found = rows[1], written = rows[2] } or nil,
+    problem = result.problem and tostring(result.problem.message or result.problem) or nil,
+  }
 end
 
 --- The messages of all sessions, as lines of JSON.
@@ -193,21 +223,47 @@ local function salvaged_lines(results)
   return table.concat(lines)
 end
 
-function ACTIONS.salvage(args, file, new)
+--- What can be read of each session of a damaged database.
+---@return ebb.Salvaged[] results
+local function read_damaged(args, file)
   local salvage = require "ebb.session.salvage"
   local store = sessions.check(failure.typed(ebb.sessions, file, { salvage = true }))
-  local results = {}
+  local results, remains = {}, false
   for i, info in ipairs(sessions.check(store:list())) do
     results[i] = sessions.check(salvage.session(store, info))
-    say_salvaged(results[i])
+    remains = remains or results[i].whole or results[i].count > 0
+    if not args.json then say_salvaged(args, results[i]) end
   end
-  if #results == 0 then failure.raise(failure.REFUSED, ("%s: nothing of a session is left"):format(file)) end
-  if not new then return terminal.result(salvaged_lines(results), args.output) end
+  if not remains then failure.raise(failure.REFUSED, ("%s: nothing of a session is left"):format(file)) end
+  return results
+end
+
+--- Writes what was found into a new database; the names, by the number of the result.
+---@return string[] names
+local function keep_salvaged(results, new)
+  local salvage, names = require "ebb.session.salvage", {}
   local target = sessions.check(failure.typed(ebb.sessions, new, { create = true }))
   if #sessions.check(target:list()) > 0 then
     failure.raise(failure.REFUSED, ("%s: it has sessions"):format(new), "salvage writes to a new database")
   end
-  for _, result in ipairs(results) do sessions.check(salvage.keep(target, result)) end
+  for i, result in ipairs(results) do
+    local remains = result.whole or result.count > 0
+    names[i] = remains and sessions.check(salvage.keep(target, result)) or nil
+  end
+  return names
+end
+
+function ACTIONS.salvage(args, file, new)
+  local results = read_damaged(args, file)
+  local names = new and keep_salvaged(results, new) or {}
+  local report = core.json.array {}
+  for i, result in ipairs(args.json and results or {}) do
+    report[i] = salvaged_data(result, names[i])
+  end
+  local shown = args.json and json_text.format(report)
+  if new then return shown and terminal.result(shown, args.output) end
+  if shown then terminal.show(shown) end
+  terminal.result(salvaged_lines(results), args.output)
 end
 
 ---- One session ----
@@ -306,7 +362,7 @@ end
 --- Which actions take an option.
 local ONLY = {
   count = { log = true, show = true }, keep = { prune = true }, messages = { export = true },
-  json = set("ls", "log", "new", "import", "append", "rollback", "checkpoint", "prune"),
+  json = set("ls", "log", "new", "import", "append", "rollback", "checkpoint", "prune", "salvage"),
   dry_run = set("new", "import", "append", "rollback", "checkpoint", "prune", "rename", "rm", "branch"),
   explain = set("new", "import", "append", "rollback", "checkpoint", "prune"),
   ledger = set("new", "import", "append", "rollback", "checkpoint", "prune"),

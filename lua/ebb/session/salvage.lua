@@ -9,6 +9,9 @@ local salvage = {}
 ---@field name string
 ---@field whole boolean          all of it is there: batches, marks, windows
 ---@field count integer          stored messages that can be read
+---@field stored? integer        messages that it had ever stored, windows' places too; nil: not known
+---@field lost? integer[]        how many of these are lost, at least and at most; nil: not known
+---@field rows? integer[]        rows that can be read, and those that it and its origins wrote; nil: not known
 ---@field text string            these, by seq, as a JSON list
 ---@field chat? ebb.Conversation the session, or its messages alone
 ---@field problem? ebb.Error     why it is not whole
@@ -20,13 +23,41 @@ local function parse(text)
   return chat, problem
 end
 
+--- The session of an id; nil where its row is lost.
+local function info_of(store, id)
+  for _, info in ipairs(store:list() or {}) do
+    if info.id == id then return info end
+  end
+end
+
+--- The rows of a session and its origins that are there, and those that they wrote; nil where one does not know.
+---@return integer[]? rows
+local function rows_of(store, info)
+  local present, written = 0, 0
+  while info do
+    local here, wrote = store.db:rows(info.id)
+    if not here or here > wrote then return nil end      -- its own row is lost, or older than the others
+    present, written = present + here, written + wrote
+    if not info.origin then return { present, written } end
+    info = info_of(store, info.origin)
+  end
+end
+
+--- How many messages are lost, at least and at most. Those that were pruned have no row either: so no more than there
+--- are rows lost, and no fewer than what was visible lacks.
+local function losses(info, seqs, rows)
+  local missing = math.max(0, info.stored - seqs)
+  local most = rows[2] > rows[1] and math.min(missing, rows[2] - rows[1]) or missing
+  return { math.min(most, math.max(0, info.messages - seqs)), most }
+end
+
 --- Reads one session.
 ---@param store ebb.Store     of ebb.sessions(path, { salvage = true })
 ---@param info ebb.SessionInfo
 ---@return ebb.Salvaged? result
 ---@return ebb.Error? problem
 function salvage.session(store, info)
-  local text, count = store.db:messages(info.id)
+  local text, count, seqs = store.db:messages(info.id)
   if not text then return nil, count end
   local result = { name = info.name, whole = true, count = count, text = text }
   local opened, problem = session.of(store, info.name)
@@ -34,7 +65,8 @@ function salvage.session(store, info)
     result.chat = opened.chat
     return result
   end
-  result.whole, result.problem = false, problem
+  result.whole, result.problem, result.rows = false, problem, rows_of(store, info)
+  if result.rows then result.stored, result.lost = info.stored, losses(info, seqs, result.rows) end
   if count > 0 then
     local chat, why = parse(text)
     result.chat, result.problem = chat, chat and problem or why
