@@ -271,6 +271,38 @@ describe("a card in a picture", function()
   end)
 end)
 
+describe("a file that says it is an agent's, and holds none,", function()
+  local rows = {
+    { '{"spec":"chara_card_v2","data":5}', "data: expected an object, not a number" },
+    { '{"spec":"chara_card_v3","data":[]}', "data: expected an object, not a list" },
+    { '{"spec":"chara_card_v3"}', "data: expected an object, not nothing" },
+    { '{"spec":"chara_card_v2","data":{}}', "none of its members is known" },
+    { '{"spec":"chara_card_v2","data":{"name":5}}', "none of its members is known" },
+    { '{"spec":"lorebook_v3","data":"x"}', "data: expected an object, not a text" },
+    { '{"spec":"lorebook_v3","data":{"entries":5}}', "data.entries: expected a list, not a number" },
+    { '{"entries":null}', "entries: expected an object, not null", "world" },
+    { '[1]', "lorebook: expected an object, not a list", "world" },
+    { '[1]', "card: expected an object, not a list", "card" },
+    { '{"a":1}', "none of its members is known", "card" },
+    { '{"prompts":5,"prompt_order":[]}', "prompts: expected a list, not a number", "st_preset" },
+    { '{"type":"AIO_Agent_Export","agents":[5]}', "agents[0]: expected an object, not a number" },
+    { '{"agents":true}', "agents: expected a list, not true or false", "aiohub" },
+  }
+  for _, row in ipairs(rows) do
+    it(("is refused: %s%s"):format(row[1], row[3] and " as " .. row[3] or ""), function()
+      local result, problem = ebb.import.read(row[1], { from = row[3] })
+      assert.is_nil(result)
+      assert.equal("shape", problem.code)
+      assert.truthy(problem.message:find(row[2], 1, true), problem.message)
+    end)
+  end
+
+  it("reports elements of its lists that are not objects", function()
+    mentions(assert(ebb.import.read '{"spec":"lorebook_v3","data":{"entries":[5, {"keys": ["a"], "content": "c"}]}}'),
+      "wrong member: data.entries[0]: expected an object")
+  end)
+end)
+
 describe("a lorebook by itself", function()
   local ENTRY = {
     uid = 4, key = list "elf", keysecondary = list "wood", comment = "Elves", content = "long", constant = true,

@@ -1,6 +1,7 @@
 --- Files that become an agent: what all their importers share.
 
 local members = require "ebb.import.members"
+local refuse = require "ebb.support.refuse"
 
 local agents = {}
 
@@ -33,12 +34,13 @@ local function compact(value)
   return value
 end
 
---- The result of an importer.
+--- The result of an importer; raises where nothing was understood.
 ---@param agent table          as it stands in an agent file
 ---@param notes ebb.import.Notes
 ---@param messages? table[]
 ---@return ebb.Import
 function agents.result(agent, notes, messages)
+  if not notes.understood[1] then refuse("shape", "none of its members is known: nothing is read") end
   agent.extra = next(notes.extra) ~= nil and notes.extra or nil
   return { dialect = "openai", messages = messages or {}, agent = compact(agent), understood = notes.understood,
     report = notes.report, branches = 1 }

@@ -163,7 +163,7 @@ local function carry_about(from)
 end
 
 local function read_agent(value, path, notes, options)
-  local from = members.of(value, path, notes)
+  local from = members.of(members.required(value, path, "an object"), path, notes)
   local greetings = greetings_of(from)
   local agent = {
     id = from:text "id", name = from:text "name", description = from:text "description", icon = from:text "icon",
@@ -196,9 +196,10 @@ end
 
 function aiohub.read(source, options)
   local notes = agents.notes(source.report)
-  local from = members.of(source.value, "", notes)
+  local from = members.of(members.required(source.value, "export", "an object"), "", notes)
   from:any "type"; from:any "version"
-  local list = from:list "agents" or {}
+  local list = members.required(from.value.agents, "agents", "a list")
+  from:list "agents"
   from:rest()
   if #list == 0 then refuse("shape", "agents: expected at least one agent") end
   local number = options.conversation and chosen(list, options.conversation) or 1

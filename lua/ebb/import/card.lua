@@ -138,8 +138,9 @@ local function messages_of(agent, options, notes)
 end
 
 function card.read(source, options)
-  local value, notes = source.value, agents.notes(source.report)
-  local has_data = SPECS[value.spec] and fields.is_object(value.data)
+  local value, notes = members.required(source.value, "card", "an object"), agents.notes(source.report)
+  local has_data = SPECS[value.spec] ~= nil and (value.data ~= nil or fields.text(value, "name") == nil)
+  if has_data then members.required(value.data, "data", "an object") end
   if has_data then read_envelope(value, notes) end
   local from = members.of(has_data and value.data or value, has_data and "data" or "", notes)
   if not has_data then from:any "spec" end

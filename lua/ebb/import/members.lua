@@ -9,6 +9,7 @@
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
+local refuse = require "ebb.support.refuse"
 
 local members = {}
 
@@ -29,11 +30,34 @@ function members.notes(report) return { understood = {}, report = report, extra 
 local Members = {}
 Members.__index = Members
 
+local function kind_of(value)
+  if value == nil then return "nothing" end
+  if value == core.json.null then return "null" end
+  if fields.is_list(value) then return "a list" end
+  local kinds = { string = "a text", number = "a number", boolean = "true or false", table = "an object" }
+  return kinds[type(value)]
+end
+
+--- A value without which a file holds nothing; raises for another kind.
 ---@param value any
+---@param place string
+---@param expected "an object"|"a list"
+---@return table value
+function members.required(value, place, expected)
+  if kind_of(value) == expected then return value end
+  return refuse("shape", ("%s: expected %s, not %s"):format(place, expected, kind_of(value)))
+end
+
+--- The members of an object. Of anything else there are none, which is reported.
+---@param value any             nil: an object that is missing
 ---@param path string           "" for the whole
 ---@param notes ebb.import.Notes
 ---@return ebb.import.Members
 function members.of(value, path, notes)
+  if value ~= nil and not fields.is_object(value) then
+    notes.report:add("wrong member", ("%s: expected an object; it is carried along"):format(path))
+    notes.extra[path] = value
+  end
   return setmetatable({ value = fields.is_object(value) and value or {}, path = path, notes = notes, seen = {} },
     Members)
 end

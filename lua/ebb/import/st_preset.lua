@@ -120,12 +120,13 @@ local function parameters_of(from)
 end
 
 function st_preset.read(source)
-  local notes = agents.notes(source.report)
-  local from = members.of(source.value, "", notes)
+  local notes, value = agents.notes(source.report), members.required(source.value, "preset", "an object")
+  for _, name in ipairs { "prompts", "prompt_order" } do members.required(value[name], name, "a list") end
+  local from = members.of(value, "", notes)
   local parameters = parameters_of(from)
   local window = from:count "openai_max_context"
   local agent = {
-    presets = presets_of(from:list "prompts" or {}, order_of(from:list "prompt_order" or {}, notes), notes),
+    presets = presets_of(from:list "prompts", order_of(from:list "prompt_order", notes), notes),
     parameters = parameters,
   }
   if window then

@@ -21,9 +21,11 @@ function world.read(source)
   if is_v3(value) then
     local from = members.of(value, "", notes)
     from:any "spec"
-    book = lore.card_book(from:object "data" or {}, "data", notes, name)
+    members.required(members.required(value.data, "data", "an object").entries, "data.entries", "a list")
+    book = lore.card_book(from:object "data", "data", notes, name)
     from:rest()
   else
+    members.required(members.required(value, "lorebook", "an object").entries, "entries", "an object")
     book = lore.world(value, "", notes, name)
   end
   return agents.result({ lorebooks = { book } }, notes)
