@@ -332,7 +332,9 @@ describe("the command", function()
     for _, topic in ipairs(require("ebb.cli.topics").list) do
       it("explain " .. topic.name, function()
         contains(topic.name, (does "help"))
-        assert.is_true(#does("help " .. topic.name) > 200)
+        local out = does("help " .. topic.name)
+        assert.is_true(#out > 200)
+        assert.is_nil(out:find("Usage: ", 1, true), "a command has the name")
       end)
     end
 

@@ -26,7 +26,7 @@ local VIEWS = {
   "trim --replay %s/chat.json --budget 100 --policy keep_recent --policy stable_prefix",
   "pipeline %s/chat.json --preview", "pipeline %s/chat.json --show-config",
   "pipeline %s/chat.json --trace -o /dev/null", "help", "help trim", "help pipeline", "help run", "vocab ls",
-  "macros", "macros roll", "rules test %s/rules.json", "help operations", "help policies-in-lua", "help input",
+  "macros", "macros roll", "rules test %s/rules.json", "help operations", "help policies-in-lua", "help files",
   "filter 'return function(m) return m.role ~= \"tool\" end' --input %s/chat.json --dry-run",
 }
 

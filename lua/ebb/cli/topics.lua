@@ -1,9 +1,9 @@
---- Topics of `ebb help` that are not commands.
+--- Topics of `ebb help` that are not commands: a command of the same name would hide one.
 
 local topics = {}
 
 topics.list = {
-  { name = "input", summary = "Shapes of input and output files." },
+  { name = "files", summary = "Shapes of input and output files." },
   { name = "policies-in-lua", summary = "How to write a trim policy." },
   { name = "filters-in-lua", summary = "How to write a filter." },
   { name = "processors-in-lua", summary = "How to write a stage of a pipeline." },
@@ -15,7 +15,7 @@ topics.list = {
 
 local TEXTS = {}
 
-TEXTS.input = [[
+TEXTS.files = [[
 A conversation is read from one of three shapes:
 
   array    [{"role": "user", "content": "Hi"}, ...]
