@@ -211,7 +211,26 @@ describe("a character card", function()
     local result = read(card)
     assert.equal(1, #result.agent.lorebooks[1].entries)
     assert.equal("b", result.agent.lorebooks[1].entries[1].content)
-    mentions(result, "entry with the id of another")
+    mentions(result, "entry with the id of another: data.character_book.entries[1]: it replaces "
+      .. "data.character_book.entries[0], whose id is 1, too")
+  end)
+
+  it("with an entry without an id gives it one that no other has", function()
+    local card = v2()
+    local unnamed = card_entry(1, { content = "a" })
+    unnamed.id = nil
+    card.data.character_book.entries = list(unnamed, card_entry(0, { content = "b" }), card_entry(3, { content = "c" }))
+    local ids = {}
+    for i, entry in ipairs(read(card).agent.lorebooks[1].entries) do
+      ids[i] = entry.content .. entry.id
+    end
+    assert.same({ "a4", "b0", "c3" }, ids)
+  end)
+
+  it("and world info, too", function()
+    local world = json.decode [[{"entries": {"0": {"key": ["a"], "content": "a"},
+      "1": {"uid": 0, "key": [], "content": "b"}}}]]
+    assert.equal(2, #read(world).agent.lorebooks[1].entries)
   end)
 end)
 

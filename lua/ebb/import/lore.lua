@@ -155,26 +155,53 @@ local function card_entry(value, path, notes)
   return entry
 end
 
+---@class ebb.import.EntryRecord
+---@field entry table
+---@field path string              where it stands
+---@field preferred string|integer its id if it has none of its own
+
+--- Gives each entry without an id the one that it would have, or the next number that no entry has.
+local function number_entries(records)
+  local taken, free = {}, #records
+  for _, record in ipairs(records) do
+    if record.entry.id ~= nil then taken[tostring(record.entry.id)] = true end
+  end
+  for _, record in ipairs(records) do
+    if record.entry.id == nil then
+      local id = record.preferred
+      while taken[tostring(id)] do
+        id, free = free, free + 1
+      end
+      taken[tostring(id)], record.entry.id = true, id
+    end
+  end
+end
+
 --- The entries of a list in order; of two with one id the later replaces the earlier, as in SillyTavern.
-local function distinct(list, notes)
-  local places, result = {}, {}
-  for i, entry in ipairs(list) do
-    local id = tostring(entry.id or i)
+---@param records ebb.import.EntryRecord[]
+local function distinct(records, notes)
+  local places, result, paths = {}, {}, {}
+  number_entries(records)
+  for _, record in ipairs(records) do
+    local entry = record.entry
+    local id = tostring(entry.id)
     if places[id] then
-      notes.report:add("entry with the id of another", "the later replaces the earlier")
+      notes.report:add("entry with the id of another", ("%s: it replaces %s, whose id is %s, too"):format(record.path,
+        paths[id], id))
       result[places[id]] = entry
     else
       result[#result + 1] = entry
       places[id] = #result
     end
+    paths[id] = record.path
     if type(entry.id) ~= "string" and math.type(entry.id) ~= "integer" then entry.id = id end
   end
   return result
 end
 
-local function kept_entries(list, notes)
+local function kept_entries(records, notes)
   local result = core.json.array {}
-  for _, entry in ipairs(distinct(list, notes)) do
+  for _, entry in ipairs(distinct(records, notes)) do
     if check_outlet(entry, notes) then result[#result + 1] = entry end
   end
   return result
@@ -193,8 +220,8 @@ function lore.card_book(value, path, notes, name)
   book.scanDepth, book.tokenBudget = from:count "scan_depth", from:count "token_budget"
   book.recursive = from:flag "recursive_scanning"
   for i, entry in ipairs(from:list "entries" or {}) do
-    list[i] = card_entry(entry, ("%s.entries[%d]"):format(path, i - 1), notes)
-    list[i].id = list[i].id or i - 1
+    local place = ("%s.entries[%d]"):format(path, i - 1)
+    list[i] = { entry = card_entry(entry, place, notes), path = place, preferred = i - 1 }
   end
   book.entries = kept_entries(list, notes)
   members.of(from:object "extensions", from:place "extensions", notes):rest()
@@ -230,9 +257,8 @@ function lore.world(value, path, notes, name)
     return a < b
   end)
   for _, key in ipairs(keys) do
-    local entry = world_entry(entries[key], from:place("entries." .. key), notes)
-    entry.id = entry.id or key
-    list[#list + 1] = entry
+    local place = from:place("entries." .. key)
+    list[#list + 1] = { entry = world_entry(entries[key], place, notes), path = place, preferred = key }
   end
   local own = from:text "name"
   local description = from:text "description"
