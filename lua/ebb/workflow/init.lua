@@ -111,7 +111,9 @@ end
 ---@field sequence ebb.Sequence
 ---@field toolset ebb.Toolset
 
---- Prepares a workflow; raises for the first mistake, with its place where it was read from JSON.
+local prepared_at
+
+--- Prepares a workflow; raises for the first mistake.
 ---@param workflow table
 ---@param depth? integer       of workflows in one another
 ---@return ebb.PreparedWorkflow
@@ -120,15 +122,15 @@ local function prepared(workflow, depth)
   local place = locate.place(workflow)
   local toolset = tools.new(workflow.tools, place)
   local kit = { types = nodes.types(workflow), place = place, toolset = toolset, depth = depth or 1,
-    load = nodes.load, whole = prepared }
+    load = nodes.load, whole = prepared_at, source = locate.file_of(workflow) }
   return { name = workflow.name, sequence = prepare.nodes(list, workflow, kit), toolset = toolset }
 end
 
---- The same; a mistake in JSON has its line.
-local function prepared_at(workflow)
-  local ok, result = pcall(prepared, workflow)
+--- The same; a mistake in a file has its name, and in JSON its line.
+function prepared_at(workflow, depth)
+  local ok, result = pcall(prepared, workflow, depth)
   if ok then return result end
-  local file = type(workflow) == "table" and locate.json_of(workflow)
+  local file = type(workflow) == "table" and locate.file_of(workflow)
   error(file and core.is_error(result) and json_file.placed(file, {}, result) or result, 0)
 end
 

@@ -17,7 +17,7 @@ local locate = {}
 ---@type table<table, string>  folders of workflows in JSON
 local folders = setmetatable({}, { __mode = "k" })
 
----@type table<table, ebb.JsonFile>   what they were read from
+---@type table<table, ebb.JsonFile>   the files that workflows were read from
 local files = setmetatable({}, { __mode = "k" })
 
 --- Where the files of a workflow lie.
@@ -78,13 +78,14 @@ function locate.in_folder(workflow, path, file)
   end
   if workflow.folder == nil then workflow.folder = script_file.folder(path) end
   if file then folders[workflow] = workflow.folder end
-  if file and not is_node then files[workflow] = file end   -- the place of a node alone is its file
+  -- the place of a node alone, and of one in Lua, is the file
+  files[workflow] = files[workflow] or file and not is_node and file or { name = path }
   return workflow
 end
 
---- The JSON that a workflow was read from; nil for Lua.
+--- The file that a workflow was read from; nil for one that the program made.
 ---@param workflow table
 ---@return ebb.JsonFile?
-function locate.json_of(workflow) return files[workflow] end
+function locate.file_of(workflow) return files[workflow] end
 
 return locate

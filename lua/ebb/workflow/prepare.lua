@@ -106,6 +106,7 @@ local function node_at(kit, node, where, path, in_graph)
   local prepared = prepared_node(placed(where, path, function()
     return declared.prepare(own_fields(declared, node, node_type), kit.place, inner)
   end))
+  prepared.source, prepared.path = kit.source, path
   prepared.type, prepared.id, prepared.where, prepared.label = node_type, id, where, label_of(node, node_type)
   return prepared
 end

@@ -11,6 +11,7 @@
 local core = require "ebb.support.core"
 local faults = require "ebb.workflow.faults"
 local graph = require "ebb.workflow.graph"
+local json_file = require "ebb.support.json_file"
 
 local runner = {}
 
@@ -110,11 +111,18 @@ function Run:apart(copy, sequence)
   return done, problem
 end
 
+--- An error of a node, with the node and its place in the workflow's file in front.
+local function fault_of(node, problem)
+  local where = node.where
+  if node.source then where = ("%s: %s"):format(json_file.where(node.source, node.path), where) end
+  return faults.at(problem, where)
+end
+
 local function call(node, run)
   local ok, result, problem = pcall(node.run, run.chat, run)
   if not ok then result, problem = nil, core.is_error(result) and result or core.error("script", tostring(result)) end
   if result == nil then
-    return nil, faults.at(problem or core.error("script", "it failed and gave no reason"), node.where)
+    return nil, fault_of(node, problem or core.error("script", "it failed and gave no reason"))
   end
   return result
 end
@@ -123,7 +131,7 @@ end
 local function moved(run, depth, node, next)
   run.at[depth], run.calls = next, {}
   local done, problem = run:save(node.where)
-  if not done then return nil, faults.at(problem, node.where) end
+  if not done then return nil, fault_of(node, problem) end
   return true
 end
 
@@ -152,12 +160,12 @@ local function follow_edges(run, sequence)
     local node = sequence.nodes[number]
     count = count + 1
     if count > graph.STEPS_MAX then
-      return nil, faults.at(core.error("limit", ("the run has taken %d nodes"):format(graph.STEPS_MAX)), node.where)
+      return nil, fault_of(node, core.error("limit", ("the run has taken %d nodes"):format(graph.STEPS_MAX)))
     end
     local result, problem = step(run, node)
     if result == nil then return nil, problem end
     number, problem = graph.follow(edges, number, node, run.outcome)
-    if not number then return nil, faults.at(problem, node.where) end
+    if not number then return nil, fault_of(node, problem) end
     local saved, why = moved(run, depth, node, number)
     if not saved then return nil, why end
   end

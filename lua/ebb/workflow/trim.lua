@@ -5,7 +5,9 @@
 
 local locate = require "ebb.workflow.locate"
 local model = require "ebb.workflow.model"
+local models = require "ebb.models"
 local policies = require "ebb.trim.policies"
+local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
 local trim_options = require "ebb.trim.options"
@@ -13,6 +15,13 @@ local trim_options = require "ebb.trim.options"
 local fields = trim_options.with(tables.keys(trim_options.fields), {
   ask = { type = "table", help = "fields of a model node, which answers the requests of policies" },
 })
+
+--- Refuses a node without a budget where no model has a window.
+local function check_budget(chat, options)
+  if options.budget or type(options.model) == "string" or models.of_chat(chat) then return end
+  refuse("argument", "it needs a budget: neither the node nor the conversation has a model",
+    "give the node a budget, such as 8000")
+end
 
 ---@type ebb.NodeType
 return {
@@ -27,6 +36,7 @@ return {
     if ask then schema.options(model.fields, ask, "ask") end
     return function(chat, run)
       local call = options
+      check_budget(chat, options)
       local asker = options.model == nil and model.asker(chat, ask, place, run) or nil
       if asker then
         call = tables.copy(options)
