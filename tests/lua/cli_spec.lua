@@ -90,9 +90,13 @@ describe("the command", function()
 
     it("says what cannot go, and what would help", function()
       local err = fails(CANNOT_FIT, ("trim %s --budget 100 --reserve 50"):format(SAMPLE))
-      local least = tonumber(err:match "2 messages %(%d+ tokens%) and %d+ for tools and framing; the budget is 100; "
+      local least = tonumber(err:match
+        "2 messages %(%d+ tokens%) and %d+ for tools and framing; the budget is 100, less a reserve of 50; "
         and err:match "the smallest that fits is (%d+)")
       contains("--unguarded", err)
+      err = fails(command.SCRIPT, ("trim %s --budget 700 --policy keep_recent:keep=99"):format(SAMPLE))
+      contains("the options of keep_recent keep all", err)
+      assert.is_nil(err:find("let a policy follow", 1, true))
       does(("trim %s --budget %d --reserve 50"):format(SAMPLE, least))
       fails(CANNOT_FIT, ("trim %s --budget %d --reserve 50"):format(SAMPLE, least - 1))
     end)
@@ -252,6 +256,18 @@ describe("the command", function()
       local out = does("run " .. path_of "nodes.lua", path_of "small.json")
 
       assert.equal('[{"role":"user","content":"Bye"}]', out)
+    end)
+
+    it("says file, line and node where a trim node has no budget", function()
+      local flow = file("t.json", '[\n{"type":"trim"}]')
+      local err = fails(command.REFUSED, ("run %s %s"):format(flow, path_of "small.json"))
+      contains("t.json:2:1: node 1 (trim): it needs a budget", err)
+      assert.is_nil(err:find("chat:trim", 1, true), "a hint for Lua")
+      contains("t.lua: node 1 (trim): it needs a budget", fails(command.REFUSED,
+        ("run %s %s"):format(file("t.lua", "return {{type='trim'}}"), path_of "small.json")))
+      file("inner.json", '[\n\n{"type":"filter"}]')
+      contains("inner.json:3:1: node 1 (filter): a filter node needs", fails(command.REFUSED,
+        ("run %s %s"):format(file("outer.json", '[{"type":"workflow","file":"./inner.json"}]'), path_of "small.json")))
     end)
 
     it("loads no library of that name from LUA_PATH", function()

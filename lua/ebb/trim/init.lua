@@ -108,20 +108,31 @@ end
 
 ---- Verdicts ----
 
+--- What the budget keeps free: the caller's reserve, or, of a part, the rest of the request; and the margin.
+local function kept_free(run)
+  local words = {}
+  if run.reserve > 0 then
+    words[1] = (run.is_part and "%d for the rest of the request" or "a reserve of %d"):format(run.reserve)
+  end
+  if run.margin > 0 then words[#words + 1] = ("a margin of %d %% for estimates"):format(run.margin) end
+  return words[1] and ", less " .. table.concat(words, " and ") or ""
+end
+
 --- What cannot go: guarded messages, and what the request carries besides.
 local function cannot_fit(run, info, guarded)
   local total, framing = run.measure.total(guarded), run.measure.total(info.overhead)
-  local text = "cannot fit: the guarded part is %s (%s) and %d for tools and framing; the budget is %d; "
+  local text = "cannot fit: the guarded part is %s (%s) and %d for tools and framing; the budget is %d%s; "
     .. "the smallest that fits is %d"
   local messages = quantity(info.guarded_messages, "message")
   return text:format(messages, quantity(total - framing, "token"), framing, run.requested,
-    margins.with(total, run.margin) + run.reserve)
+    kept_free(run), margins.with(total, run.margin) + run.reserve)
 end
 
 --- No request may be empty. Guards hold no message of a list that has only the assistant's or results: the last one
 --- that could stay is what does not fit. History within a pipeline may go whole.
 local function empty(run)
-  return ("cannot fit: no message would be left, and a request needs one; the budget is %d"):format(run.requested)
+  return ("cannot fit: no message would be left, and a request needs one; the budget is %d%s"):format(run.requested,
+    kept_free(run))
 end
 
 --- What was refused on the way is often why too much is left.
@@ -132,9 +143,20 @@ local function refusals_of(draft)
   return ("%s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
 end
 
---- What would help where nothing was dropped: such policies make messages smaller, and others have to follow them.
+--- What would help where policies dropped nothing that make messages smaller: others have to follow them.
 local DROP = ("nothing was dropped: let a policy follow that drops messages, such as policy = { ..., \"%s\" } or "
   .. "--policy '...;%s'"):format(policies.default, policies.default)
+
+--- What would help where nothing was dropped: another policy, or other options of the one that drops.
+local function drop_hint(steps)
+  for _, step in ipairs(steps) do
+    if step.policy.name == policies.default then
+      return ("nothing was dropped: the options of %s keep all that is not guarded; raise the budget, or let it keep "
+        .. "less"):format(policies.default)
+    end
+  end
+  return DROP
+end
 
 --- A text, and a hint where there is one.
 local function over_budget(run, tokens, steps)
@@ -142,9 +164,10 @@ local function over_budget(run, tokens, steps)
   local refusals = refusals_of(run.draft)
   local text = "over budget: %s left %s, %d more than the budget of %d%s%s"
   local label = policies.label(steps)
-  local margin = run.margin > 0 and (", with a margin of %d %% for estimates"):format(run.margin) or ""
-  return text:format(label, quantity(tokens, "token"), tokens - run.available, run.available, margin,
-    refusals and "; " .. refusals or ""), core.draft.info(run.draft).dropped == 0 and DROP or nil
+  local free = kept_free(run)
+  if free ~= "" then free = (" (%d%s)"):format(run.requested, free) end
+  return text:format(label, quantity(tokens, "token"), tokens - run.available, run.available, free,
+    refusals and "; " .. refusals or ""), core.draft.info(run.draft).dropped == 0 and drop_hint(steps) or nil
 end
 
 ---- One trim ----
