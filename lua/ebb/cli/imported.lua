@@ -5,6 +5,7 @@
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local tables = require "ebb.support.tables"
@@ -20,6 +21,13 @@ local DIALECTS = require "ebb.models.dialects"
 
 --- Keeps the value of --from: the form of another program, or a dialect, of which it is only made sure.
 local function keep_from(args, _, value)
+  local forms = table.move(DIALECTS, 1, #DIALECTS, 1, {})
+  table.move(ebb.import.names, 1, #ebb.import.names, #forms + 1, forms)
+  if not tables.contains(forms, value) then
+    table.sort(forms)
+    failure.usage(("--from: unknown form '%s'"):format(value),
+      suggest.hint(value, forms) or "the forms are " .. table.concat(forms, ", "))
+  end
   args[tables.contains(DIALECTS, value) and "from_dialect" or "from"] = value
 end
 

@@ -32,6 +32,8 @@ local NAMES = {
   "langchain", "aider", "chatml", "card", "world", "scripts", "st_preset", "aiohub",
 }
 
+import.names = NAMES
+
 ---@class ebb.Importer
 ---@field name string
 ---@field title string        "Claude Code session"
