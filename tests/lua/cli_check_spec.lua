@@ -256,6 +256,9 @@ describe("trim --replay", function()
     local out, err = does "trim --replay scripts/samples/support.json --limit 300"
     contains("27  keep_recent", out)
     contains("first refusal: cannot fit", err)
+    assert.is_nil(err:find("support.json: keep_recent", 1, true))
+    local _, both = does "trim --replay scripts/policies/agent.json scripts/samples/support.json --limit 300"
+    contains("scripts/samples/support.json: keep_recent: first refusal: cannot fit", both)
   end)
 
   it("plays policies that ; joins in a row, as trim runs them", function()

@@ -105,6 +105,22 @@ local function explain(report)
   end
 end
 
+--- The file whose replay was the first to be refused under a policy; nil if none was.
+local function refused_file(report, number)
+  for _, file in ipairs(report.files) do
+    if file.rows[number].result.first_refusal then return file.file end
+  end
+end
+
+--- Says why a request was refused, of each policy for the first one.
+local function say_refusals(report)
+  for i, row in ipairs(report.rows) do
+    local refusal = row.result.first_refusal
+    local place = refusal and report.files[2] and refused_file(report, i) .. ": " or ""
+    if refusal then terminal.say(("%s%s: first refusal: %s"):format(place, row.policy, refusal)) end
+  end
+end
+
 ---@param args table           the parsed command line for trim
 ---@param specs table[]         one policy each
 ---@param words string[]        how they stand on the command line
@@ -117,10 +133,7 @@ function replay.run(args, specs, words, loading)
   write_requests()
   write(args, report)
   if args.explain then explain(report) end
-  for _, row in ipairs(report.rows) do
-    local refusal = row.result.first_refusal
-    if refusal then terminal.say(("%s: first refusal: %s"):format(row.policy, refusal)) end
-  end
+  say_refusals(report)
 end
 
 return replay
