@@ -198,6 +198,8 @@ describe("ebb session", function()
     assert.same({ 3, "rollback", "session" }, { report.inserted, report.ledger[1].reason, report.ledger[1].by })
     assert.equal(report.before - report.after, sum_of(report.ledger))
     assert.is_true(json.decode((does "session rollback s 0 --dry-run --json")).dryRun)
+    contains("batch x: no checkpoint 'x', and no number of a batch", fails(command.USAGE, "session rollback s x"))
+    contains("batch 77: expected a batch from 0 to ", fails(command.REFUSED, "session rollback s 77"))
     for _, words in ipairs { "prune s", "checkpoint s here", "rename s t", "rm s", "branch s t" } do
       contains("would", select(2, does("session " .. words .. " --dry-run")))
     end

@@ -127,8 +127,13 @@ describe("a saved conversation on the command line", function()
     local data = json.decode((does(("inspect %s --json"):format(saved))))
     assert.same({ true, 2, 3, "truncate", 4 },
       { data.saved, data.currentBatch, #data.batches, data.batches[3].operation, data.batches[3].parentLength })
-    contains("batch: 3 is out of range", fails(command.REFUSED, ("inspect %s --batch 3"):format(saved)))
-    contains("no checkpoint 'x'", fails(command.USAGE, ("inspect %s --batch x"):format(saved)))
+    for _, view in ipairs { "inspect", "report" } do
+      contains("--batch 3: expected a batch from 0 to 2, or the name of a checkpoint",
+        fails(command.REFUSED, ("%s %s --batch 3"):format(view, saved)))
+      local err = fails(command.USAGE, ("%s %s --batch x"):format(view, saved))
+      contains("--batch x: no checkpoint 'x', and no number of a batch", err)
+      assert.is_nil(err:find("checkpoint(name)", 1, true), "a hint for Lua")
+    end
   end)
 
   it("shows the checkpoints that a script has named", function()

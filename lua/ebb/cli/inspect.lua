@@ -2,7 +2,6 @@
 
 local conversation_state = require "ebb.conversation.state"
 local core = require "ebb.support.core"
-local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local imported = require "ebb.cli.imported"
 local json_text = require "ebb.cli.json_text"
@@ -215,7 +214,7 @@ end
 
 function inspect.run(args)
   local chat, path, result = options.load(args.file, args, true)
-  if args.batch then failure.typed(chat.rollback, chat, math.tointeger(tonumber(args.batch)) or args.batch) end
+  if args.batch then options.roll_back(chat, args.batch, "--batch") end
   local data, obsolete = data_of(chat), obsolete_items(chat)
   data.imported = imported.data(result)
   if args.json then

@@ -12,6 +12,7 @@ local loader = require "ebb.sandbox.loader"
 local own_form = require "ebb.cli.own_form"
 local script_path = require "ebb.sandbox.script_path"
 local sessions = require "ebb.cli.sessions"
+local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local tool_file = require "ebb.cli.tool_file"
@@ -250,6 +251,29 @@ end
 
 function options.use_policy_path(args) use_folders("--policy-path", script_path.policies, args.policy_path) end
 function options.use_filter_path(args) use_folders("--filter-path", script_path.filters, args.filter_path) end
+
+--- Rolls a conversation back to a batch of the command line.
+---@param chat ebb.Conversation
+---@param word string          its number, or the name of a checkpoint
+---@param label string         what stands before the word: "--batch"
+function options.roll_back(chat, word, label)
+  local number = math.tointeger(tonumber(word))
+  local ok, problem = pcall(chat.rollback, chat, number or word)
+  if ok then return end
+  if not core.is_error(problem) then error(problem, 0) end
+  local last, names = 0, {}
+  for _, batch in ipairs(chat:batches()) do
+    last = math.max(last, batch.index)
+    names[#names + 1] = batch.name
+  end
+  if number and (number < 0 or number > last) then
+    failure.raise(failure.REFUSED, ("%s %s: expected a batch from 0 to %d, or the name of a checkpoint"):format(label,
+      word, last))
+  end
+  if number then failure.raise(failure.exit_of(problem), ("%s %s: %s"):format(label, word, problem.message)) end
+  failure.usage(("%s %s: no checkpoint '%s', and no number of a batch"):format(label, word, word),
+    suggest.hint(word, names) or ("batches are numbered 0 to %d"):format(last))
+end
 
 local function role_map_of(role_pairs)
   local map = {}

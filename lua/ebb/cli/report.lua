@@ -1,7 +1,6 @@
 --- ebb report: a conversation as one page of HTML, which needs nothing else: figures, its batches, and its messages,
 --- those that an edit took away at their old places, with what took them and why.
 
-local failure = require "ebb.cli.failure"
 local figures = require "ebb.support.figures"
 local options = require "ebb.cli.options"
 local terminal = require "ebb.cli.terminal"
@@ -196,7 +195,7 @@ end
 
 function report.run(args)
   local chat, path = options.load(args.file, args)
-  if args.batch then failure.typed(chat.rollback, chat, math.tointeger(tonumber(args.batch)) or args.batch) end
+  if args.batch then options.roll_back(chat, args.batch, "--batch") end
   local fork = chat:fork()      -- of a session: all of it
   terminal.report(report.page(fork, options.name(path)), args.output)
   if args.output then terminal.inform(text.count(#fork, "message") .. options.target(args)) end

@@ -325,7 +325,7 @@ function ACTIONS.append(args, name, file)
 end
 
 function ACTIONS.rollback(args, name, batch)
-  edit(args, name, function(chat) chat:rollback(math.tointeger(tonumber(batch)) or batch) end)
+  edit(args, name, function(chat) options.roll_back(chat, batch, "batch") end)
 end
 
 function ACTIONS.checkpoint(args, name, label)
