@@ -41,6 +41,17 @@ describe("trim --replay", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
+  it("explains the columns that are shown, and no others", function()
+    local line = ("trim --replay %s --limit 2000 --policy keep_recent"):format(SAMPLE)
+    local wide = does(line)
+    for _, words in ipairs { "best: the most", "labelled: with the word" } do contains(words, wide) end
+    command.columns = 70
+    local narrow = does(line)
+    command.columns = nil
+    contains("shared: of these", narrow)
+    for _, title in ipairs { "best", "labelled" } do assert.is_nil(narrow:find(title, 1, true), narrow) end
+  end)
+
   it("begins with no trimming, then sorts by cost", function()
     local report = json.decode((does(("trim --replay %s --budget 3000 --json %s"):format(SAMPLE, POLICIES))))
     assert.equal("none", report.policies[1].policy)

@@ -265,6 +265,13 @@ local function titles_of(layout)
   return titles
 end
 
+---@return ebb.cli.Layout
+local function layout_of(columns, lists, page, colours)
+  local cells = without_empty { columns = columns, lists = lists, count = #lists[1], colours = colours or {},
+    plain = {} }
+  return page.width == math.maxinteger and lay_out_whole(cells) or lay_out(cells, page.width)
+end
+
 --- The table as lines, printable, each ended by a newline.
 ---@param columns ebb.cli.Column[]
 ---@param lists string[][]      the cells of each column; all have the same number
@@ -272,11 +279,8 @@ end
 ---@param colours? table<integer, string>     names of the colours of rows, by their number
 ---@return string
 function grid.render_columns(columns, lists, page, colours)
-  local cells = without_empty { columns = columns, lists = lists, count = #lists[1], colours = colours or {},
-    plain = {} }
-  local layout = page.width == math.maxinteger and lay_out_whole(cells) or lay_out(cells, page.width)
-  local lines, row = {}, {}
-  cells = layout.cells
+  local layout = layout_of(columns, lists, page, colours)
+  local lines, row, cells = {}, {}, layout.cells
   add_row(lines, layout, page, titles_of(layout))
   for i = 1, cells.count do
     for j, list in ipairs(cells.lists) do row[j] = list[i] end
@@ -287,19 +291,38 @@ function grid.render_columns(columns, lists, page, colours)
   return table.concat(lines, "\n")
 end
 
---- The same of rows. `row.colour` names the colour of a row.
----@param columns ebb.cli.Column[]
----@param rows table[]      lists of texts
----@param page ebb.cli.Page
----@return string
-function grid.render(columns, rows, page)
+--- The cells of each column, and the colours of the rows.
+local function turned(columns, rows)
   local lists, colours = {}, {}
   for j = 1, #columns do lists[j] = {} end
   for i, row in ipairs(rows) do
     colours[i] = row.colour
     for j, list in ipairs(lists) do list[i] = row[j] end
   end
+  return lists, colours
+end
+
+--- The same of rows. `row.colour` names the colour of a row.
+---@param columns ebb.cli.Column[]
+---@param rows table[]      lists of texts
+---@param page ebb.cli.Page
+---@return string
+function grid.render(columns, rows, page)
+  local lists, colours = turned(columns, rows)
   return grid.render_columns(columns, lists, page, colours)
+end
+
+--- The titles of the columns that such a table shows, as a set.
+---@param columns ebb.cli.Column[]
+---@param rows table[]
+---@param page ebb.cli.Page
+---@return table<string, boolean>
+function grid.shown(columns, rows, page)
+  local titles = {}
+  for _, column in ipairs(layout_of(columns, (turned(columns, rows)), page).columns) do
+    titles[column.title] = true
+  end
+  return titles
 end
 
 return grid

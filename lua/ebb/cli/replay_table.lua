@@ -5,6 +5,7 @@ local figures = require "ebb.support.figures"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
 local terminal = require "ebb.cli.terminal"
+local text = require "ebb.cli.text"
 local quantity = require "ebb.support.quantity"
 
 local percent = figures.percent
@@ -21,15 +22,22 @@ local COLUMNS = {
 
 local THINKING = { title = "thinking", right = true }   -- where some was lost, before the last two columns
 
-local LEGEND = [[
-sent: tokens of all requests (%s); shared: of these, what begins like the
-request before, which a prompt cache can serve; best: the most that cuts can
-share that send as much; cost: of input in %s, by the cache
-"%s"; x none: in costs of no trimming; fill: of %s, where the
-whole history is longer; args, values: of what the replies handed to tools and
-named in their text, and what their history says, the share that the request
-has where something had to go; labelled: with the word before it that the
-history has; dropped: units; refused: requests that cannot fit]]
+--- What the columns mean: one title or two, and a text, which stands there if a column of them is shown.
+local LEGEND = {
+  { "sent", "tokens of all requests (%s)" },
+  { "shared", "of these, what begins like the request before, which a prompt cache can serve" },
+  { "best", "the most that cuts can share that send as much" },
+  { "cost", "of input in %s, by the cache \"%s\"" },
+  { "x none", "in costs of no trimming" },
+  { "fill", "of %s, where the whole history is longer" },
+  { "args", "values", "of what the replies handed to tools and named in their text, and what their history says, the "
+    .. "share that the request has where something had to go" },
+  { "labelled", "with the word before it that the history has" },
+  { "dropped", "units" },
+  { "refused", "requests that cannot fit" },
+}
+
+local LEGEND_WIDTH = 78      -- cells, where the page is wider
 
 local LOST = [[
 thinking: tokens that requests lacked, for the model binds thinking to what
@@ -101,7 +109,8 @@ local function has_lost_thinking(rows)
   return false
 end
 
-local function grid_of(rows, page)
+--- The columns of a table, and its cells.
+local function table_of(rows)
   local cells, columns = {}, table.move(COLUMNS, 1, #COLUMNS, 1, {})
   local has_lost, place = has_lost_thinking(rows), #COLUMNS - 1
   if has_lost then table.insert(columns, place, THINKING) end
@@ -109,13 +118,48 @@ local function grid_of(rows, page)
     cells[i] = cells_of(row)
     if has_lost then table.insert(cells[i], place, tostring(row.result.thinking_lost)) end
   end
+  return columns, cells
+end
+
+local function grid_of(rows, page)
+  local columns, cells = table_of(rows)
   return grid.render(columns, cells, page)
 end
 
-local function legend_of(rows, budget, page)
+--- The columns that the tables of a report show, as a set of titles.
+local function shown_of(report, page)
+  local shown, lists = {}, { report.rows }
+  for i, file in ipairs(report.files[2] and report.files or {}) do lists[i + 1] = file.rows end
+  for _, rows in ipairs(lists) do
+    local columns, cells = table_of(rows)
+    for title in pairs(grid.shown(columns, cells, page)) do shown[title] = true end
+  end
+  return shown
+end
+
+--- What the columns that are shown mean, as one line.
+---@param facts table<string, any[]>     what the texts of some columns name
+local function explanations(shown, facts)
+  local words = {}
+  for _, entry in ipairs(LEGEND) do
+    local titles = {}
+    for i = 1, #entry - 1 do
+      if shown[entry[i]] then titles[#titles + 1] = entry[i] end
+    end
+    local says = entry[#entry]:format(table.unpack(facts[entry[1]] or {}))
+    if titles[1] then words[#words + 1] = ("%s: %s"):format(table.concat(titles, ", "), says) end
+  end
+  return table.concat(words, "; ")
+end
+
+local function legend_of(report, page)
+  local rows = report.rows
   local first = rows[1].result
-  local legend = LEGEND:format(trust_of(rows), UNITS[first.cost_unit] or "several units", first.cache,
-    budget and quantity(budget, "token") or "the budget")
+  local words = explanations(shown_of(report, page), {
+    sent = { trust_of(rows) }, fill = { report.budget and quantity(report.budget, "token") or "the budget" },
+    cost = { UNITS[first.cost_unit] or "several units", first.cache },
+  })
+  local legend = table.concat(text.wrap(words, math.min(page.width, LEGEND_WIDTH)), "\n")
   if has_lost_thinking(rows) then legend = legend .. "\n" .. LOST end
   if has_refusals(rows) then legend = legend .. "\n" .. REFUSED end
   return terminal.fill(page, legend)
@@ -139,7 +183,7 @@ function tables.text(report, page)
   if pieces[1] then
     pieces[#pieces + 1] = page.paint("title", ("together, %d recordings"):format(#report.files)) .. "\n"
   end
-  pieces[#pieces + 1] = grid_of(report.rows, page) .. "\n" .. legend_of(report.rows, report.budget, page)
+  pieces[#pieces + 1] = grid_of(report.rows, page) .. "\n" .. legend_of(report, page)
   return table.concat(pieces)
 end
 
@@ -186,8 +230,8 @@ function tables.json(report)
 end
 
 local function csv_cell(value)
-  local text = value == nil and "" or tostring(value)
-  return text:find '[",\r\n]' and '"' .. text:gsub('"', '""') .. '"' or text
+  local word = value == nil and "" or tostring(value)
+  return word:find '[",\r\n]' and '"' .. word:gsub('"', '""') .. '"' or word
 end
 
 local function csv_line(cells)
