@@ -117,6 +117,20 @@ describe("ebb trim of a body in another form than its model's", function()
     contains("(messages 2, 6, 10, 14, 18 and 1 more)", run.err)
   end)
 
+  it("says once that ids of calls are changed", function()
+    local words = {}
+    for i = 1, 9 do
+      words[i] = ('{"role":"assistant","content":null,"tool_calls":[{"id":"a.%d","type":"function","function":'
+        .. '{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a.%d","content":"r"}'):format(i, i)
+    end
+    local chat = file("ids.json", '[{"role":"user","content":"q"},' .. table.concat(words, ",") .. "]")
+    local run = command.ebb(("convert %s --to anthropic"):format(chat))
+    local _, count = run.err:gsub("changed_id", "")
+    assert.equal(1, count, run.err)
+    contains("the call id 'a.1' is not valid there", run.err)
+    contains("another one is written, and so for 8 more calls", run.err)
+  end)
+
   it("reads what it writes as it read the input, for what is refused in it", function()
     local path = file("roles.json", '{"messages":[{"role":"pirate","content":"a","metadata":{}},'
       .. '{"role":"tool","tool_call_id":"x","content":"r"},{"role":"pirate","content":"b"}]}')

@@ -8,15 +8,21 @@ local losses = {}
 
 local PLACES_SHOWN = 5
 
---- Groups losses by kind and subject of members, in their order.
+--- Kinds whose subject is the id of a call: as many subjects as there are calls.
+local OF_CALLS = { changed_id = true, changed_arguments = true, lost_error = true }
+
+--- Groups losses by kind and subject, those of calls by kind alone, in their order.
 local function groups_of(list)
   local groups, by_key = {}, {}
   for _, loss in ipairs(list) do
-    local key = loss.code .. "\0" .. loss.text
+    local key = OF_CALLS[loss.code] and loss.code or loss.code .. "\0" .. loss.text
     local group = by_key[key]
     if not group then
-      group = { loss = loss, places = {} }
+      group = { loss = loss, places = {}, texts = {}, subjects = 0 }
       by_key[key], groups[#groups + 1] = group, group
+    end
+    if not group.texts[loss.text] then
+      group.texts[loss.text], group.subjects = true, group.subjects + 1
     end
     if loss.index then group.places[#group.places + 1] = loss.index end
   end
@@ -31,11 +37,16 @@ local function places_of(group)
   return (" (%s %s%s)"):format(count == 1 and "message" or "messages", shown, more)
 end
 
+--- ", and so for 3 more calls"
+local function others_of(group)
+  return group.subjects > 1 and (", and so for %s"):format(text.count(group.subjects - 1, "more call")) or ""
+end
+
 --- Reports each kind once, with the messages that it concerns.
 ---@param list ebb.Loss[]
 function losses.tell(list)
   for _, group in ipairs(groups_of(list)) do
-    terminal.say(("%s: %s%s"):format(group.loss.code, group.loss.text, places_of(group)))
+    terminal.say(("%s: %s%s%s"):format(group.loss.code, group.loss.text, others_of(group), places_of(group)))
   end
 end
 
