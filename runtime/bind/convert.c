@@ -64,7 +64,7 @@ static void read_profile(lua_State *L, ConvertOptions *options) {
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
                                       "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from",
-                                      "probe", "origins", "unbound_past", "all", NULL};
+                                      "probe", "origins", "unbound_past", "all", "keep_ids", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,
@@ -73,6 +73,7 @@ static ConvertOptions read_options(lua_State *L, const View *view, Text *system)
   *system = lua_isnil(L, 5) ? text_plain("", 0) : bind_text(L, 5);
   options.is_foreign = flag(L, "foreign");
   options.keep_extra = flag(L, "keep_extra");
+  options.keep_ids = flag(L, "keep_ids");
   options.developer = flag(L, "developer");
   options.late_system = flag(L, "late_system");
   options.reasoning_text = flag(L, "reasoning_text");

@@ -89,6 +89,7 @@ typedef struct ConvertOptions {
   bool is_foreign;           /* the conversation is of another dialect than the target */
   bool keep_extra;           /* members that requests do not have stay in messages of the target's form; of others
                                 they are reported as lost */
+  bool keep_ids;             /* ids of calls stay as they are in messages of the target's form, valid or not */
   bool developer;            /* openai: system messages have the role developer */
   bool late_system;          /* anthropic: the model takes system messages in the middle */
   bool reasoning_text;       /* openai: reasoning goes into reasoning_content */

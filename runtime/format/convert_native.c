@@ -1,7 +1,8 @@
 /*
 ** Writes a message that is in the target's form already: as it is, or without the members
 ** that requests do not have, without reasoning that can no longer be sent, and with valid
-** ids of calls, and signed ones where the model wants them. Bytes that none of this concerns stay.
+** ids of calls (unless the caller keeps them), and signed ones where the model wants them. Bytes that none of this
+** concerns stay.
 */
 #include <assert.h>
 #include <string.h>
@@ -54,6 +55,10 @@ static bool is_refused(const Convert *convert, const Piece *piece, LossKind *kin
 /* The id of a piece as it is written. Notes calls and results: ask once for each. */
 static Text written_id(Convert *convert, const Piece *piece) {
   Text name;
+  if (convert->options->keep_ids && piece->id.size > 0) {
+    convert_note(convert, piece);
+    return piece->id;
+  }
   return piece->kind == PIECE_CALL ? convert_call(convert, piece) : convert_result(convert, piece, &name);
 }
 

@@ -117,6 +117,28 @@ describe("ebb trim of a body in another form than its model's", function()
     contains("(messages 2, 6, 10, 14, 18 and 1 more)", run.err)
   end)
 
+  it("leaves an id that two calls have, as apply and convert do; --repair changes it", function()
+    local call = '{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},'
+      .. '{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}'
+    local text = ('{"model":"claude-sonnet-4-5","max_tokens":99,"messages":[{"role":"user","content":"q"},%s,%s,'
+      .. '{"role":"assistant","content":"end"}]}'):format(call, call)
+    local lines = { "trim %s --budget 1000", "convert %s --to anthropic", "apply " .. file("none.json",
+      '{"operation":"truncate","removeLast":0}') .. " %s" }
+    for _, line in ipairs(lines) do
+      local path = file("twice.json", text)
+      local run = command.ebb(line:format(path))
+      contains("duplicate_call", run.err)
+      assert.equal(text, (run.out:gsub("\n$", "")))
+      command.does(line:format(path) .. " -i")
+      assert.equal(text, (command.read(path):gsub("\n$", "")))
+      run = command.ebb(line:format(path) .. " --repair")
+      local ids = {}
+      for id in run.out:gmatch '"id":"(.-)"' do ids[#ids + 1] = id end
+      assert.equal(2, #ids)
+      assert.not_equal(ids[1], ids[2])
+    end
+  end)
+
   it("says once that ids of calls are changed", function()
     local words = {}
     for i = 1, 9 do

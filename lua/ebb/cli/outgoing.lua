@@ -259,7 +259,7 @@ end
 local function written_of(copy, rules)
   local goal = rules.target
   if rules.is_request then
-    return request.change(copy, form_of(copy, rules), goal.dialect, { profile = goal.profile })
+    return request.change(copy, form_of(copy, rules), goal.dialect, { profile = goal.profile, keep_ids = true })
   end
   if rules.is_sent then return request.in_own_form(copy, true) end
   return nil, {}

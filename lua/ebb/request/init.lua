@@ -140,6 +140,7 @@ end
 local function convert(chat, dialect, options, system, lines, probe, is_own)
   local values = core_options(chat, dialect, options)
   values.foreign, values.keep_extra = not is_own and chat:dialect() ~= dialect, options.keep_extra
+  values.keep_ids = options.keep_ids
   values.system, values.lines, values.probe, values.origins = system, lines, probe, options.edit ~= nil
   values.unbound_from, values.unbound_past = options.unbound_from, options.unbound_past
   return core.convert(chat, window_texts(chat), values)
@@ -306,9 +307,10 @@ end
 ---@param chat ebb.Conversation      of a body
 ---@param source ebb.Dialect         of the members around its messages
 ---@param to ebb.Dialect
----@param options { profile: string, keep_extra?: boolean, reasoning?: boolean, list?: ebb.Conversation,
----    model?: string, unbound_from?: integer, unbound_past?: integer }   reasoning: its text stays; list: has the
----    messages in place of `chat`; unbound_from: the first one without thinking that is bound to what stood before it,
+---@param options { profile: string, keep_extra?: boolean, keep_ids?: boolean, reasoning?: boolean,
+---    list?: ebb.Conversation, model?: string, unbound_from?: integer, unbound_past?: integer }   keep_ids: those of
+---    calls stay in messages of the target's form, valid or not; reasoning: its text stays; list: has the messages in
+---    place of `chat`; unbound_from: the first one without thinking that is bound to what stood before it,
 ---    unbound_past: the first that has it again
 ---@return string? text
 ---@return ebb.Loss[] losses
