@@ -174,7 +174,7 @@ local function live(seed)
   places.remove(short) places.remove(long)
 end
 
---- Commits edits beside whoever reads the session.
+--- Commits edits by another session than the one that reads.
 local function edit_beside(place, edits)
   by_all()
   local writer <close> = open(place)
