@@ -4,14 +4,17 @@
 **
 ** The command gets a process group of its own, so that all of it can be ended;
 ** its standard error is ours. Whatever ends the call (the limit, Ctrl-C, no
-** memory), the collector or the return ends the group and closes the pipes.
+** memory), the collector or the return ends the group and closes the pipes; and
+** whatever ends ebb ends the group (os/ending.h). SIGKILL cannot be handled: then
+** the system sends the shell SIGTERM, which does not reach what it started.
 */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,11 +22,12 @@
 #include "bind/argument.h"
 #include "host/host.h"
 #include "os/clock.h"
+#include "os/ending.h"
 
 #define CHUNK 65536
 
 typedef struct Child {
-  pid_t pid;                 /* 0: none, or waited for */
+  EndingProcess process;     /* not listed: none, or waited for */
   int in, out;               /* our ends; -1: closed */
 } Child;
 
@@ -32,15 +36,14 @@ static void close_end(int *end) {
   *end = -1;
 }
 
-static int end_child(lua_State *L) {
-  Child *child = lua_touserdata(L, 1);
+static void end_child(Child *child) {
   close_end(&child->in);
   close_end(&child->out);
-  if (child->pid > 0) {
-    kill(-child->pid, SIGKILL);
-    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) continue;
-    child->pid = 0;
-  }
+  ending_end_process(&child->process);
+}
+
+static int l_collect(lua_State *L) {
+  end_child(lua_touserdata(L, 1));
   return 0;
 }
 
@@ -48,18 +51,21 @@ static Child *push_child(lua_State *L) {
   Child *child = lua_newuserdatauv(L, sizeof *child, 0);
   *child = (Child){.in = -1, .out = -1};
   if (luaL_newmetatable(L, "ebb.host.child")) {
-    lua_pushcfunction(L, end_child);
+    lua_pushcfunction(L, l_collect);
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
   return child;
 }
 
-static _Noreturn void become(const char *command, const int in[2], const int out[2]) {
+/* In the child, while signals wait. */
+static _Noreturn void become(const char *command, const int in[2], const int out[2], pid_t parent) {
   setpgid(0, 0);
+  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent) _exit(127);
   signal(SIGPIPE, SIG_DFL);
   signal(SIGXFSZ, SIG_DFL);
   signal(SIGINT, SIG_DFL);
+  ending_release();
   if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0) {
     close(in[0]), close(in[1]), close(out[0]), close(out[1]);
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -77,14 +83,19 @@ static bool start(Child *child, const char *command) {
   }
   child->in = in[1];
   child->out = out[0];
-  child->pid = fork();
-  if (child->pid == 0) become(command, in, out);
-  close(in[0]), close(out[1]);
-  if (child->pid < 0) {
-    child->pid = 0;
-    return false;
+  pid_t parent = getpid();
+  ending_hold();   /* a signal comes before the command exists, or after it is listed */
+  pid_t pid = fork();
+  if (pid == 0) become(command, in, out, parent);
+  int error = errno;
+  if (pid > 0) {
+    setpgid(pid, pid);      /* parent and child both call it: either may run first */
+    ending_add_process(&child->process, pid, true);
   }
-  setpgid(child->pid, child->pid);      /* parent and child both call it: either may run first */
+  ending_release();
+  close(in[0]), close(out[1]);
+  errno = error;
+  if (pid < 0) return false;
   fcntl(child->in, F_SETFL, O_NONBLOCK);
   fcntl(child->in, F_SETFD, FD_CLOEXEC);        /* other children do not keep them open */
   fcntl(child->out, F_SETFD, FD_CLOEXEC);
@@ -127,13 +138,22 @@ static const char *talk(Child *child, const char *input, size_t size, int64_t de
   return NULL;
 }
 
+/* As waitpid without waiting; a process that has ended is not listed any more. */
+static pid_t ask(Child *child, int *status) {
+  ending_hold();
+  pid_t ended = waitpid(child->process.pid, status, WNOHANG);
+  if (ended > 0) ending_remove_process(&child->process);
+  ending_release();
+  return ended;
+}
+
 /* Waits until the command has ended, which is soon after it closed its output. NULL:
    it succeeded; else what went wrong, pushed. */
 static const char *wait_for(lua_State *L, Child *child, int64_t deadline) {
   int status;
   for (;;) {
-    pid_t ended = waitpid(child->pid, &status, WNOHANG);
-    if (ended == child->pid) break;
+    pid_t ended = ask(child, &status);
+    if (ended > 0) break;
     if (ended < 0 && errno != EINTR) {
       return lua_pushfstring(L, "how it ended cannot be determined: %s", strerror(errno));
     }
@@ -141,7 +161,6 @@ static const char *wait_for(lua_State *L, Child *child, int64_t deadline) {
     if (clock_monotonic_ms() >= deadline) return lua_pushliteral(L, "it took too long");
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
-  child->pid = 0;
   if (!WIFEXITED(status)) return lua_pushliteral(L, "it was ended by a signal");
   return WEXITSTATUS(status) == 0 ? NULL : lua_pushfstring(L, "it failed with exit status %d", WEXITSTATUS(status));
 }
@@ -160,9 +179,7 @@ int host_converse(lua_State *L) {
     return 1;
   }
   lua_pushstring(L, problem);
-  lua_pushcfunction(L, end_child);
-  lua_pushvalue(L, 4);
-  lua_call(L, 1, 0);
+  end_child(child);
   lua_pushnil(L);
   lua_insert(L, -2);
   return 2;
@@ -179,7 +196,7 @@ enum { CHILD_VALUE = 1, UNREAD_VALUE, USER_VALUES = UNREAD_VALUE, PATIENCE_MS = 
 
 static Dialogue *check_dialogue(lua_State *L) {
   Dialogue *dialogue = luaL_checkudata(L, 1, "ebb.host.dialogue");
-  luaL_argcheck(L, dialogue->child->pid > 0, 1, "the dialogue is closed");
+  luaL_argcheck(L, dialogue->child->process.pid > 0, 1, "the dialogue is closed");
   return dialogue;
 }
 
@@ -231,14 +248,12 @@ static int l_close(lua_State *L) {
   Child *child = dialogue->child;
   close_end(&child->in);
   int64_t deadline = clock_monotonic_ms() + PATIENCE_MS;
-  while (child->pid > 0 && clock_monotonic_ms() < deadline && !host_interrupted()) {
+  while (child->process.pid > 0 && clock_monotonic_ms() < deadline && !host_interrupted()) {
     siginfo_t info = {0};
-    if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0) break;
+    if (waitid(P_PID, (id_t)child->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0) break;
     nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
   }
-  lua_pushcfunction(L, end_child);
-  lua_getiuservalue(L, 1, CHILD_VALUE);
-  lua_call(L, 1, 0);
+  end_child(child);
   return 0;
 }
 

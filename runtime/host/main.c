@@ -134,8 +134,8 @@ int main(int argc, char **argv) {
     return EXIT_IO;
   }
   Run run = {.argc = argc, .argv = argv, .exit_code = EXIT_SCRIPT};
+  atexit(ending_clean);   /* a script may call os.exit */
   int exit_code = flush_output(run_protected(L, &run));
-  ending_clean();
 #ifdef EBB_CLOSE_STATE
   lua_close(L);   /* so that leaks show; elsewhere the system frees faster */
 #endif

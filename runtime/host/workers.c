@@ -5,7 +5,8 @@
 **     child 1   run(1) --text--> pipe     done(1, text)
 **     child 2   run(2) -----text--------> pipe
 **
-** A child is a copy of the program, ends with its one number, and flushes nothing that the parent wrote.
+** A child is a copy of the program, ends with its one number, and flushes nothing that the parent wrote. SIGTERM ends
+** it, with the commands that it runs (os/ending.h).
 */
 #define _DEFAULT_SOURCE 1
 #include <assert.h>
@@ -20,12 +21,13 @@
 
 #include "bind/argument.h"
 #include "host/host.h"
+#include "os/ending.h"
 
 #define CHUNK       65536
 #define PROCESSES   64
 
 typedef struct Worker {
-  pid_t pid;                 /* 0: free */
+  EndingProcess process;     /* not listed: free */
   int out;                   /* our end of its pipe */
   lua_Integer number;
   Buffer *answer;
@@ -38,16 +40,19 @@ typedef struct Workers {
 
 enum { COUNT = 1, RUN, DONE };   /* places of the stack */
 
+static bool runs(const Worker *worker) { return worker->process.pid != 0; }
+
 /* Ends what still runs, when the call ends in whatever way. */
 static int end_workers(lua_State *L) {
   Workers *workers = lua_touserdata(L, 1);
   for (int i = 0; i < workers->count; i++) {
     Worker *worker = &workers->list[i];
-    if (worker->pid == 0) continue;
-    close(worker->out);
-    kill(worker->pid, SIGKILL);
-    while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR) continue;
-    worker->pid = 0;
+    if (runs(worker)) kill(worker->process.pid, SIGTERM);   /* all first, so that they end at the same time */
+  }
+  for (int i = 0; i < workers->count; i++) {
+    Worker *worker = &workers->list[i];
+    if (runs(worker)) close(worker->out);
+    ending_end_process(&worker->process);
   }
   return 0;
 }
@@ -78,10 +83,11 @@ static bool write_all(int out, const char *bytes, size_t size) {
   return true;
 }
 
-/* The child: what run(number) returns goes to the pipe; exit status 1 with the error's text. It ends when its parent
-   does. */
+/* The child, while signals wait: what run(number) returns goes to the pipe; exit status 1 with the error's text. It
+   ends when its parent does. */
 static _Noreturn void work(lua_State *L, lua_Integer number, int out, pid_t parent) {
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(1);
+  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent) _exit(1);
+  ending_release();
   lua_pushvalue(L, RUN);
   lua_pushinteger(L, number);
   bool succeeded = lua_pcall(L, 1, 1, 0) == LUA_OK;
@@ -94,31 +100,36 @@ static _Noreturn void work(lua_State *L, lua_Integer number, int out, pid_t pare
 /* NULL, or why no process could be started. */
 static const char *start(lua_State *L, Worker *worker, lua_Integer number) {
   int ends[2];
-  assert(worker->pid == 0);
+  assert(!runs(worker));
   if (pipe(ends) != 0) return strerror(errno);
+  ending_hold();   /* a signal comes before the child exists, or after it is listed */
   pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     close(ends[0]);
     work(L, number, ends[1], parent);
   }
   int error = errno;
+  if (pid > 0) ending_add_process(&worker->process, pid, false);
+  ending_release();
   close(ends[1]);
   if (pid < 0) {
     close(ends[0]);
     return strerror(error);
   }
   buffer_reset(worker->answer);
-  worker->pid = pid, worker->out = ends[0], worker->number = number;
+  worker->out = ends[0], worker->number = number;
   return NULL;
 }
 
 /* Calls done(number, succeeded, text) for a worker whose pipe ended, which is free then. */
 static void finish(lua_State *L, Worker *worker) {
   int status = 0;
-  assert(worker->pid > 0);
+  assert(runs(worker));
   close(worker->out);
-  while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) continue;
-  worker->pid = 0;
+  while (waitpid(worker->process.pid, &status, 0) < 0 && errno == EINTR) continue;
+  ending_hold();
+  ending_remove_process(&worker->process);
+  ending_release();
   lua_pushvalue(L, DONE);
   lua_pushinteger(L, worker->number);
   lua_pushboolean(L, WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -142,15 +153,14 @@ static int wait_for_some(lua_State *L, Workers *workers) {
   struct pollfd ends[PROCESSES];
   int running = 0;
   for (int i = 0; i < workers->count; i++) {
-    bool runs = workers->list[i].pid != 0;
-    ends[i] = (struct pollfd){.fd = runs ? workers->list[i].out : -1, .events = POLLIN};
+    ends[i] = (struct pollfd){.fd = runs(&workers->list[i]) ? workers->list[i].out : -1, .events = POLLIN};
   }
   int ready = poll(ends, (nfds_t)workers->count, 100);
   if (host_interrupted()) host_raise_interrupt(L);
   for (int i = 0; i < workers->count; i++) {
     bool ended = ready > 0 && ends[i].revents != 0 && drain(L, &workers->list[i]);
     if (ended) finish(L, &workers->list[i]);
-    running += workers->list[i].pid != 0;
+    running += runs(&workers->list[i]);
   }
   return running;
 }
@@ -165,7 +175,7 @@ int host_workers(lua_State *L) {
   Workers *workers = push_workers(L, jobs, most);
   for (int running = 0; next <= jobs || running > 0;) {
     for (int i = 0; i < workers->count && next <= jobs; i++) {
-      if (workers->list[i].pid != 0) continue;
+      if (runs(&workers->list[i])) continue;
       const char *problem = start(L, &workers->list[i], next);
       if (problem != NULL) return luaL_error(L, "a process for more work: %s", problem);
       next++;

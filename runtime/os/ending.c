@@ -5,10 +5,17 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+/* How long a process may take to end after SIGTERM, in milliseconds. One without a group of its own is a fork of this
+   one, which may have to end groups first. Ctrl-C ends all within 100 ms. */
+enum { GROUP_GRACE_MS = 40, PROCESS_GRACE_MS = GROUP_GRACE_MS + 20 };
 
 static bool (*has_come)(void);             /* NULL: a library */
 static EndingFile *volatile files;
+static EndingProcess *volatile processes;
 static sigset_t mask_before;
 static volatile sig_atomic_t installed, holds, concluding, over;
 
@@ -32,10 +39,54 @@ void ending_release(void) {
 
 bool ending_is_due(void) { return has_come != NULL && has_come(); }
 
+/* ---- processes: only calls that a signal handler may make ---- */
+
+/* A group may outlive its leader. Its number is not given to others before it is empty. */
+static bool is_gone(EndingProcess *p) {
+  if (!p->has_ended) {
+    pid_t ended = waitpid(p->pid, NULL, WNOHANG);
+    p->has_ended = ended == p->pid || (ended < 0 && errno == ECHILD);
+  }
+  return p->has_ended && (!p->leads_group || kill(-p->pid, 0) != 0);
+}
+
+static void signal_to(const EndingProcess *p, int signal_number) {
+  if (p->leads_group) kill(-p->pid, signal_number);
+  else if (!p->has_ended) kill(p->pid, signal_number);
+}
+
+/* Ends those of the list from `first` up to `end`, at the same time. */
+static void end_processes(EndingProcess *first, const EndingProcess *end) {
+  int parent = (int)getpid(), grace = 0;
+  for (EndingProcess *p = first; p != end; p = p->next) {
+    if (p->parent == parent) signal_to(p, SIGTERM);
+  }
+  for (EndingProcess *p = first; p != end; p = p->next) {
+    if (p->parent != parent) continue;
+    int most = p->leads_group ? GROUP_GRACE_MS : PROCESS_GRACE_MS;
+    for (; !is_gone(p) && grace < most; grace++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (is_gone(p)) continue;
+    signal_to(p, SIGKILL);
+    while (!p->has_ended && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    p->has_ended = true;
+  }
+}
+
+void ending_end_process(EndingProcess *process) {
+  if (process->pid == 0) return;
+  ending_hold();
+  end_processes(process, process->next);
+  ending_remove_process(process);
+  ending_release();
+}
+
+/* ---- ends ---- */
+
 void ending_clean(void) {
   for (const EndingFile *file = files; file != NULL; file = file->next) {
     if (file->process == (int)getpid()) unlink(file->path);
   }
+  end_processes(processes, NULL);
 }
 
 void ending_by(int signal_number) {
@@ -96,6 +147,23 @@ void ending_remove(EndingFile *file) {
   if (previous == NULL) files = file->next;
   else previous->next = file->next;
   *file = (EndingFile){0};
+}
+
+void ending_add_process(EndingProcess *process, int pid, bool leads_group) {
+  assert(process->pid == 0 && pid > 0 && has_come != NULL && holds);
+  if (!installed) install();
+  *process = (EndingProcess){.next = processes, .pid = pid, .parent = (int)getpid(), .leads_group = leads_group};
+  processes = process;
+}
+
+void ending_remove_process(EndingProcess *process) {
+  if (process->pid == 0) return;
+  assert(holds);
+  EndingProcess *previous = NULL;
+  for (EndingProcess *each = processes; each != process; each = each->next) previous = each;
+  if (previous == NULL) processes = process->next;
+  else previous->next = process->next;
+  *process = (EndingProcess){0};
 }
 
 void ending_conclude(void) { concluding = 1; }

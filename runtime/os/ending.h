@@ -1,10 +1,10 @@
 /*
-** Ending: temporary files that a signal may not leave behind, and a status that agrees
-** with the files.
+** Ending: temporary files and processes that a signal may not leave behind, and a
+** status that agrees with the files.
 **
 ** A program that owns its signals calls `ending_watch`; in a library all of this does
-** nothing, and signals are left to the host. Files are listed by one thread, which
-** also gets the signals.
+** nothing, and signals are left to the host. Files and processes are listed by one
+** thread, which also gets the signals.
 **
 **     a signal comes        temporary files      what the program was to write     status
 **     before the rename     are removed          is as it was                      the signal's
@@ -13,6 +13,9 @@
 **
 ** The last line holds for the program's result (`ending_conclude`). A file that a script
 ** saves on its way does not end the script.
+**
+** A process that is ended gets SIGTERM, has a moment to clean up, and gets SIGKILL if
+** it needs longer. It is waited for.
 */
 #ifndef EBB_OS_ENDING_H
 #define EBB_OS_ENDING_H
@@ -26,8 +29,18 @@ typedef struct EndingFile {
   int process;
 } EndingFile;
 
-/* From now on every signal that ends the process removes the listed files first, except
-   SIGKILL and SIGINT, which is the caller's: `interrupted` answers whether it has come. */
+/* A process that this one started, until it has been waited for. */
+typedef struct EndingProcess {
+  struct EndingProcess *next;
+  int pid;                   /* 0: not listed */
+  int parent;                /* a child does not end its parent's processes */
+  bool leads_group;          /* all of its group is ended */
+  bool has_ended;            /* and has been waited for; others of its group may run */
+} EndingProcess;
+
+/* From now on every signal that ends the process removes the listed files and ends the
+   listed processes first, except SIGKILL and SIGINT, which is the caller's: `interrupted`
+   answers whether it has come. */
 void ending_watch(bool (*interrupted)(void));
 
 /* Makes signals wait, until ending_release. Not to be nested. */
@@ -35,18 +48,24 @@ void ending_hold(void);
 void ending_release(void);
 bool ending_is_due(void);                  /* SIGINT has come, so nothing may be replaced */
 
-/* Both while signals wait. Adding a file for the first time installs the handlers. */
+/* All four while signals wait. Adding something for the first time installs the handlers.
+   Removing something that is not listed is allowed. */
 void ending_add(EndingFile *file, const char *path);
-void ending_remove(EndingFile *file);      /* one that is not listed is allowed */
+void ending_remove(EndingFile *file);
+void ending_add_process(EndingProcess *process, int pid, bool leads_group);
+void ending_remove_process(EndingProcess *process);
+
+/* Ends a listed process and removes it; signals wait meanwhile. One that is not listed is allowed. */
+void ending_end_process(EndingProcess *process);
 
 /* The next file that is replaced is the result of the program. */
 void ending_conclude(void);
 void ending_replaced(void);                /* while signals wait: a file has been replaced */
 bool ending_is_over(void);                 /* the result stands: signals are ignored */
 
-/* Ends the process by a signal, without the listed files; for handlers. */
+/* Ends the process by a signal, without what is listed; for handlers. */
 void ending_by(int signal_number);
-/* Removes what is listed still: the process ends by itself. */
+/* Removes the files and ends the processes that are listed still: this process ends by itself. */
 void ending_clean(void);
 
 #endif
