@@ -381,6 +381,58 @@ describe("a processor that is wrong", function()
     end
   end)
 
+  local LEFT = {
+    { "text that is not UTF-8", "messages[2]: a string is not UTF-8 at byte 1",
+      function(context) context.messages[2].content = "\xff" end },
+    { "a table that contains itself", "messages[2]: more than 256 levels", function(context)
+      local list = {}
+      list.list = list
+      context.messages[2].extra = list
+    end },
+    { "a value without a JSON form", "messages[1]: a function has no JSON form",
+      function(context) context.messages[1].extra = print end },
+    { "a number without a JSON form", "messages[1]: JSON has no", function(context) context.messages[1].n = 1 / 0 end },
+    { "calls that are no list", "messages[2]: expected a list of tool calls at tool_calls",
+      function(context) context.messages[2].tool_calls = 5 end },
+    { "a call without a function", "messages[2]: expected a function in the tool call at tool_calls[1]",
+      function(context) context.messages[2].tool_calls = { { id = "x" } } end },
+    { "attachments that are no list", "messages[1]: attachments is a list, not number",
+      function(context) context.messages[1].attachments = 5 end },
+    { "attachments that are numbers", "messages[1]: attachments[1] is a table, not number",
+      function(context) context.messages[1].attachments = { 5 } end },
+  }
+  for _, case in ipairs(LEFT) do
+    it("is named for what no request can be made of, and may be skipped: " .. case[1], function()
+      for _, priority in ipairs { 150, 950 } do
+        assert.matches("processor 'stamp': it left " .. case[2], run(case[3], priority), 1, true)
+      end
+      local chat = helper.conversation "u1 a2"
+      local function pipe(processors)
+        local options = { processors = processors, counter = helper.tokens_of, on_error = "skip" }
+        return assert(ebb.pipeline(options):run(chat))
+      end
+      local result = pipe { { id = "stamp", name = "S", execute = case[3] } }
+      assert.equal(pipe {}.body, result.body)
+      local failures = {}
+      for _, entry in ipairs(result.logs) do
+        if entry.level == "error" then failures[#failures + 1] = entry.message end
+      end
+      assert.equal(1, #failures)
+      assert.matches("it left " .. case[2], failures[1], 1, true)
+    end)
+  end
+
+  it("is not blamed for what a counter of the caller's raises", function()
+    local function execute(context) context.messages[1].content = "x" end
+    local _, problem = pcall(function()
+      return ebb.pipeline({
+        processors = { { id = "stamp", name = "S", execute = execute } },
+        counter = function(message) if message.content == "x" then error "cannot count" end return 1 end,
+      }):run(helper.conversation "u1 a2")
+    end)
+    assert.is_nil(tostring(problem):find "it left")
+  end)
+
   it("may keep the role that a role map allows", function()
     local chat = assert(ebb.parse('[{"role":"bot","content":"hi"},{"role":"user","content":"x"}]',
       { role_map = { bot = "assistant" }, encoding = "bytes4" }))

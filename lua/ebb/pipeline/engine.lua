@@ -138,6 +138,7 @@ local function attempt(run, step, context)
   if step.built_in then return true end
   local fine, problem = pcall(run.request.check, run.request, context.messages)
   if fine then return true end
+  if engine.is_out_of_memory(problem) then return nil, tostring(problem), "memory" end
   return nil, "it left " .. (core.is_error(problem) and problem.message or tostring(problem)), "processor"
 end
 

@@ -112,7 +112,42 @@ function Request:allows(message)
   return message.seq ~= nil and type(message.role) == "string" and self.stored_roles[message.seq] == message.role
 end
 
---- Refuses a list that holds anything but messages.
+local function check_attachments(i, list)
+  if type(list) ~= "table" then wrong(i, "attachments is a list, not " .. type(list)) end
+  for n, each in ipairs(list) do
+    if type(each) ~= "table" then wrong(i, ("attachments[%d] is a table, not %s"):format(n, type(each))) end
+  end
+end
+
+--- Refuses messages that have no JSON form.
+local function check_values(self, messages)
+  for i, message in ipairs(messages) do
+    local ok, problem = pcall(core.working.text, self.original, { message }, "", "")
+    if not ok and not core.is_error(problem) then error(problem, 0) end
+    if not ok then wrong(i, (problem.message:gsub("^text: ", ""))) end
+  end
+end
+
+--- Refuses messages of which no request can be made. Those that are as they were stored are not read again.
+local function check_request(self, messages)
+  local around, options = self.envelope, self.parse_options
+  if options.counter then         -- the caller's own, whose errors are not the processor's
+    options = tables.copy(options)
+    options.counter, options.encoding = nil, "bytes4"
+  end
+  local ok, chat, problem = pcall(core.working.parse, self.original, options, messages, around.before, around.after)
+  if not ok then
+    if core.is_error(chat) then check_values(self, messages) end
+    error(chat, 0)
+  end
+  if chat then return end
+  local what, i, member = problem.message:match "^text:%d+:%d+: (.*) at %a+%[(%d+)%]%.?(.*)$"
+  if not i then refuse(problem.code, "what no request can be made of: " .. problem.message) end
+  member = member:gsub("%[(%d+)%]", function(index) return ("[%d]"):format(index + 1) end)      -- as in Lua
+  wrong(i + 1, what .. (member == "" and "" or " at " .. member))
+end
+
+--- Refuses a list that holds anything but messages, and messages of which no request can be made.
 ---@param messages any
 function Request:check(messages)
   if type(messages) ~= "table" then refuse("shape", "messages is a list, not " .. type(messages)) end
@@ -124,6 +159,7 @@ function Request:check(messages)
       wrong(i, ("role is %s: expected system, user, assistant or tool"):format(tostring(message.role)))
     end
     if message.sources ~= nil then check_sources(i, message.sources) end
+    if message.attachments ~= nil then check_attachments(i, message.attachments) end
     local content = message.content
     if type(content) == "table" then
       check_parts(i, content)
@@ -140,6 +176,7 @@ function Request:check(messages)
       refuse("shape", ("messages has a key %s: it is a list without holes"):format(tostring(key)))
     end
   end
+  check_request(self, messages)
 end
 
 --- The body without messages.
