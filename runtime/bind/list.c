@@ -229,6 +229,14 @@ static bool is_window(const View *view, const Conditions *conditions, MessageId 
   return important == conditions->important;
 }
 
+/* Raises the error of string.find that is on top: what is wrong in the pattern, which shows when matching comes to it,
+   or that there is no memory. */
+static void raise_pattern(lua_State *L, int status) {
+  const char *message = lua_tostring(L, -1);
+  if (message == NULL || status == LUA_ERRMEM) lua_error(L);
+  bind_raise_argument(L, "argument", NULL, "matches: %s", message);
+}
+
 /* string.find(message.text, pattern) */
 static bool matches(lua_State *L, const View *view, const Conditions *conditions, MessageId id) {
   luaL_checkstack(L, 8, NULL);
@@ -237,7 +245,8 @@ static bool matches(lua_State *L, const View *view, const Conditions *conditions
   lua_getfield(L, -1, "text");
   lua_remove(L, -2);
   lua_getfield(L, conditions->table, "matches");
-  lua_call(L, 2, 1);
+  int status = lua_pcall(L, 2, 1, 0);
+  if (status != LUA_OK) raise_pattern(L, status);
   bool passes = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return passes;

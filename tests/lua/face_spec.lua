@@ -234,6 +234,28 @@ describe("round trips", function()
 end)
 
 describe("refusals", function()
+  it("name a wrong pattern", function()
+    local chat = conversation "u1 a2"
+    local wrong = { ["[a"] = "malformed pattern (missing ']')", ["%"] = "malformed pattern (ends with '%')",
+      ["(u"] = "unfinished capture", ["%1"] = "invalid capture index %1", ["%f"] = "missing '[' after '%f'" }
+    for pattern, what in pairs(wrong) do
+      local problem = refusal(chat.where, chat, { matches = pattern })
+      assert.equal("argument", problem.code)
+      assert.matches("where: matches: " .. what, problem.message, 1, true)
+      for _, walk in ipairs { "messages", "units", "turns", "last", "where" } do
+        local _, trimmed = chat:trim { budget = 1, policy = function(draft)
+          local found = draft[walk](draft, { matches = pattern })
+          if type(found) == "function" then found() end
+        end }
+        assert.matches("matches: " .. what, trimmed.message, 1, true)
+      end
+      local _, boxed = chat:trim { budget = 1, policy = helper.lua_file(
+        ("return { name = 'p', trim = function(draft) draft:where { matches = %q } end }"):format(pattern)) }
+      assert.matches("matches: " .. what, boxed.message, 1, true)
+    end
+    helper.clean()
+  end)
+
   it("are objects with code, message, hint, and can be read", function()
     local chat = conversation "u1"
     local problem = refusal(chat.truncate, chat, { keep_lst = 1 })

@@ -113,10 +113,7 @@ local LISTS = {
       "important" } do
       conditions[name] = query[name]
     end
-    local ok, result = pcall(list.where, list, conditions)
-    if ok then return result end
-    if core.is_error(result) then error(result, 0) end
-    return refuse("argument", "query where: matches: " .. tostring(result))   -- the pattern is invalid
+    return list:where(conditions)
   end),
   recent = list_query({ role = TEXT_OR_TEXTS, n = { type = "integer", min = 0, default = 1 } }, function(list, query)
     if not query.role then return list:recent(query.n) end
