@@ -143,7 +143,8 @@ local function read_batch(value)
     end
   end
   if type(list) ~= "table" or #list == 0 then
-    return nil, "calls: a list of calls is expected, not " .. parameters.describe(list)
+    local what = parameters.describe(list)
+    return nil, "calls: a list of calls is expected, not " .. (what == "a list" and "an empty one" or what)
   end
   local batch = {}
   for i, item in ipairs(list) do
