@@ -41,8 +41,14 @@ static const char *push_parameter(lua_State *L, int index) {
   return lua_pushlstring(L, at, strcspn(at, " "));
 }
 
+/* The type of a value as users call it: a light userdata is JSON's null. */
+static const char *type_name(lua_State *L, int index) {
+  if (lua_isnone(L, index)) return "nil";
+  return lua_islightuserdata(L, index) ? "null" : luaL_typename(L, index);
+}
+
 int bind_raise_type(lua_State *L, int index, const char *name, const char *expected) {
-  const char *type = lua_isnone(L, index) ? "nil" : luaL_typename(L, index);
+  const char *type = type_name(L, index);
   if (name == NULL) name = push_parameter(L, index);
   return bind_raise_argument(L, "argument", NULL, "%s%s%s is expected, not %s", name != NULL ? name : "",
                              name != NULL ? ": " : "", expected, type);

@@ -50,7 +50,7 @@ void bind_end_draft(void *block) {
 }
 
 const BindType BIND_CONVERSATION = {"Conversation", messages_of, end_conversation,
-  "chat:replace(i, { ... }), chat:append and their like edit it"};
+  "chat:replace(i, { ... }), chat:append and their like edit its messages; options are given where it is made"};
 const BindType BIND_BATCH = {"Batch", messages_of_owner, end_batch, NULL};
 const BindType BIND_DRAFT = {"Draft", messages_of_owner, bind_end_draft,
   "draft.memory is the one field that may be set"};

@@ -50,7 +50,10 @@ static void on_count(lua_State *L, lua_Debug *ar) {
   call->left -= HOOK_EVERY;
   if (call->left > 0) return;
   lua_sethook(L, on_count, LUA_MASKCOUNT, 1);      /* whatever catches this goes no further either */
-  luaL_error(L, "it takes too long");
+  luaL_where(L, 0);                                /* a hook has no frame: 0 is the function that it stops */
+  lua_pushliteral(L, "it takes too long");
+  lua_concat(L, 2);
+  lua_error(L);
 }
 
 /* Takes instructions for what the hook does not see; it fires at the next one if none are left. */

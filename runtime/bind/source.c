@@ -85,6 +85,7 @@ MessageSource bind_source(lua_State *L, int index) { return bind_source_within(L
 
 MessageSource bind_source_within(lua_State *L, int index, size_t most) {
   index = lua_absindex(L, index);
+  if (lua_isnone(L, index)) lua_settop(L, index);     /* else the buffer would stand there */
   Buffer *out = bind_buffer(L);
   if (is_raw_list(L, index)) {
     bind_encode(L, index, out);

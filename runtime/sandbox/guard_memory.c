@@ -107,12 +107,21 @@ static inline void spend(Sandbox *sandbox, int64_t units) {
   if (sandbox->credit < 0 && !sandbox->armed) guard_arm(sandbox);
 }
 
+/* True if so many calls are nested that a large block is the stack for more of them: Lua doubles it, and does not say
+   what a block is for that grows. */
+static bool calls_deep(const Sandbox *sandbox) {
+  enum { DEEP = 1000 };
+  lua_Debug ar;
+  return sandbox->current != NULL && lua_getstack(sandbox->current, DEEP, &ar);
+}
+
 /* Refuses a block of `size` bytes: notes why, and charges for the collection that Lua tries before it gives up. Returns
    NULL, the allocator's failure. `by_host`: the host's allocator failed, not the limit. */
 static COLD void *refuse(Sandbox *sandbox, size_t size, bool by_host) {
   sandbox->reached_memory = !by_host;
   sandbox->refused_growth = false;
   sandbox->refused_size = size;
+  sandbox->refused_deep = calls_deep(sandbox);
   if (sandbox->current != NULL && holds(sandbox, GUARD_FAILURE)) {
     spend(sandbox, FAILURE_UNITS + (int64_t)(sandbox->memory_used / 64));
   }

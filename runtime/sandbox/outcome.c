@@ -147,6 +147,8 @@ void sandbox_describe_memory(const Sandbox *sandbox, char *text, size_t size) {
   } else if (sandbox->refused_growth) {
     snprintf(text, size, "a table needs more keys than its %s allows",
              sandbox->limits.microseconds != 0 ? "deadline" : "fuel");
+  } else if (sandbox->refused_deep) {
+    snprintf(text, size, "its calls are nested too deeply: does a function call itself without end?");
   } else if (sandbox->refused_size > sandbox->block_limit) {
     snprintf(text, size, "it needs a string or table of %zu bytes; %zu are allowed", sandbox->refused_size,
              sandbox->block_limit);

@@ -120,6 +120,7 @@ struct Sandbox {
   size_t borrowed;           /* part of memory_used: bytes outside of the state, until the call is over */
   size_t refused_size;       /* of the block that was refused last */
   bool refused_growth;       /* it was a table that would take too long to grow */
+  bool refused_deep;         /* calls were nested so deeply that it was their stack, most likely */
   uint64_t secret;           /* by which blocks with an ending are known (owner.h) */
   struct {
     char *block;

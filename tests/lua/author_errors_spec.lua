@@ -448,6 +448,88 @@ describe("a processor that is wrong", function()
   end)
 end)
 
+describe("what is told of a script", function()
+  local function trim(source, limits)
+    finally(helper.clean)
+    local _, problem = helper.conversation("u1 a2 u3 a4"):trim { budget = 9, policy = source, limits = limits }
+    return problem.message
+  end
+
+  it("that calls itself without end, is that", function()
+    local path = helper.lua_file [[
+      return { name = 'deep', trim = function() local function f() return 1 + f() end f() end }]]
+    assert.matches("its calls are nested too deeply: does a function call itself without end?", trim(path), 1, true)
+  end)
+
+  it("whose string is too long, is that", function()
+    local path = helper.lua_file [[
+      return { name = 'long', trim = function() local x = ('x'):rep(3000000) return x .. x end }]]
+    assert.matches("it needs a string or table of 60000%d%d bytes", trim(path))
+  end)
+
+  it("that is stopped within the library, has no place of the library's", function()
+    local path = helper.lua_file "return { name = 'slow', trim = function() while true do end end }"
+    for _, fuel in ipairs { 1000, 2000, 3000, 5000 } do
+      assert.matches("^policy slow: stopped: it used up", trim(path, { fuel = fuel }))
+    end
+    assert.matches(path .. ":1: stopped", trim(path, { fuel = 50000 }), 1, true)
+  end)
+
+  it("that is a text, has its name once", function()
+    local policy = { source = "return { trim = function(draft) draft.memory.x = '\\xff' end }" }
+    assert.matches("^policy text: draft%.memory%.x cannot be kept", trim(policy))
+    local chat, loop = helper.conversation "u1 a2", { source = "return function() while true do end end" }
+    local problem = refusal(chat.filter, chat, { loop, limits = { fuel = 50000 } })
+    assert.matches("^filter text:1: stopped", problem.message)
+    problem = refusal(chat.filter, chat, { loop, limits = { fuel = 1000 } })
+    assert.matches("^filter text: stopped", problem.message)
+  end)
+
+  it("that is a filter, names the message whose answer has no JSON form", function()
+    local chat = helper.conversation "u1 a2"
+    for answer, what in pairs {
+      ["'\\xff'"] = "a string is not UTF-8 at byte 1", ["{ { type = 'text', text = 1 / 0 } }"] = "JSON has no",
+    } do
+      local source = ("return function(m) if m.index == 2 then return { role = 'assistant', content = %s } end end")
+        :format(answer)
+      local problem = refusal(chat.filter, chat, { source = source })
+      assert.matches("filter text, message 2: " .. what, problem.message, 1, true)
+    end
+  end)
+end)
+
+it("an action that goes on is stopped at its own place", function()
+  local chat = helper.conversation "u1"
+  chat.windows:open { id = "w", content = "x", actions = { { id = "loop", label = "L", run = function()
+    while true do end
+  end } } }
+  local line = debug.getinfo(1, "l").currentline - 2
+  local text = chat.windows:act('<tool_call>{"name":"w.loop"}</tool_call>')[1].text
+  assert.equal(("w.loop: error: author_errors_spec.lua:%d: it takes too long"):format(line), text)
+end)
+
+it("an argument that is missing is nil, and null is null", function()
+  local chat = helper.conversation "u1"
+  for _, call in ipairs {
+    { chat.append }, { chat.insert, 1 }, { chat.replace, 1 }, { chat.append, ebb.null, null = true },
+  } do
+    local problem = refusal(call[1], chat, table.unpack(call, 2))
+    assert.matches("is expected, not " .. (call.null and "null" or "nil"), problem.message)
+  end
+end)
+
+it("a field of a conversation that is set hears where options are given", function()
+  local problem = refusal(function() helper.conversation("u1").limit = 5 end)
+  assert.matches("options are given where it is made", problem.hint)
+end)
+
+it("hints of methods name some that exist", function()
+  local pipe = ebb.pipeline {}
+  local problem = refusal(pipe.enable, pipe, "nobody")
+  local method = problem.hint:match "^pipeline:(%w+)%(%) lists them$"
+  assert.equal("function", type(pipe[method]))
+end)
+
 it("a content function that returns nothing fails in its window", function()
   local chat = helper.conversation "u1"
   chat.windows:open { id = "x", content = function() end }

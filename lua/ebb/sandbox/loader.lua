@@ -113,11 +113,22 @@ end
 
 local dumps = {}
 
+--- A chunk of the library under the name by which a sandbox tells it from its script (outcome.c): a file of it may lie
+--- in any folder.
+local function under_own_name(chunk, name, path)
+  local source = debug.getinfo(chunk, "S").source
+  if source:sub(1, 1) ~= "@" or source:find "^@ebb/" then return chunk end
+  local text = script_file.text(path)
+  return text and load(text, ("@%s.lua"):format(name:gsub("%.", "/"))) or chunk
+end
+
 --- The bytecode of a module, searched for as `require` does.
 local function dump(name)
   for _, search in ipairs(package.searchers) do
     local chunk, where = search(name)
-    if type(chunk) == "function" and debug.getinfo(chunk, "S").what ~= "C" then return string.dump(chunk), where end
+    if type(chunk) == "function" and debug.getinfo(chunk, "S").what ~= "C" then
+      return string.dump(under_own_name(chunk, name, where)), where
+    end
   end
   return error(("sandbox: no module '%s'"):format(name), 0)
 end

@@ -12,7 +12,7 @@ local hints = {
   macro = "ebb.pipeline { macros = { ... } } takes it",
   model = "chat:trim { model = function }",
   models = "ebb.models lists them; or give a budget and an encoding",
-  processors = "pipeline:processors() lists them",
+  processors = "pipeline:order() lists them",
   profiles = "ebb.profiles lists them",
   asset_root = "asset_root = ...",
   contained = "what a file names lies below that file's folder, and no link leads there; a caller may name any file",

@@ -154,7 +154,7 @@ local function ask(definition, draft, values, limits)
     local ok, answers = traceback.call(definition.filter, ask_sandboxed, definition, draft, values, limits)
     if ok then return answers end
     if answers:find "^filter%f[^%w_]" then refuse("filter", answers) end
-    return refuse("filter", ("filter %s: %s"):format(definition.name, answers))
+    return refuse("filter", ("%s: %s"):format(filter.owner(definition), answers))
   end
   local answers = {}
   for i, message in ipairs(draft) do
@@ -335,6 +335,9 @@ local function blame(definition, draft, items, origins, last)
   end
 end
 
+--- Codes of what has no JSON form.
+local NOT_WRITABLE = { encoding = true, argument = true, limit = true }
+
 --- Edits from the newest to the oldest, so that a caller comes behind its results. Of several
 --- answers that are refused the first message's is raised.
 local function edit(definition, draft, answers, bytes_max)
@@ -345,6 +348,9 @@ local function edit(definition, draft, answers, bytes_max)
   end
   for i = #edits.messages, 1, -1 do
     local ok, problem = pcall(apply_answer, definition, draft, edits, i, answers[i])
+    if not ok and core.is_error(problem) and NOT_WRITABLE[problem.code] then
+      ok, problem = pcall(complain, definition, i, (problem.message:gsub("^json%.encode: ", "")))
+    end
     if not ok and not (core.is_error(problem) and problem.code == "filter") then error(problem, 0) end
     if not ok then refusal, refused = problem, i end
   end
@@ -353,7 +359,7 @@ local function edit(definition, draft, answers, bytes_max)
   if ok and items[1] then ok, problem = pcall(core.draft.insert_all, draft, places, items, "filter", bytes_max) end
   if ok then return end
   if core.is_error(problem) and problem.code == "limit" then
-    refuse("limit", ("filter %s: %s"):format(definition.name, problem.message),
+    refuse("limit", ("%s: %s"):format(filter.owner(definition), problem.message),
       "limits = { memory = ... } allows more, --memory on the command line")
   end
   if not core.is_error(problem) or problem.code ~= "memory" then blame(definition, draft, items, origins, refused) end
@@ -374,7 +380,7 @@ local function run_one(chat, definition, options, limits)
     core.draft.by(draft, definition.name)
     local bytes_max = loader.holds(definition.filter) and loader.limit(limits, "memory", #draft) or nil
     edit(definition, draft, ask(definition, draft, values, limits), bytes_max)
-    return core.draft.commit(draft, { operation = "filter", description = "filter " .. definition.name })
+    return core.draft.commit(draft, { operation = "filter", description = filter.owner(definition) })
   end)
   if ok then return result end
   core.draft.discard(draft)

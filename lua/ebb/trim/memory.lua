@@ -61,12 +61,15 @@ local function place_of(value, why)
   return "", why
 end
 
+--- How messages name a policy: one from a text is called "policy text" already.
+local function owner(name) return name:find "^policy%f[^%w_]" and name or "policy " .. name end
+
 local function complaint(memories, problem)
   for name, value in pairs(memories) do
     local ok, why = pcall(core.draft.remembered, value)
     if not ok and core.is_error(why) then
       local place, reason = place_of(value, why)
-      return ("policy %s: draft.memory%s cannot be kept: %s"):format(name, place,
+      return ("%s: draft.memory%s cannot be kept: %s"):format(owner(name), place,
         (reason.message:gsub("^remembered: ", "")))
     end
   end
