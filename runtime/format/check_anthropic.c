@@ -146,7 +146,8 @@ static Status check_part(Walk *walk, uint32_t index, uint32_t at) {
   if (part.kind == PART_REASONING) return check_thinking(checker, index, part);
   if (part.kind == PART_TOOL_RESULT) return check_result_content(checker, index, at);
   if (part.kind == PART_OTHER) return check_own_part(walk, index, part);
-  bool empty = part.kind == PART_TEXT && text_is_blank(message_text(message, part.text));
+  bool is_text = part.kind == PART_TEXT && part.text.at != 0;      /* else CHECK_PART_TEXT has told it */
+  bool empty = is_text && text_is_blank(message_text(message, part.text));
   return checker_add_if(checker, empty, CHECK_EMPTY_TEXT, index, NO_TEXT);
 }
 

@@ -87,22 +87,37 @@ Status check_body_begin(Checker *checker) {
   return STATUS_OK;
 }
 
-/* ---- tools ---- */
+/* ---- lists of objects ---- */
 
-typedef Status (*ToolRule)(const Body *body, const JsonValue *tool);
+typedef Status (*ObjectRule)(const Body *body, const JsonValue *object);
 
-static Status each_tool(const Body *body, const JsonValue *list, ToolRule rule) {
+static Status each_object(const Body *body, const JsonValue *list, ObjectRule rule) {
   Json json;
-  JsonValue tool;
+  JsonValue object;
   Status status = STATUS_OK;
   if (list->bytes == NULL || list->kind != JSON_ARRAY) return status;
   json_open_value(&json, list);
   json_enter(&json);
-  while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &tool)) {
-    if (tool.kind == JSON_OBJECT) status = rule(body, &tool);
+  while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &object)) {
+    if (object.kind == JSON_OBJECT) status = rule(body, &object);
   }
   return status;
 }
+
+/* ---- system texts beside the messages ---- */
+
+static Status check_system_part(const Body *body, const JsonValue *part) {
+  JsonValue text;
+  bool is_text = text_is(string_in(part, "type"), "text"), is_string = false;
+  for (JsonKind kind = JSON_FALSE; kind <= JSON_OBJECT && !is_string; kind++) {
+    bool has_text = json_find(text_of_value(part), "text", kind, &text);
+    is_text |= has_text;                     /* Gemini's parts have no type */
+    is_string = has_text && kind == JSON_STRING;
+  }
+  return add_if(body, is_text && !is_string, CHECK_PART_TEXT, NO_TEXT);
+}
+
+/* ---- tools ---- */
 
 static Status check_name(const Body *body, Text name) {
   return add_if(body, !tool_name_fits(body->checker->target, name), CHECK_TOOL_NAME, name);
@@ -142,7 +157,7 @@ static Status gemini_tool(const Body *body, const JsonValue *tool) {
   JsonValue list;
   bool has_list = json_find(text_of_value(tool), "functionDeclarations", JSON_ARRAY, &list) ||
                   json_find(text_of_value(tool), "function_declarations", JSON_ARRAY, &list);
-  return has_list ? each_tool(body, &list, gemini_function) : STATUS_OK;
+  return has_list ? each_object(body, &list, gemini_function) : STATUS_OK;
 }
 
 static bool is_empty_list(const JsonValue *list) {
@@ -193,7 +208,7 @@ static Status check_openai_body(const Body *body) {
   bool has_tools = has(body, BODY_TOOLS), named = has(body, BODY_TOOL_CHOICE) && choice->kind == JSON_OBJECT;
   bool required = has(body, BODY_TOOL_CHOICE) && choice->kind == JSON_STRING && text_is(json_text(choice), "required");
   bool thinks = has(body, BODY_EFFORT) && !text_is(json_text(&body->values[BODY_EFFORT]), "none");
-  Status status = each_tool(body, tools, openai_tool);
+  Status status = each_object(body, tools, openai_tool);
   if (status == STATUS_OK) status = add_if(body, is_empty_list(tools), CHECK_EMPTY_TOOLS, NO_TEXT);
   if (status == STATUS_OK) status = add_if(body, has_tools && thinks, CHECK_TOOLS_WITH_EFFORT, NO_TEXT);
   for (BodyMember i = BODY_TOOL_CHOICE; i <= BODY_PARALLEL && status == STATUS_OK; i++) {
@@ -209,7 +224,7 @@ static Status check_responses_body(const Body *body) {
   int64_t most = 16;
   bool both = has(body, BODY_PREVIOUS) && has(body, BODY_CONVERSATION);
   bool few = has(body, BODY_MAX_OUTPUT) && json_integer(&body->values[BODY_MAX_OUTPUT], &most) && most < 16;
-  Status status = each_tool(body, &body->values[BODY_TOOLS], responses_tool);
+  Status status = each_object(body, &body->values[BODY_TOOLS], responses_tool);
   if (status == STATUS_OK) status = add_if(body, both, CHECK_EXCLUSIVE_MEMBERS, text_of("both members"));
   if (status == STATUS_OK) status = add_if(body, few, CHECK_OUTPUT_LIMIT, NO_TEXT);
   if (status == STATUS_OK) status = check_sampling(body);
@@ -249,7 +264,8 @@ static Status check_anthropic_body(const Body *body) {
   Text choice = string_in(&body->values[BODY_TOOL_CHOICE], "type");
   bool forced = text_is(choice, "any") || text_is(choice, "tool");
   bool lacks_tools = !has(body, BODY_TOOLS) && list_calls(checker);
-  Status status = each_tool(body, &body->values[BODY_TOOLS], anthropic_tool);
+  Status status = each_object(body, &body->values[BODY_TOOLS], anthropic_tool);
+  if (status == STATUS_OK) status = each_object(body, &body->values[BODY_SYSTEM], check_system_part);
   if (status == STATUS_OK) {
     bool lacks = has(body, BODY_MODEL) && !has(body, BODY_MAX_TOKENS);      /* without a model it is no request yet */
     status = add_if(body, lacks, CHECK_MISSING_MEMBER, text_of("max_tokens"));
@@ -282,7 +298,12 @@ static bool has_tools_of(const Body *body, bool functions) {
 
 static Status check_gemini_body(const Body *body) {
   static const BodyMember cached[] = {BODY_SYSTEM_INSTRUCTION, BODY_TOOLS, BODY_TOOL_CONFIG};
-  Status status = each_tool(body, &body->values[BODY_TOOLS], gemini_tool);
+  Status status = each_object(body, &body->values[BODY_TOOLS], gemini_tool);
+  const JsonValue *system = &body->values[BODY_SYSTEM_INSTRUCTION];
+  JsonValue parts;
+  bool has_parts = has(body, BODY_SYSTEM_INSTRUCTION) && system->kind == JSON_OBJECT &&
+                   json_find(text_of_value(system), "parts", JSON_ARRAY, &parts);
+  if (status == STATUS_OK && has_parts) status = each_object(body, &parts, check_system_part);
   for (size_t i = 0; i < 3 && status == STATUS_OK; i++) {
     bool both = has(body, BODY_CACHED_CONTENT) && has(body, cached[i]);
     status = add_if(body, both, CHECK_EXCLUSIVE_MEMBERS, text_of(NAMES[cached[i]]));

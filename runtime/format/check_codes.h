@@ -33,6 +33,7 @@
   X(MEDIA_PLACE, "media_place") \
   X(MEDIA, "media") \
   X(MEDIA_DATA, "media_data") \
+  X(PART_TEXT, "part_text") \
   X(EMPTY_TEXT, "empty_text") \
   X(EMPTY_CONTENT, "empty_content") \
   X(NULL_CONTENT, "null_content") \

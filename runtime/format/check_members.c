@@ -113,6 +113,18 @@ static uint32_t images_of(const Message *message) {
   return images;
 }
 
+/* Adds a violation for each part of text, in results too, that has no string. */
+static Status check_texts(Checker *checker, uint32_t index) {
+  const Message *message = checker_message(checker, index);
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK; i++) {
+    Part part = message_part(message, i);
+    bool is_wrong = part.kind == PART_TEXT && part.value.at != 0 && part.text.at == 0;
+    if (is_wrong) status = checker_add(checker, CHECK_PART_TEXT, index, NO_TEXT);
+  }
+  return status;
+}
+
 Status check_common(Checker *checker, uint32_t index) {
   const CheckProfile *profile = &checker->target->profile;
   const Message *message = checker_message(checker, index);
@@ -128,5 +140,6 @@ Status check_common(Checker *checker, uint32_t index) {
   if (status == STATUS_OK) status = checker_add_if(checker, many_bytes, CHECK_BODY_SIZE, index, NO_TEXT);
   if (status == STATUS_OK) status = checker_add_if(checker, many_images, CHECK_IMAGE_COUNT, index, NO_TEXT);
   if (status == STATUS_OK) status = check_media(checker, index);
+  if (status == STATUS_OK) status = check_texts(checker, index);
   return status == STATUS_OK && checker_wants(checker, CHECK_EXTRA_MEMBER) ? check_members(checker, index) : status;
 }

@@ -83,6 +83,9 @@ local PLANTS = {
   { "openai", "media_data", {}, function(b)
     b.messages[6].content[1] = { type = "image_url", image_url = { url = "data:image/png;base64,?" } }
   end },
+  { "openai", "part_text", {}, function(b) b.messages[6].content[1].text = 5 end },
+  { "openai", "part_text", {}, function(b) b.messages[6].content[1].text = nil end },
+  { "openai", "part_text", {}, function(b) b.messages[4].content = { { type = "text", text = { x = 1 } } } end },
   { "openai", "empty_text", { profile = "copilot" }, function(b) b.messages[5].content = " " end },
   { "openai", "empty_content", {}, function(b) b.messages[6].content = json.array {} end },
   { "openai", "null_content", { profile = "llama.cpp" }, function(b) b.messages[3].content = json.null end },
@@ -151,6 +154,9 @@ local PLANTS = {
     add(b.messages[5].content, { type = "image",
       source = { type = "base64", media_type = "image/png", data = "data:image/png;base64,AAAA" } })
   end },
+  { "anthropic", "part_text", {}, function(b) text(b).text = 5 end },
+  { "anthropic", "part_text", {}, function(b) b.messages[3].content[1].content = { { type = "text", text = 5 } } end },
+  { "anthropic", "part_text", {}, function(b) b.system = { { type = "text", text = 5 } } end },
   { "anthropic", "empty_text", {}, function(b) text(b).text = " " end },
   { "anthropic", "trailing_space", {}, function(b) table.remove(b.messages) b.messages[4].content = "a " end },
   { "anthropic", "foreign_reasoning", {}, function(b)
@@ -195,6 +201,8 @@ local PLANTS = {
   { "anthropic", "thinking_mode", { model = "claude-opus-4-7" }, function(b) b.thinking = { type = "enabled" } end },
   { "anthropic", "sampling", { model = "claude-opus-4-7" }, function(b) b.temperature = 0 end },
 
+  { "responses", "part_text", {}, function(b) b.input[6].content[1].text = 5 end },
+  { "responses", "part_text", {}, function(b) b.input[4].output = { { type = "input_text", text = 5 } } end },
   { "responses", "orphan_result", {}, function(b) b.input[4].call_id = "c2" end },
   { "responses", "duplicate_result", {}, function(b) add(b.input, b.input[4], 5) end },
   { "responses", "unanswered_call", {}, function(b) table.remove(b.input, 4) end },
@@ -244,6 +252,8 @@ local PLANTS = {
   { "gemini", "misplaced_part", {}, function(b)
     add(b.contents[5].parts, b.contents[3].parts[1]) b.contents[5].role = "model"
   end },
+  { "gemini", "part_text", {}, function(b) b.contents[5].parts[1].text = 5 end },
+  { "gemini", "part_text", {}, function(b) b.systemInstruction = { parts = { { text = 5 } } } end },
   { "gemini", "empty_content", {}, function(b) b.contents[4].parts = json.array {} end },
   { "gemini", "user_first", {}, function(b) add(b.contents,
     { role = "model", parts = { { functionCall = { name = "f", args = {} } } } }, 1) end },
