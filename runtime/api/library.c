@@ -137,7 +137,7 @@ static void push_closure(lua_State *L, ebb_runtime *runtime, lua_CFunction funct
 /* Pushes the core without its ways to files. */
 static void push_core(lua_State *L, ebb_runtime *runtime) {
   static const char *const files[] = {"load",        "write_file",  "stage_file",  "file_identity",
-                                      "same_target", "list_folder", "make_folder", "root",
+                                      "target_key",  "list_folder", "make_folder", "root",
                                       NULL};
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getglobal(L, "string");                /* the core asks there for the state's own find */

@@ -69,9 +69,18 @@ FileIdentity bind_file_identity(lua_State *L, int index) {
   return identity;
 }
 
-/* same_target(path, path) -> boolean: would both be written to one file? */
-static int l_same_target(lua_State *L) {
-  lua_pushboolean(L, file_same_target(bind_path(L, 1), bind_path(L, 2)));
+/* target_key(path) -> bytes that are equal for all names of one file, also of one that does not exist yet */
+static int l_target_key(lua_State *L) {
+  const char *path = bind_path(L, 1);
+  FileTarget target;
+  if (!file_target(path, &target)) {
+    lua_settop(L, 1);
+    return 1;
+  }
+  uint64_t numbers[] = {target.device, target.inode};
+  lua_pushlstring(L, (const char *)numbers, sizeof numbers);
+  lua_pushstring(L, target.name != NULL ? target.name : "");
+  lua_concat(L, 2);
   return 1;
 }
 
@@ -199,7 +208,7 @@ void bind_open_files(lua_State *L) {
     {"write_file", l_write_file, "path text unchanged", CHARGE_NEVER},
     {"stage_file", l_stage_file, "path text", CHARGE_NEVER},
     {"file_identity", l_file_identity, "path", CHARGE_NEVER},
-    {"same_target", l_same_target, "path other", CHARGE_NEVER},
+    {"target_key", l_target_key, "path", CHARGE_NEVER},
     BIND_END,
   };
   bind_functions(L, "ebb", functions);

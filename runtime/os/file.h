@@ -69,8 +69,14 @@ typedef struct FileLook {
 /* Looks at a file without opening it. No file is no failure. STATUS_IO, with errno. */
 Status file_look(const char *path, FileLook *look);
 
-/* True if both names lead to one file, or to one that does not exist yet. */
-bool   file_same_target(const char *a, const char *b);
+/* The file to which a name leads. All names of one file give equal targets. */
+typedef struct FileTarget {
+  uint64_t device, inode;   /* of the file; of its folder, while there is no file */
+  const char *name;         /* NULL: the file exists. Else its name in the folder, a part of the path. */
+} FileTarget;
+
+/* False if neither the file nor its folder exists. */
+bool   file_target(const char *path, FileTarget *target);
 
 /* Writes a file. Path "-" is standard output; any other file appears under its name
    only when file_commit succeeds. The writer stays where it is until it has ended. */

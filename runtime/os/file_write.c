@@ -205,25 +205,20 @@ Status file_identify(const char *path, FileIdentity *identity) {
   return STATUS_OK;
 }
 
-/* True if both have the same name in the same folder. */
-static bool same_place(const char *a, const char *b) {
-  const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
-  if (strcmp(slash_a != NULL ? slash_a + 1 : a, slash_b != NULL ? slash_b + 1 : b) != 0) return false;
-  struct stat info_a, info_b;
-  int folder_a = open_folder(a), folder_b = open_folder(b);
-  bool same = folder_a >= 0 && folder_b >= 0 && fstat(folder_a, &info_a) == 0 && fstat(folder_b, &info_b) == 0
-              && same_file(&info_a, &info_b);
-  if (folder_a >= 0) close(folder_a);
-  if (folder_b >= 0) close(folder_b);
-  return same;
-}
-
-bool file_same_target(const char *a, const char *b) {
-  struct stat info_a, info_b;
-  if (strcmp(a, b) == 0) return true;
-  bool there = stat(a, &info_a) == 0, other_there = stat(b, &info_b) == 0;
-  if (there && other_there) return same_file(&info_a, &info_b);
-  return !there && !other_there && strlen(a) < PATH_MAX && strlen(b) < PATH_MAX && same_place(a, b);
+bool file_target(const char *path, FileTarget *target) {
+  struct stat info;
+  *target = (FileTarget){0};
+  if (stat(path, &info) != 0) {
+    const char *slash = strrchr(path, '/');
+    int folder = strlen(path) < PATH_MAX ? open_folder(path) : -1;
+    bool there = folder >= 0 && fstat(folder, &info) == 0;
+    if (folder >= 0) close(folder);
+    if (!there) return false;
+    target->name = slash != NULL ? slash + 1 : path;
+  }
+  target->device = info.st_dev;
+  target->inode = info.st_ino;
+  return true;
 }
 
 static bool is_unchanged(const FileWriter *writer) {

@@ -191,10 +191,10 @@ call("stage_file", function()
   if not done then return nil, problem end
   return commit()
 end)
-call("file_identity, same_target", function()
+call("file_identity, target_key", function()
   local identity, problem = core.file_identity(path)
   if not identity then return nil, problem end
-  return identity == core.file_identity(path), core.same_target(path, path)
+  return identity == core.file_identity(path), core.target_key(path)
 end)
 call("json", function(world) return world.chat:json() end)
 call("write, whole", function(world) return (world.chat:write "ebb") end)

@@ -25,11 +25,11 @@ describe("the command's files:", function()
     it("and the result do not share a file", function()
       os.execute("ln -s out.json " .. path_of "link.json")
       for _, ledger in ipairs { path_of "out.json", path_of "./out.json" } do
-        contains("--ledger and -o name one file", fails(USAGE, ("trim %s --budget 1000 --ledger %s -o %s")
+        contains("--ledger and -o go to one place", fails(USAGE, ("trim %s --budget 1000 --ledger %s -o %s")
           :format(path_of "small.json", ledger, path_of "out.json")))
       end
       file("out.json", "old")
-      contains("name one file", fails(USAGE, ("trim %s --budget 1000 --ledger %s -o %s"):format(path_of "small.json",
+      contains("go to one place", fails(USAGE, ("trim %s --budget 1000 --ledger %s -o %s"):format(path_of "small.json",
         path_of "link.json", path_of "out.json")))
       assert.equal("old", read(path_of "out.json"))
     end)

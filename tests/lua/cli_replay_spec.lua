@@ -252,10 +252,10 @@ echo ended
   it("does not write a result in the place of a recording", function()
     local copy = command.file("chat.json", read(SAMPLE))
     for _, words in ipairs { "-o %s", "--html %s", "--requests %s", "-o %s --csv" } do
-      contains("would replace the recording",
+      contains("would replace the input",
         fails(command.USAGE, ("trim --replay %s --budget 900 "):format(copy) .. words:format(copy)))
     end
-    contains("the report would replace the recording", fails(command.USAGE,
+    contains("would replace the recording", fails(command.USAGE,
       ("trim --replay %s --budget 900 -o %s"):format(command.folder, copy)))
     for _, words in ipairs { "trim --suggest %s --budget 900", "inspect %s", "count %s", "check %s",
       "diff %s " .. SAMPLE } do

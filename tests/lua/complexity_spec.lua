@@ -467,7 +467,7 @@ local ELSEWHERE = {
   ["core.is_error"] = "fixed", ["core.now"] = "fixed", ["core.type"] = "fixed",
   ["ebb.file_identity"] = "files",
   ["ebb.list_folder"] = "folders", ["ebb.make_folder"] = "folders", ["ebb.read_file"] = "files",
-  ["ebb.same_target"] = "files", ["ebb.stage_file"] = "files", ["ebb.write_file"] = "files",
+  ["ebb.stage_file"] = "files", ["ebb.target_key"] = "files", ["ebb.write_file"] = "files",
   -- What reads a vocabulary, whose size is that of the encoding.
   ["core.vocab.build"] = "ebb vocab", ["core.vocab.describe"] = "ebb vocab", ["core.vocab.verify"] = "ebb vocab",
 }

@@ -164,7 +164,7 @@ function check.run(args)
   local listed, dialect, profile = failure.typed(chat.check, chat, goal)
   local counted, others = divide(listed, args.strict)
   outgoing.tell_form(chat, dialect, args)
-  terminal.report(args.json and as_json(listed, dialect, profile)
+  terminal.result(args.json and as_json(listed, dialect, profile)
     or as_text(chat, counted, others, profile, terminal.results(args.output)), args.output)
   return #counted > 0 and VIOLATED or 0
 end

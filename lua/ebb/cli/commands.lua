@@ -3,6 +3,7 @@
 --
 --     declare(parser)               its arguments and options
 --     run(options) -> exit code?    nil is 0
+--     places(options)?              files that the declarations do not show (places.lua)
 
 local commands = {}
 

@@ -244,7 +244,7 @@ function count.run(args)
   for i, path in ipairs(files) do
     results[i] = args.text and count_text(args, path) or count_conversation(args, path)
   end
-  terminal.report(args.json and json_text.format(results)
+  terminal.result(args.json and json_text.format(results)
     or as_table(results, terminal.results(args.output)), args.output)
 end
 

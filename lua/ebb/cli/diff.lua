@@ -208,7 +208,7 @@ function diff.run(args)
   end
   local a, b = options.load(args.a, args), options.load(args.b, args)
   local differences = difference.compare(a, b)
-  terminal.report(args.json and as_json(args, differences, #a, #b) or as_text(args, differences), args.output)
+  terminal.result(args.json and as_json(args, differences, #a, #b) or as_text(args, differences), args.output)
   return #differences > 0 and DIFFERENT or 0
 end
 

@@ -14,6 +14,7 @@ local diff = require "ebb.cli.diff"
 local difference = require "ebb.conversation.difference"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
+local places = require "ebb.cli.places"
 local terminal = require "ebb.cli.terminal"
 
 local edits = {}
@@ -34,19 +35,17 @@ function edits.declare(parser, texts)
   local function text(name) return texts and texts[name] or TEXTS[name] end
   parser:flag("--explain", text "explain")
   parser:flag("--dry-run", text "dry_run")
-  parser:option("--ledger", text "ledger"):argname("<file>")
+  places.writes(parser:option("--ledger", text "ledger"):argname("<file>"))
   options.json(parser, text "json")
   options.quiet(parser)
 end
 
---- Refuses a ledger that goes where other JSON goes.
+--- Refuses a ledger that goes to standard output with other JSON.
 ---@param args table
 function edits.check(args)
   local output = args.output or "-"
   if args.ledger == "-" and output == "-" and (args.json or not args.dry_run) then
     failure.usage("--ledger and the result cannot both go to standard output", "name a file for one of them")
-  elseif args.ledger and args.ledger ~= "-" and output ~= "-" and core.same_target(args.ledger, output) then
-    failure.usage(("--ledger and -o name one file, %s"):format(output), "name another one for the ledger")
   end
 end
 
@@ -192,7 +191,7 @@ function edits.write(args, report, write)
   if not args.dry_run then
     write()
   elseif args.json then
-    terminal.result(text, args.output)
+    terminal.result(text, not args.in_place and args.output or nil)
   end
   if commit then terminal.conclude(args.ledger, function() return commit() end)
   elseif args.ledger then terminal.result(text) end

@@ -10,6 +10,7 @@ local files = require "ebb.pipeline.files"
 local imported = require "ebb.cli.imported"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
+local places = require "ebb.cli.places"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local unpacked = require "ebb.cli.unpacked"
@@ -19,9 +20,10 @@ local command = {}
 function command.declare(parser)
   parser:argument("file",
     "A character card (PNG, CHARX or JSON), lorebook, preset, regex rules, agent, chat or session.")
-  parser:option("--agent", "Write the agent to this file; default: NAME.agent.json in the current folder.")
-    :argname("<file>")
-  parser:option("--chat", "Write the conversation to this file; default: NAME.chat.json."):argname("<file>")
+  places.writes(parser:option("--agent", "Write the agent to this file; default: NAME.agent.json in the current "
+    .. "folder."):argname("<file>"))
+  places.writes(parser:option("--chat", "Write the conversation to this file; default: NAME.chat.json.")
+    :argname("<file>"))
   parser:option("--greeting", "Which first message begins the conversation, from 0."):argname("<n>")
     :convert(options.integer "--greeting")
   parser:option("--user", "The user's name in that message."):argname("<name>")
@@ -64,6 +66,15 @@ local function targets(args, result)
   end
   local has_messages = result.messages[1] ~= nil or result.body ~= nil
   return target(args.agent, "agent", result.agent ~= nil), target(args.chat, "chat", has_messages)
+end
+
+--- Refuses two files in one place: names that are made were not on the command line.
+local function check_targets(paths)
+  local writes = {}
+  for _, option in ipairs { "--agent", "--chat", "--ledger" } do
+    if paths[option] then writes[#writes + 1] = { option = option, path = paths[option] } end
+  end
+  places.check { reads = {}, writes = writes }
 end
 
 --- What the pipeline finds wrong with the agent, and the decorators that it does not know.
@@ -162,6 +173,7 @@ function command.run(args)
   end
   if result.agent then check_agent(result) end
   local agent, chat = targets(args, result)
+  check_targets { ["--agent"] = agent, ["--chat"] = chat, ["--ledger"] = args.ledger }
   if args.explain then explain(result) end
   edits.write({ ledger = args.ledger, dry_run = args.dry_run }, function() return data_of(result, agent, chat) end,
     function()

@@ -146,7 +146,8 @@ end
 ---@param args table
 ---@param result { title: string }
 function imported.check_output(path, args, result)
-  if path == "-" or not args.output or args.output == "-" or not core.same_target(path, args.output) then return end
+  if path == "-" or not args.output or args.output == "-" then return end
+  if core.target_key(path) ~= core.target_key(args.output) then return end
   failure.raise(failure.REFUSED, ("%s is a %s, and is not written back"):format(path, result.title),
     "name another file with -o")
 end

@@ -219,11 +219,11 @@ function inspect.run(args)
   data.imported = imported.data(result)
   if args.json then
     data.messages = messages_of(chat, obsolete)
-    return terminal.report(json_text.format(data), args.output)
+    return terminal.result(json_text.format(data), args.output)
   end
   local page = terminal.results(args.output)
   local out = listing(chat, obsolete, page) .. "\n" .. terminal.fill(page, figures(chat, data, obsolete), "    ")
-  terminal.report(out .. warning_lines(data, path, page), args.output)
+  terminal.result(out .. warning_lines(data, path, page), args.output)
 end
 
 return inspect

@@ -6,6 +6,7 @@ local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local options = require "ebb.cli.options"
+local places = require "ebb.cli.places"
 local recording = require "ebb.cli.recording"
 
 local model_command = {}
@@ -24,7 +25,7 @@ function model_command.declare(parser)
       :argname("<command>")
     local help = "Time limit for an answer in seconds (default %d)."
     parser:option("--model-timeout", help:format(model_command.SECONDS)):argname("<seconds>"):convert(seconds)
-    parser:option("--record", "Write these requests and answers to a new file."):argname("<file>")
+    places.writes(parser:option("--record", "Write these requests and answers to a new file."):argname("<file>"))
     parser:option("--replay-model", "Answer the same requests from such a file; no command is run.")
       :argname("<file>")
   end)

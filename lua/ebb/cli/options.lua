@@ -10,6 +10,7 @@ local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
 local loader = require "ebb.sandbox.loader"
 local own_form = require "ebb.cli.own_form"
+local places = require "ebb.cli.places"
 local script_path = require "ebb.sandbox.script_path"
 local sessions = require "ebb.cli.sessions"
 local suggest = require "ebb.support.suggest"
@@ -135,14 +136,16 @@ function options.input_option(parser)
     :target("file")
 end
 
-function options.output(parser)
-  parser:option("-o", "Write to this file instead of standard output."):argname("<file>"):hidden_name("--output")
-    :target("output")
+---@param parser table
+---@param rewrites? boolean     the file may be the conversation that is read
+function options.output(parser, rewrites)
+  places.writes(parser:option("-o", "Write to this file instead of standard output."):argname("<file>")
+    :hidden_name("--output"):target("output"), rewrites)
 end
 
 --- The output of commands that edit a conversation.
 function options.edited(parser)
-  options.output(parser)
+  options.output(parser, true)
   tool_file.declare(parser)
   parser:flag("-i --in-place", "Write the result to the input file, unless another program changed it meanwhile.")
 end

@@ -47,7 +47,7 @@ function command.declare(parser)
   parser:flag("--trace", "Show on standard error what each processor changed, 200 messages at most.")
   service_commands.declare(parser)
   options.sandbox(parser)
-  options.output(parser)
+  options.output(parser, true)
   options.reading(parser)
   parser:epilog(options.examples {
     "ebb pipeline chat.json --agent agent.json --model gpt-4o -o request.json",

@@ -36,7 +36,7 @@ function recall.run(args)
     local exit = messages.code == "unknown_name" and failure.USAGE or failure.REFUSED
     failure.raise(exit, messages.message, messages.hint)
   end
-  terminal.report(args.json and as_json(messages) or text .. "\n", args.output)
+  terminal.result(args.json and as_json(messages) or text .. "\n", args.output)
 end
 
 return recall

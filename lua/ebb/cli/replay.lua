@@ -3,35 +3,21 @@
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local files = require "ebb.cli.replay_files"
+local places = require "ebb.cli.places"
 local tables = require "ebb.cli.replay_table"
 local terminal = require "ebb.cli.terminal"
 local together = require "ebb.replay.together"
 
 local replay = {}
 
---- True if both are one file, or standard output ("-").
-local function is_one_place(path, other)
-  return path == other or core.same_target(path, other)
-end
-
 --- Refuses two results in one place, and one in the place of a recording.
 local function check_targets(args, paths)
-  local targets = { { "the report", args.output or "-" }, { "--html", args.html }, { "--requests", args.requests } }
-  for _, target in pairs(targets) do
-    for _, path in ipairs(target[2] and target[2] ~= "-" and paths or {}) do
-      if is_one_place(target[2], path) then
-        failure.usage(("%s would replace the recording %s"):format(target[1], path), "name another file")
-      end
-    end
+  local named = { reads = {}, writes = {} }
+  for i, path in ipairs(paths) do named.reads[i] = { path = path, what = "the recording" } end
+  for _, write in ipairs { { "-o", args.output or "-" }, { "--html", args.html }, { "--requests", args.requests } } do
+    if write[2] then table.insert(named.writes, { option = write[1], path = write[2] }) end
   end
-  for i, target in pairs(targets) do
-    for k, other in pairs(targets) do
-      local both = i < k and target[2] and other[2]
-      if both and is_one_place(target[2], other[2]) then
-        failure.usage(("%s and %s go to one place, %s"):format(target[1], other[1], target[2]), "name another file")
-      end
-    end
-  end
+  places.check(named)
 end
 
 local function check(args, paths)

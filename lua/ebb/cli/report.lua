@@ -197,7 +197,7 @@ function report.run(args)
   local chat, path = options.load(args.file, args)
   if args.batch then options.roll_back(chat, args.batch, "--batch") end
   local fork = chat:fork()      -- of a session: all of it
-  terminal.report(report.page(fork, options.name(path)), args.output)
+  terminal.result(report.page(fork, options.name(path)), args.output)
   if args.output then terminal.inform(text.count(#fork, "message") .. options.target(args)) end
 end
 

@@ -4,6 +4,7 @@ local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local options = require "ebb.cli.options"
+local places = require "ebb.cli.places"
 local service_commands = require "ebb.cli.service_commands"
 local terminal = require "ebb.cli.terminal"
 local usage_reports = require "ebb.models.usage_reports"
@@ -17,7 +18,8 @@ function run_host.declare(parser)
     parser:option("--base-url", "Address of the model's server; default: EBB_BASE_URL, or the provider's own variable.")
       :argname("<url>")
     parser:flag("--stream", "Show answers on standard error as they come; on a terminal they are shown anyway.")
-    parser:option("--record", "Write requests and answers of model nodes to a new file."):argname("<file>")
+    places.writes(parser:option("--record", "Write requests and answers of model nodes to a new file.")
+      :argname("<file>"))
     parser:option("--replay-model", "Answer model nodes from such a file."):argname("<file>")
   end)
   service_commands.declare(parser)

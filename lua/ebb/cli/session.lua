@@ -352,6 +352,21 @@ local WORDS = {
   import = "FILE NAME", prune = "NAME", vacuum = "", check = "", backup = "FILE", salvage = "FILE [NEW]",
 }
 
+--- Actions that write what they call FILE or NEW.
+local WRITTEN = { backup = "FILE", salvage = "NEW" }
+
+--- The files among the words of an action.
+local function places_of(args)
+  local files, i = { reads = {}, writes = {} }, 0
+  for label in WORDS[args.action]:gmatch "%u+" do
+    i = i + 1
+    local list = WRITTEN[args.action] == label and files.writes or label == "FILE" and files.reads
+    local path = args.words[i]
+    if list and path and path ~= "-" then list[#list + 1] = { path = path, option = args.action } end
+  end
+  return files
+end
+
 --- A set of these names.
 local function set(...)
   local names = {}
@@ -396,9 +411,16 @@ local function check(args)
   end
 end
 
-function command.run(args)
+--- Reads the action, and tells which of its words are files.
+---@param args table
+---@return ebb.cli.Places
+function command.places(args)
   args.action = ALIASES[args.action] or args.action
   check(args)
+  return places_of(args)
+end
+
+function command.run(args)
   return ACTIONS[args.action](args, table.unpack(args.words))
 end
 

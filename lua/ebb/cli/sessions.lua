@@ -25,17 +25,36 @@ function sessions.declare(parser, with_session)
     .. "own).") :argname("<place>")
 end
 
+--- The named place of the database, or the user's own and true; nil without a home folder.
+local function find_place(args)
+  local place = args.db or os.getenv "EBB_DB"
+  if place and place ~= "" then return place, false end
+  return xdg.path("data", "sessions.db"), true
+end
+
 --- The place of the database.
 ---@param args table
 ---@param creates boolean    the folder of the user's own is made where it is missing
 ---@return string
 function sessions.place(args, creates)
-  local place = args.db or os.getenv "EBB_DB"
-  if place and place ~= "" then return place end
-  place = xdg.path("data", "sessions.db")
+  local place, is_own = find_place(args)
   if not place then failure.raise(failure.IO, "no home folder for sessions", "--db names a database") end
-  if creates then failure.check(core.make_folder(place:match "^(.*)/")) end
+  if creates and is_own then failure.check(core.make_folder(place:match "^(.*)/")) end
   return place
+end
+
+--- What SQLite and Ebb keep beside a database, under its name.
+local BESIDE = { "", "-wal", "-shm", "-journal", "-checkpoint" }
+
+--- The files of the database, whether they exist or not; none of a server's.
+---@param args table
+---@return string[]
+function sessions.files(args)
+  local place = find_place(args)
+  local files = {}
+  if not place or place:find("://", 1, true) then return files end
+  for i, ending in ipairs(BESIDE) do files[i] = place .. ending end
+  return files
 end
 
 --- The name of a session that stands where a file may stand.

@@ -102,9 +102,9 @@ function suggest.run(args, specs, words, loading)
   local lines, word = answer_of(played, words)
   if args.json then
     local report = { budget = played.budget, policy = word or core.json.null, lines = lines }
-    return terminal.report(json_text.format(report), args.output)
+    return terminal.result(json_text.format(report), args.output)
   end
-  terminal.report(terminal.fill(terminal.results(args.output), table.concat(lines, "\n"), "  "), args.output)
+  terminal.result(terminal.fill(terminal.results(args.output), table.concat(lines, "\n"), "  "), args.output)
 end
 
 return suggest

@@ -111,7 +111,7 @@ local input_identity
 ---@param output? string
 function terminal.guard(input, output)
   if not input or not output or input == "-" or output == "-" then return end
-  if core.same_target(input, output) then input_identity = core.file_identity(input) end
+  if core.target_key(input) == core.target_key(output) then input_identity = core.file_identity(input) end
 end
 
 --- Reports how a file was written: done, and what is lost of the old one; or nil and why not.
@@ -139,16 +139,6 @@ end
 --- Writes a result, or fails with nothing written.
 function terminal.result(bytes, path)
   terminal.conclude(path, function(target, unchanged) return core.write_file(target, bytes, unchanged) end)
-end
-
---- Writes a report as a result; one that would replace the input is refused.
----@param bytes string
----@param path? string
-function terminal.report(bytes, path)
-  if input_identity then
-    failure.usage(("the report would replace the input, %s"):format(path), "name another file")
-  end
-  terminal.result(bytes, path)
 end
 
 --- Lines of prose, broken at the width of a page, each ended by a newline.

@@ -7,6 +7,7 @@ local failure = require "ebb.cli.failure"
 local model_command = require "ebb.cli.model_command"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
+local places = require "ebb.cli.places"
 local policies = require "ebb.trim.policies"
 local prices = require "ebb.cli.prices"
 local terminal = require "ebb.cli.terminal"
@@ -42,9 +43,10 @@ function trim.declare(parser)
       .. "lose; a,b is a chain.")
     parser:flag("--suggest", "Replay one under the policies that suit most, and each --policy, and say in five lines "
       .. "which to take, and why.")
-    parser:option("--requests", "With --replay: write each request as it was sent to this file, as JSON lines.")
-      :argname("<file>")
-    parser:option("--html", "With --replay: write the report as a page with charts to this file."):argname("<file>")
+    places.writes(parser:option("--requests", "With --replay: write each request as it was sent to this file, as JSON "
+      .. "lines."):argname("<file>"))
+    places.writes(parser:option("--html", "With --replay: write the report as a page with charts to this file.")
+      :argname("<file>"))
     parser:flag("--csv", "With --replay: report as CSV, a line per recording and policy.")
     prices.declare(parser)
   end)

@@ -4,6 +4,7 @@ local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local models = require "ebb.models"
+local places = require "ebb.cli.places"
 local terminal = require "ebb.cli.terminal"
 local vocab_fetch = require "ebb.cli.vocab_fetch"
 local vocabularies = require "ebb.models.vocabularies"
@@ -29,8 +30,8 @@ function command.declare(parser)
     :argname("<pattern>")
   parser:option("--name", "import, fetch: the name of the encoding (default: the file's)."):argname("<name>")
   parser:flag("--nfc", "import: assume texts in Unicode form NFC, to which a file may otherwise bring them.")
-  parser:option("-o", "import, fetch: the file for the image, not the user's folder. ls: the file for the list.")
-    :argname("<file>"):hidden_name("--output"):target("output")
+  places.writes(parser:option("-o", "import, fetch: the file for the image, not the user's folder. ls: the file for "
+    .. "the list."):argname("<file>"):hidden_name("--output"):target("output"))
 end
 
 ---- ls ----
