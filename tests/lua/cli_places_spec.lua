@@ -40,6 +40,7 @@ describe("a file that is written", function()
       "convert --session a --db D/d.db --to anthropic -o D/d.db", "report session:a --db D/d.db -o D/d.db",
       "pipeline --session a --db D/d.db --agent D/agent.json -o D/d.db", "inspect --session a --db D/d.db -o D/d.db",
       "run D/nodes.lua --session a --db D/d.db --record D/d.db", "run D/nodes.lua session:a --db D/d.db -o D/d.db",
+      "each session:a --db D/d.db --run D/nodes.lua --out D/new --journal D/d.db",
     } do
       refuses("would replace the database", line)
     end
@@ -116,6 +117,23 @@ describe("a file that is written", function()
     for _, option in ipairs { "--chat", "--agent", "--ledger" } do
       refuses("would replace the input", "import D/card.json " .. option .. " D/card.json")
     end
+  end)
+
+  it("is no source of ebb each", function()
+    os.execute(words("mkdir D/ee D/other; cp D/small.json D/ee/a.json; cp D/small.json D/ee/b.json; ln -s ee D/link; "
+      .. "ln D/ee/b.json D/other/a.json"))
+    for _, line in ipairs {
+      "each D/ee --do 'trim --budget 20' --out D/ee", "each D/ee/a.json --do 'trim --budget 20' --out D/link/",
+      "each D/ee --run D/nodes.lua --out D/ee", "each D/ee --run D/nodes.lua --out D/other",
+      "each D/ee --run D/nodes.lua --out D/ee --shard 1/2",
+      "each D/ee --run D/nodes.lua --out D/new --journal D/ee/b.json",
+      "each D/ee --run D/nodes.lua --out D/new --journal D/nodes.lua",
+      "each D/ee --do 'trim --budget 20 --ledger D/ee/b.json' --out D/new",
+    } do
+      refuses("would replace the input", line)
+    end
+    for _, name in ipairs { "ee/a.json", "ee/b.json", "other/a.json" } do assert.equal(SMALL, read(path_of(name))) end
+    refuses("go to one place", "each D/ee --do 'trim --budget 20' --out D/new --journal D/new/a.json")
   end)
 
   it("has a name", function()

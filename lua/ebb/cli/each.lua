@@ -12,7 +12,9 @@ local items = require "ebb.cli.each_items"
 local journals = require "ebb.cli.each_journal"
 local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
+local places = require "ebb.cli.places"
 local run_host = require "ebb.cli.run_host"
+local sessions = require "ebb.cli.sessions"
 local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -36,8 +38,8 @@ function each.declare(parser)
   parser:option("--run", "A workflow for each conversation: a Lua file that returns nodes, or JSON."):argname("<file>")
   parser:option("--do", "A command for each file, such as 'trim --budget 8k'."):argname("<command>"):target("command")
   parser:option("--out", "Folder of the results, which is made; required."):argname("<folder>")
-  parser:option("--journal", "File that says what is done; a rerun skips that (default: journal.jsonl in --out).")
-    :argname("<file>")
+  places.writes(parser:option("--journal", "File that says what is done; a rerun skips that (default: journal.jsonl in "
+    .. "--out)."):argname("<file>"))
   parser:flag("--retry", "Run again what failed.")
   parser:option("--jobs", "Processes at a time (default: one per processor)."):argname("<n>")
     :convert(options.positive "--jobs")
@@ -115,12 +117,13 @@ local function command_job(args)
     all[#all + 1] = file
     return parser.parse(command_parser, all)
   end
-  parse("x", "y")                  -- mistakes in the words are found before anything runs
+  local parsed = parse("x", "y")   -- mistakes in the words are found before anything runs
+  parsed.output, parsed.file, parsed.files = nil, nil, nil
   return function(item, out)
     if item.first then failure.usage("--do runs on files, and this is a line of one", "--run FILE.lua") end
     local code = command.run(parse(item.path, out))
     if code and code ~= 0 then failure.raise(code, ("the command ended with exit code %d"):format(code)) end
-  end
+  end, places.of(command_parser, parsed)
 end
 
 local function job_of(args)
@@ -134,7 +137,23 @@ local function job_of(args)
     local source = failure.check(core.read_file(args.run, nodes.BYTES_MAX))
     return workflow_job(args), args.run, core.sha256(source)
   end
-  return command_job(args), args.command, core.sha256(args.command)
+  local job, named = command_job(args)
+  return job, args.command, core.sha256(args.command), named
+end
+
+--- Refuses results that would replace the conversations, the script, the journal, or what a command of --do names.
+local function check_places(list, args, journal, named)
+  local files = named or { reads = {}, writes = {} }
+  for _, item in ipairs(list) do
+    if not sessions.name_of(item.path) then files.reads[#files.reads + 1] = { path = item.path } end
+    files.writes[#files.writes + 1] = { path = args.out .. item.out, option = "--out" }
+  end
+  if args.run then files.reads[#files.reads + 1] = { path = args.run } end
+  for _, path in ipairs(sessions.files(args)) do
+    files.reads[#files.reads + 1] = { path = path, what = "the database" }
+  end
+  files.writes[#files.writes + 1] = { path = journal, option = "--journal" }
+  places.check(files)
 end
 
 ---- Running ----
@@ -237,11 +256,14 @@ end
 function each.run(args)
   if not args.out then failure.usage("--out is needed", "--out results/") end
   args.out = args.out:gsub("/*$", "/")
-  local job, work, digest = job_of(args)
-  local list = items.shard(items.find(args.paths, args), args.shard)
-  failure.check(host.make_folder(args.out))
+  local job, work, digest, named = job_of(args)
+  local all = items.find(args.paths, args)
+  local list = items.shard(all, args.shard)
   local name = args.shard and ("journal-%d-%d.jsonl"):format(args.shard.part, args.shard.of) or "journal.jsonl"
-  local journal = journals.open(args.journal or args.out .. name, work, digest)
+  local path = args.journal or args.out .. name
+  check_places(all, args, path, named)
+  failure.check(host.make_folder(args.out))
+  local journal = journals.open(path, work, digest)
   local report = { done = 0, skipped = 0, failed = 0, failures = {} }
   run_all(remaining(list, args, journal, report), job, args, journal, report)
   for _, item in ipairs(list) do
