@@ -215,3 +215,18 @@ describe("a file that is no conversation", function()
     contains("the members a", fails(command.REFUSED, "count", file("a.json", '{"a":1}')))
   end)
 end)
+
+describe("ebb import of a file without a name", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("names what it writes after standard input, or the pipe", function()
+    local card = file("card.json", '{"spec":"chara_card_v2","data":{"name":"Ann","first_mes":"Hello"}}')
+    contains("the agent: stdin.agent.json", (does("import - --dry-run", card)))
+    contains("1 message: stdin.chat.json", (does("import /dev/stdin --dry-run", card)))
+    local EBB = command.EBB
+    command.EBB = ("cat %s | %s"):format(card, EBB)
+    contains("the agent: pipe.agent.json", (does("import /dev/fd/3 --dry-run 3<&0", card)))
+    command.EBB = EBB
+  end)
+end)

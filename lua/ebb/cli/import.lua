@@ -44,9 +44,10 @@ function command.declare(parser)
   })
 end
 
---- The name of a file without folder and ending.
+--- The name of a file without folder and ending; "stdin" or "pipe" for one that has none.
 local function stem(path)
-  local name = path:match "([^/]+)$" or path
+  if path:find "^/dev/fd/%d+$" or path:find "^/proc/self/fd/%d+$" then return "pipe" end
+  local name = options.name(path):match "([^/]+)$" or path
   return name:match "^(.+)%.[^.]+$" or name
 end
 
