@@ -57,6 +57,13 @@ int host_http(lua_State *L);
    with gzip or zstd. */
 int host_unpack(lua_State *L);
 
+/* hold(path) -> a path that can be read again and again: of a pipe, which is read to its end, a copy in memory; all
+   others stay as they are. nil and why not. */
+int host_hold(lua_State *L);
+
+/* is_descriptor(path) -> boolean: /dev/stdin, /dev/fd/N and their like. */
+int host_is_descriptor(lua_State *L);
+
 /* sleep(seconds): an interrupt ends it. */
 int host_sleep(lua_State *L);
 

@@ -93,7 +93,7 @@ static int open_host(lua_State *L) {
     {"reader_is_gone", l_reader_is_gone}, {"interruptible", host_interruptible},
     {"editor", host_editor}, {"converse", host_converse}, {"entries", l_entries}, {"isolate", host_isolate},
     {"workers", host_workers}, {"dialogue", host_dialogue}, {"http", host_http}, {"sleep", host_sleep},
-    {"make_folder", l_make_folder}, {"unpack", host_unpack},
+    {"make_folder", l_make_folder}, {"unpack", host_unpack}, {"hold", host_hold}, {"is_descriptor", host_is_descriptor},
     {"capture", host_capture}, {"cells", host_cells}, {"conclude", host_conclude}, {NULL, NULL},
   };
   luaL_newlib(L, functions);

@@ -119,11 +119,15 @@ local function command_job(args)
   end
   local parsed = parse("x", "y")   -- mistakes in the words are found before anything runs
   parsed.output, parsed.file, parsed.files = nil, nil, nil
+  local named = places.of(command_parser, parsed)
+  for _, read in ipairs(named.reads) do   -- the command line of each item names them again
+    if host.is_descriptor(read.path) then places.copy_of(read.path) end
+  end
   return function(item, out)
     if item.first then failure.usage("--do runs on files, and this is a line of one", "--run FILE.lua") end
     local code = command.run(parse(item.path, out))
     if code and code ~= 0 then failure.raise(code, ("the command ended with exit code %d"):format(code)) end
-  end, places.of(command_parser, parsed)
+  end, named
 end
 
 local function job_of(args)

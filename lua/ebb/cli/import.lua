@@ -7,6 +7,7 @@ local difference = require "ebb.conversation.difference"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local files = require "ebb.pipeline.files"
+local host = require "ebb.host"
 local imported = require "ebb.cli.imported"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
@@ -46,7 +47,7 @@ end
 
 --- The name of a file without folder and ending; "stdin" or "pipe" for one that has none.
 local function stem(path)
-  if path:find "^/dev/fd/%d+$" or path:find "^/proc/self/fd/%d+$" then return "pipe" end
+  if host.is_descriptor(path) and path ~= "/dev/stdin" then return "pipe" end
   local name = options.name(path):match "([^/]+)$" or path
   return name:match "^(.+)%.[^.]+$" or name
 end

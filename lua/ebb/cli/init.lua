@@ -28,7 +28,7 @@ local function run_command(name, words)
   local args = parser.parse(command_parser, words)
   if args then
     terminal.quiet = args.quiet or false
-    require("ebb.cli.places").guard(command_parser, args, command.places and command.places(args))
+    require("ebb.cli.places").prepare(command_parser, args, command.places and command.places(args))
     return command.run(args)
   end
   terminal.result(parser.help(command_parser, terminal.reading()))

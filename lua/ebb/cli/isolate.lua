@@ -71,6 +71,17 @@ local function readable(args)
   return list
 end
 
+--- Refuses pipes: the child has standard input alone, and opens only files.
+local function check_pipes(args)
+  if host.is_descriptor(args.script) and args.script ~= "/dev/stdin" then
+    failure.usage(("--isolate: %s is a pipe, which the script's process does not have"):format(args.script),
+      "name a file")
+  elseif args.file and host.is_descriptor(args.file) then
+    failure.usage(("--isolate: %s is a pipe, which the script's process does not have"):format(args.file),
+      "--input - reads standard input")
+  end
+end
+
 local function check_paths(args)
   for _, name in ipairs { "allow_read", "allow_write" } do
     for _, path in ipairs(args[name]) do
@@ -153,6 +164,7 @@ function isolate.run(args, run_script)
   local bounds = bounds_of(args)
   check_report(args)
   check_session(args.session or sessions.name_of(args.file))
+  check_pipes(args)
   check_paths(args)
   model_file.load()
   terminal.guard(args.file, args.output)

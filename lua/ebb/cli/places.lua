@@ -7,9 +7,13 @@
 --
 -- The declarations say which values are files: those of options called <file> and the like are read, unless
 -- `places.writes` notes that the option names an output.
+--
+-- Files are read more than once: to see what they are, for a hint, by each run of a pipeline. So what comes through
+-- pipes that the command line names, such as <(curl ...), is held until the command ends. "-" is read once.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
+local host = require "ebb.host"
 local script_file = require "ebb.sandbox.script_file"
 local sessions = require "ebb.cli.sessions"
 
@@ -20,6 +24,8 @@ local places = {}
 ---@field option? string        whose value it is
 ---@field what? string          what the error calls it; default: the input
 ---@field is_chat? boolean      the conversation of a command that edits one; the output that may replace it
+---@field owner? table          has at `key` the word in which the path stands
+---@field key? any
 
 ---@class ebb.cli.Places
 ---@field reads ebb.cli.Place[]
@@ -74,13 +80,15 @@ end
 
 --- Adds the files that one value of the command line names.
 local function add(list, value, place)
-  for _, path in ipairs(type(value) == "table" and value or { value }) do
+  local is_list = type(value) == "table"
+  for i, path in ipairs(is_list and value or { value }) do
     if type(path) == "string" and path ~= "-" and not sessions.name_of(path) then
       if path == "" then
         failure.usage(("%sthe name of a file is empty"):format(place.option:find "^%-" and place.option .. ": " or ""),
           "a shell variable that is not set may have stood here")
       end
-      list[#list + 1] = { path = path, option = place.option, is_chat = place.is_chat, what = place.what }
+      list[#list + 1] = { path = path, option = place.option, is_chat = place.is_chat, what = place.what,
+        owner = is_list and value or place.owner, key = is_list and i or place.key }
     end
   end
 end
@@ -93,11 +101,11 @@ local function add_element(files, element, target, args)
   if written[element] then
     add(files.writes, value, { option = option, is_chat = rewriting[element] and not is_report(args) })
   elseif SCRIPT[argname] then
-    for _, word in ipairs(type(value) == "table" and value or { value }) do
-      add(files.reads, scripts_of(word), { option = option })
+    for i, word in ipairs(value) do
+      for _, path in ipairs(scripts_of(word)) do add(files.reads, path, { option = option, owner = value, key = i }) end
     end
   elseif FILE[argname] or (ARGUMENT[target] and not option:find "^%-") then
-    add(files.reads, value, { option = option, is_chat = CHAT[target] })
+    add(files.reads, value, { option = option, is_chat = CHAT[target], owner = args, key = target })
   end
 end
 
@@ -146,17 +154,45 @@ function places.check(files)
   end
 end
 
---- Refuses a command line on which an output is an input or another output.
+---- Pipes ----
+
+--- The path under which a pipe can be read again and again; others stay as they are.
+---@param path string
+---@return string
+function places.copy_of(path)
+  local copy, why = host.hold(path)
+  if not copy then failure.raise(failure.IO, ("%s: %s"):format(path, why)) end
+  return copy
+end
+
+--- Holds what comes through pipes. The arguments of a script are its own, and may never end: `ebb run` holds the one
+--- that is the input of nodes.
+---@param reads ebb.cli.Place[]
+function places.hold(reads)
+  for _, read in ipairs(reads) do
+    local copy = read.option ~= "arguments" and places.copy_of(read.path)
+    if copy and copy ~= read.path then
+      local word = read.owner[read.key]
+      local first, last = word:find(read.path, 1, true)
+      read.owner[read.key] = word:sub(1, first - 1) .. copy .. word:sub(last + 1)
+    end
+  end
+end
+
+---- The command line ----
+
+--- Refuses a command line on which an output is an input or another output, and holds what it reads through pipes.
 ---@param command_parser table
 ---@param args table
 ---@param more? ebb.cli.Places     that the command finds among its words
-function places.guard(command_parser, args, more)
+function places.prepare(command_parser, args, more)
   local files = places.of(command_parser, args)
   for _, list in ipairs { "reads", "writes" } do
     local others = more and more[list] or {}
     table.move(others, 1, #others, #files[list] + 1, files[list])
   end
   places.check(files)
+  places.hold(files.reads)
 end
 
 return places

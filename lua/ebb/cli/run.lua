@@ -14,6 +14,7 @@ local isolate = require "ebb.cli.isolate"
 local locate = require "ebb.workflow.locate"
 local nodes = require "ebb.workflow"
 local options = require "ebb.cli.options"
+local places = require "ebb.cli.places"
 local run_host = require "ebb.cli.run_host"
 local saved_options = require "ebb.conversation.saved_options"
 local sessions = require "ebb.cli.sessions"
@@ -96,7 +97,7 @@ local function load_input(args)
       ("ebb run %s %s"):format(args.script, words[1]))
   end
   if args.isolate and words[1] then isolate.check_argument(args, words[1]) end
-  args.file = args.file or words[1]
+  args.file = args.file or words[1] and places.copy_of(words[1])
   if not args.output then options.use_in_place(args) end
   local chat = options.load(args.file, args)
   if not args.file and #chat == 0 and chat.shape == "jsonl" and not chat.saved then   -- an empty list is input

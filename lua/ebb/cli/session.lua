@@ -362,7 +362,9 @@ local function places_of(args)
     i = i + 1
     local list = WRITTEN[args.action] == label and files.writes or label == "FILE" and files.reads
     local path = args.words[i]
-    if list and path and path ~= "-" then list[#list + 1] = { path = path, option = args.action } end
+    if list and path and path ~= "-" then
+      list[#list + 1] = { path = path, option = args.action, owner = args.words, key = i }
+    end
   end
   return files
 end
