@@ -143,3 +143,32 @@ describe("a file that is written", function()
     end
   end)
 end)
+
+describe("a database that does not exist", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("is not made by what reads it", function()
+    local before = files_left()
+    for _, line in ipairs { "session ls", "session ls --json", "session log a", "session show a", "session export a",
+      "session check", "session vacuum", "session rm a", "session append a D/small.json", "count --session a",
+      "session backup D/copy.db", "session new a D/small.json --db D/other.db --dry-run", "trim --session a --budget 9",
+      "each 'session:*' --run D/nodes.lua --out D/out" } do
+      local run = command.ebb(words(line .. (line:find "other" and "" or " --db D/typo.db")))
+      if not line:find "dry" then contains("typo.db: no such file", run.err) end
+      assert.equal(line:find "dry" and 0 or command.IO, run.status, line .. run.err)
+      assert.equal(before, files_left(), line)
+    end
+  end)
+
+  it("is no failure of a list where it is the user's own", function()
+    command.environment = "EBB_DB= XDG_DATA_HOME=" .. path_of "data"
+    local before = files_left()
+    contains("no sessions; `ebb session new NAME` begins one", (does "session ls"))
+    assert.equal("[]\n", (does "session ls --json"))
+    assert.equal(before, files_left())
+    does "session new a"
+    contains("a ", (does "session ls"))
+    command.environment = nil
+  end)
+end)

@@ -84,9 +84,17 @@ local COLUMNS = {
 
 local function when(ms) return os.date("%Y-%m-%d %H:%M", ms // 1000) end
 
+--- Lists what is there; the user's own database, which nobody named, need not be there yet.
+local function listed(args)
+  local place, is_own = sessions.place(args, false)
+  if is_own and not core.file_identity(place) then return {}, place end
+  local store <close> = open_store(args, false)
+  return sessions.check(store:list()), store.place
+end
+
 function ACTIONS.ls(args)
-  local store = open_store(args, true)
-  local infos, rows = sessions.check(store:list()), {}
+  local infos, place = listed(args)
+  local rows = {}
   if args.json then
     for _, info in ipairs(infos) do info.id, info.origin = nil, nil end
     return terminal.result(json_text.format(core.json.array(infos)), args.output)
@@ -96,7 +104,7 @@ function ACTIONS.ls(args)
       tostring(info.version), when(info.changed) }
   end
   local page = terminal.results(args.output)
-  local none = ("%s: no sessions; `ebb session new NAME` begins one"):format(store.place)
+  local none = ("%s: no sessions; `ebb session new NAME` begins one"):format(place)
   terminal.result(#rows == 0 and terminal.fill(page, none) or grid.render(COLUMNS, rows, page), args.output)
 end
 

@@ -35,12 +35,13 @@ end
 --- The place of the database.
 ---@param args table
 ---@param creates boolean    the folder of the user's own is made where it is missing
----@return string
+---@return string place
+---@return boolean is_own      nobody named it
 function sessions.place(args, creates)
   local place, is_own = find_place(args)
   if not place then failure.raise(failure.IO, "no home folder for sessions", "--db names a database") end
   if creates and is_own then failure.check(core.make_folder(place:match "^(.*)/")) end
-  return place
+  return place, is_own
 end
 
 --- What SQLite and Ebb keep beside a database, under its name.
