@@ -33,9 +33,16 @@ static void reserve_info(lua_State *L, Text name, uint64_t origin) {
   bind_push_session_info(L, &info);
 }
 
-/* Fills the table on top. */
-static int answer_reserved(lua_State *L, Status status, const SessionInfo *info, const StorageError *error) {
-  if (status != STATUS_OK) return bind_storage_refuse(L, status, error);
+/* Refuses a new name, the argument at `index`. */
+static int refuse_name(lua_State *L, Status status, const StorageError *error, int index) {
+  if (status != STATUS_DUPLICATE) return bind_storage_refuse(L, status, error);
+  const char *text = lua_pushfstring(L, "%s: %s", error->text, lua_tostring(L, index));
+  return bind_refuse(L, status_code(status), text);
+}
+
+/* Fills the table on top; `index` is the argument with the name. */
+static int answer_reserved(lua_State *L, Status status, const SessionInfo *info, const StorageError *error, int index) {
+  if (status != STATUS_OK) return refuse_name(L, status, error, index);
   bind_set_session_numbers(L, info);
   return 1;
 }
@@ -106,7 +113,7 @@ static int l_create(lua_State *L) {
   SessionInfo info;
   reserve_info(L, name, 0);
   Status status = storage_create(storage, name, now, &info, &error);
-  return answer_reserved(L, status, &info, &error);
+  return answer_reserved(L, status, &info, &error, 2);
 }
 
 /* db:branch(session, name, now) -> info | nil, error */
@@ -119,7 +126,7 @@ static int l_branch(lua_State *L) {
   SessionInfo info;
   reserve_info(L, name, session);
   Status status = storage_branch(storage, session, name, now, &info, &error);
-  return answer_reserved(L, status, &info, &error);
+  return answer_reserved(L, status, &info, &error, 3);
 }
 
 static int answer_done(lua_State *L, Status status, const StorageError *error) {
@@ -134,7 +141,7 @@ static int l_rename(lua_State *L) {
   uint64_t session = bind_session_argument(L, 2);
   StorageError error;
   Status status = storage_rename(storage, session, bind_name(L, 3, "the name of a session"), &error);
-  return answer_done(L, status, &error);
+  return status == STATUS_OK ? answer_done(L, status, &error) : refuse_name(L, status, &error, 3);
 }
 
 /* db:remove(session) -> true | nil, error */

@@ -4,6 +4,7 @@
 #include "storage/sqlite_data.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,6 +64,14 @@ static const char *const SQL[SQL_STATEMENTS] = {
 
 /* ---- failures ---- */
 
+/* The system's reason why the file, or one beside it, could not be opened. */
+static Status cannot_open(SqliteStorage *s, StorageError *error) {
+  int why = s->db == NULL ? 0 : s->lib->system_errno(s->db);
+  const char *words = why == ENOENT ? "its folder does not exist" : why != 0 ? strerror(why) : NULL;
+  if (words == NULL) return storage_fail(error, STATUS_IO, "%s: it cannot be opened", s->path);
+  return storage_fail(error, STATUS_IO, "%s: it cannot be opened: %s", s->path, words);
+}
+
 Status sqlite_fail(SqliteStorage *s, int code, StorageError *error) {
   int extended = s->db == NULL ? code : s->lib->extended_errcode(s->db);
   const char *words = s->db == NULL ? "" : s->lib->errmsg(s->db);
@@ -78,7 +87,7 @@ Status sqlite_fail(SqliteStorage *s, int code, StorageError *error) {
     case SQLITE_READONLY: return storage_fail(error, STATUS_FORBIDDEN, "%s: it may only be read", s->path);
     case SQLITE_TOOBIG: return storage_fail(error, STATUS_LIMIT, "%s: a row is larger than SQLite takes", s->path);
     case SQLITE_FULL: return storage_fail(error, STATUS_IO, "%s: the disk is full", s->path);
-    case SQLITE_CANTOPEN: return storage_fail(error, STATUS_IO, "%s: it cannot be opened", s->path);
+    case SQLITE_CANTOPEN: return cannot_open(s, error);
     default: return storage_fail(error, STATUS_IO, "%s: %s (SQLite %d)", s->path, words, extended);
   }
 }

@@ -171,4 +171,11 @@ describe("a database that does not exist", function()
     contains("a ", (does "session ls"))
     command.environment = nil
   end)
+
+  it("is refused with the cause, if it cannot be made", function()
+    contains("x.db: it cannot be opened: its folder does not exist", fails(command.IO, words
+      "session new a --db D/absent/x.db"))
+    does(words "session new a --db D/d.db")
+    contains("d.db: a session of that name exists: a", fails(command.REFUSED, words "session new a --db D/d.db"))
+  end)
 end)

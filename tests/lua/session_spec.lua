@@ -326,6 +326,7 @@ describe("branches", function()
     local main <close> = three()
     local _, problem = main:branch "main"
     assert.equal("duplicate", problem.code)
+    assert.truthy(problem.message:find "name exists: main$")
   end)
 end)
 
@@ -342,7 +343,9 @@ describe("a store", function()
     for i, info in ipairs(store:list()) do names[i] = ("%s %d"):format(info.name, info.messages) end
     assert.same({ "a 0", "b 1" }, names)
     assert.is_true(store:rename("b", "c"))
-    assert.equal("duplicate", select(2, store:rename("c", "a")).code)
+    local _, problem = store:rename("c", "a")
+    assert.equal("duplicate", problem.code)
+    assert.truthy(problem.message:find "name exists: a$")
     assert.is_true(store:remove "c")
     assert.equal("absent", select(2, store:find "c").code)
     assert.equal("absent", select(2, store:remove "c").code)
