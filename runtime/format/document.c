@@ -294,7 +294,7 @@ static Status load_body(DocumentLoader *loader, Text member) {
   return status == STATUS_OK ? add_overhead(loader) : status;
 }
 
-static const char *const OVER_FILE_CAP = "a file within the cap (256 MiB unless set)";
+static const char *const OVER_FILE_CAP = "a file within the cap (256 MiB by default)";
 
 static bool within_file_cap(DocumentLoader *loader, const DocumentLimits *limits) {
   if ((size_t)(loader->end - loader->bytes) <= limits->file_bytes_max) return true;

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-static const char *const OVER_CAP = "a message within the cap (16 MiB unless set)";
+static const char *const OVER_CAP = "a message within the cap (16 MiB by default)";
 
 void reader_init(Reader *reader, Memory memory) {
   *reader = (Reader){.memory = memory, .message_bytes_max = MESSAGE_BYTES_MAX};

@@ -80,6 +80,17 @@ describe("compressed input", function()
     command.contains("it is too long when it is unpacked\nhint: --max-file raises the cap", err)
   end)
 
+  it("is refused above the cap as what it is", function()
+    for form, name in pairs { gzip = "small.json.gz", zstd = "small.json.zst" } do
+      local why = "%s: compressed with %s: it is larger than 20 bytes\nhint: --max-file raises the cap\n"
+      command.contains(why:format(name, form), command.fails(command.REFUSED, "count --max-file 20 " .. path_of(name)))
+    end
+    local chat = command.file("chat.jsonl", '{"user_name":"You","character_name":"Ann","chat_metadata":{}}\n'
+      .. '{"name":"Ann","is_user":false,"mes":"Hello"}\n')
+    command.contains("above which no file of another program is looked for",
+      command.fails(command.REFUSED, "count --max-file 20 " .. chat))
+  end)
+
   it("is not written back, and keeps its name in ebb each", function()
     local before = command.read(path_of "small.json.gz")
     command.contains("is a file that is compressed with gzip, and is not written back",

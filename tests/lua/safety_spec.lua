@@ -68,11 +68,11 @@ local rows = {
     { "{'id':'a','role':'user','content':'','\\u0069d':'b'}", "--lenient", MENDED, "1:2", "'id' comes again" },
   },
   ["a message over 16 MiB, an array or body over 256 MiB"] = {
-    { list(U, U), "--max-file 60", REFUSED, "1:1", "(256 MiB unless set)\nhint: --max-message and --max-file raise" },
+    { list(U, U), "--max-file 60", REFUSED, "1:1", "(256 MiB by default)\nhint: --max-message and --max-file raise" },
     { list(U, U), "--max-file 61", OK },
     { "{'messages':" .. list(U) .. "}", "--max-file 40 --lenient", REFUSED, "1:1", "a file within the cap" },
     { U .. "\n" .. U, "--max-file 10", OK },
-    { list(U, U), "--max-message 28", REFUSED, "1:2", "a message within the cap (16 MiB unless set) at [0]" },
+    { list(U, U), "--max-message 28", REFUSED, "1:2", "a message within the cap (16 MiB by default) at [0]" },
     { U .. "\n" .. U:gsub("x", "xy"), "--max-message 29 --lenient", REFUSED, "2:1", "a message within the cap" },
     { list(U, U), "--max-message 29", OK },
     { list(U, U), "--max-message no", USAGE, nil, "--max-message: expected bytes such as 1000, 64K or 16M" },

@@ -211,10 +211,25 @@ function imported.read(path, name, args, chat_options)
 end
 
 --- The bytes of a file that was read before; nil for standard input and a FIFO, which have them no more.
+---@return string? bytes
+---@return ebb.Error? problem   of a file that was not read again
 local function read_again(path, cap)
   local known, size = core.file_identity(path)
   if path == "-" or not known or size == 0 then return nil end
-  return (core.read_file(path, cap or imported.BYTES_MAX))
+  return core.read_file(path, cap or imported.BYTES_MAX)
+end
+
+--- Refuses a compressed file above the cap; others may be conversations, whose problem says more.
+---@return string? hint     that the file is of no other program, as far as it was read
+local function refuse_large(path, name, problem)
+  if problem.code ~= "limit" then return nil end
+  local handle = io.open(path, "rb")
+  local form = handle and unpacked.form(handle:read(4) or "")
+  if handle then handle:close() end
+  local hint = "--max-file raises the cap"
+  if not form then return hint .. ", above which no file of another program is looked for" end
+  failure.raise(failure.REFUSED, (problem.message:gsub("^.*: it is", ("%s: compressed with %s: it is"):format(name,
+    form))), hint)
 end
 
 --- True if a message of a list hides another one, as those of Roo do.
@@ -269,8 +284,9 @@ end
 ---    the problem
 function imported.rescue(path, name, args, chat_options, problem, bytes)
   if problem and not NO_CONVERSATION[problem.code] then return nil end
-  bytes = bytes or read_again(path, args.max_file)
-  if not bytes then return nil end
+  local unread
+  if not bytes then bytes, unread = read_again(path, args.max_file) end
+  if not bytes then return nil, unread and refuse_large(path, name, unread) end
   local text_of_file, form_of_file = unpacked.text(bytes, name, args.max_file or imported.BYTES_MAX)
   if form_of_file then return read_unpacked(text_of_file, form_of_file, path, name, args, chat_options) end
   local result, reason, form = ebb.import.read(bytes, import_options(name, args))
