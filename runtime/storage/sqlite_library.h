@@ -8,11 +8,11 @@
 #include <sqlite3.h>
 
 #define SQLITE_FUNCTIONS(X)                                                                                     \
-  X(open_v2) X(close_v2) X(errmsg) X(extended_errcode) X(system_errno) X(exec) X(prepare_v3) X(step) X(reset) X(finalize)       \
+  X(open_v2) X(close_v2) X(errmsg) X(extended_errcode) X(exec) X(prepare_v3) X(step) X(reset) X(finalize)       \
   X(bind_int64) X(bind_blob64) X(bind_text64) X(bind_null) X(clear_bindings) X(column_int64) X(column_blob)     \
   X(column_text) X(column_bytes) X(column_type) X(changes) X(last_insert_rowid) X(busy_handler)                 \
   X(wal_hook) X(wal_checkpoint_v2) X(interrupt) X(libversion) X(libversion_number) X(get_autocommit)            \
-  X(db_readonly) X(db_config) X(file_control) X(free)
+  X(db_readonly) X(db_config) X(file_control) X(free) X(system_errno)
 
 #define SQLITE_FIELD(name) __typeof__(&sqlite3_##name) name;
 typedef struct SqliteLibrary {
