@@ -99,6 +99,13 @@ describe("in the place of a file", function()
     end
   end
 
+  it("a FIFO keeps its name in messages and results", function()
+    local status, out = run("count P(chat.json)", KINDS["a FIFO"])
+    assert.equal(0, status, out)
+    contains("chat.json.fifo\n", out)
+    contains("part.json.fifo:1:32: expected", select(2, run("count P(part.json)", KINDS["a FIFO"])))
+  end)
+
   it("standard input is read under its name", function()
     contains("hello", (command.does("run /dev/stdin", path_of "hello.lua")))
     for words, name in pairs { ["run /dev/stdin"] = "hello.lua", ["count /dev/stdin"] = "st.jsonl" } do

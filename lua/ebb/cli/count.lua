@@ -116,7 +116,7 @@ local function count_many(args, path, many)
     failure.usage(("%s holds many conversations, and --by %s lists the parts of one"):format(path, args.by),
       "--conversation names one")
   end
-  local total = { file = path, tokens = 0, trust = "exact" }
+  local total = { file = terminal.name_of(path), tokens = 0, trust = "exact" }
   local reason, general, place       -- of the first conversation whose count is estimated
   for chat in many:each() do
     tell_stand_in(chat, args)
@@ -154,7 +154,7 @@ local function count_conversation(args, path)
   tell_stand_in(chat, args)
   tell_reason(path, args, reason, trust.of_estimator(chat))
   return {
-    file = path, tokens = tokens, trust = chat:trust(), reason = reason, encoding = chat:encoding(),
+    file = terminal.name_of(path), tokens = tokens, trust = chat:trust(), reason = reason, encoding = chat:encoding(),
     price = price_of(models.of_chat(chat), tokens),
     messages = args.by == "message" and messages_of(chat, assumed) or nil,
     roles = args.by == "role" and roles_of(chat, assumed) or nil,
@@ -178,7 +178,7 @@ local function count_text(args, path)
   tell_reason(path, args, level == "estimated" and reason or nil, reason)
   if mended then warn_of_replaced(path, mended) end
   return {
-    file = path, tokens = tokens, trust = level, reason = reason, encoding = chat:encoding(),
+    file = terminal.name_of(path), tokens = tokens, trust = level, reason = reason, encoding = chat:encoding(),
     price = price_of(models.of_chat(chat), tokens),
   }
 end

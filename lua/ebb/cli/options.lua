@@ -326,7 +326,7 @@ end
 ---@param path string
 ---@return string
 function options.name(path)
-  return path == "-" and "stdin" or path
+  return path == "-" and "stdin" or terminal.name_of(path)
 end
 
 --- file:line:byte of a warning.

@@ -16,6 +16,7 @@ local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local script_file = require "ebb.sandbox.script_file"
 local sessions = require "ebb.cli.sessions"
+local terminal = require "ebb.cli.terminal"
 
 local places = {}
 
@@ -162,6 +163,7 @@ end
 function places.copy_of(path)
   local copy, why = host.hold(path)
   if not copy then failure.raise(failure.IO, ("%s: %s"):format(path, why)) end
+  if copy ~= path then terminal.rename(copy, path) end
   return copy
 end
 

@@ -74,7 +74,7 @@ function files.play(args, path, specs, loading, hears)
     requests = args.on_request, limits = loading.limits, trusted = loading.trusted,
   }))
   terminal.progress(nil)
-  return { file = path, budget = results[1].budget, results = results }, chat
+  return { file = terminal.name_of(path), budget = results[1].budget, results = results }, chat
 end
 
 --- The same in a child: what it found, or why it failed, as JSON.

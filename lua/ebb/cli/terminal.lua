@@ -64,10 +64,24 @@ function terminal.reading()
   return page
 end
 
+--- FIFOs by the paths of their copies, which places.lua made.
+local fifos = {}
+
+--- From now on a copy is called by the name of its FIFO.
+---@param copy string
+---@param name string
+function terminal.rename(copy, name) fifos[copy] = name end
+
+--- The name of a file as the command line has it.
+---@param path string
+---@return string
+function terminal.name_of(path) return fifos[path] or path end
+
 --- Writes a line to standard error; a terminal gets it broken at spaces.
 ---@param line string     may hold newlines; all else that is not printable is escaped
 function terminal.say(line)
   terminal.progress(nil)
+  if next(fifos) then line = line:gsub("/dev/fd/%d+", fifos) end
   local page = terminal.talks_to_person and terminal.messages() or WHOLE
   io.stderr:write(terminal.fill(page, line, "  "))
 end
