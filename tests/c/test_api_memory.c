@@ -585,8 +585,72 @@ static void what_loads_on_first_use_survives(void **state) {
   }
 }
 
+/* LPeg compiles a pattern when it is first matched: none stays half compiled. */
+static bool first_act(size_t k, bool once) {
+  static const char window[] = "{\"content\":\"tea\",\"actions\":[{\"id\":\"tell\",\"run\":\"world.tell\"}]}";
+  static const char calls[] = "~~~\n<w.tell/>\n~~~\n<tool_call>{\"name\":\"w.tell\"}</tool_call>";
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text text;
+  ebb_status status;
+  host_open(&host, &runtime);
+  host.still = true;
+  must(ebb_register(runtime, "world.tell", tell, NULL, 0));
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  must(ebb_window_open(chat, "w", window, sizeof window - 1));
+  host.heap.once = once;
+  host.heap.calls = 0;
+  host.heap.fail_at = k;
+  again(ebb_chat_act(chat, calls, sizeof calls - 1, &text));
+  assert_non_null(strstr(text.bytes, "\"ok\":true"));
+  bool hit = host.heap.failed > 0;
+  host_close(&host, runtime);
+  return hit;
+}
+
+static bool first_pipeline(size_t k, bool once) {
+  static const char agent[] = "{\"presets\":[{\"content\":\"{{char}} {{date::YYYY}} {{substr::x::0::1}}\"},"
+                              "{\"type\":\"chat_history\"}]}";
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_pipeline *pipeline;
+  ebb_text body, report;
+  ebb_status status;
+  host_open(&host, &runtime);
+  host.still = true;
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  host.heap.once = once;
+  host.heap.calls = 0;
+  host.heap.fail_at = k;
+  again(ebb_pipeline_new(runtime, agent, sizeof agent - 1, NULL, 0, &pipeline));
+  again(ebb_pipeline_run(pipeline, chat, NULL, 0, &body, &report));
+  bool hit = host.heap.failed > 0;
+  host_close(&host, runtime);
+  return hit;
+}
+
+static void sweep_first(const char *name, bool (*life)(size_t k, bool once), size_t stride) {
+  const char *only = getenv("CALL");
+  if (only != NULL && strcmp(only, name) != 0) return;
+  stride = test_stride(stride);
+  for (int once = 0; once <= 1; once++) {
+    size_t count = 0;
+    for (size_t k = test_start(stride); life(k, once); k += stride) count++;
+    print_message("swept: %s, %zu allocations %s\n", name, count, once ? "once" : "for good");
+  }
+}
+
+static void patterns_survive(void **state) {
+  (void)state;
+  sweep_first("first_act", first_act, 2);
+  sweep_first("first_pipeline", first_pipeline, 97);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_survives), cmocka_unit_test(a_runtime_is_made_or_not),
-                                     cmocka_unit_test(what_loads_on_first_use_survives)};
+                                     cmocka_unit_test(what_loads_on_first_use_survives),
+                                     cmocka_unit_test(patterns_survive)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,7 +136,7 @@ for _, letter in ipairs(LETTERS) do
   piece = piece + lpeg.P(letter[1]) / function() return letter[2] end
 end
 local quoted = "[" * lpeg.C((1 - lpeg.P "]") ^ 0) * "]"
-local PATTERN = (piece + quoted + lpeg.C(1)) * lpeg.Cp()
+local PATTERN = lpeg.compiled((piece + quoted + lpeg.C(1)) * lpeg.Cp())
 
 --- A date by a pattern such as "YYYY-MM-DD HH:mm"; [brackets] enclose text.
 ---@param date ebb.MacroDate

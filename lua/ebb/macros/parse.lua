@@ -15,7 +15,7 @@
 local lpeg = require "ebb.support.lpeg"
 local texts = require "ebb.macros.text"
 
-local Cc, Cp, P, S = lpeg.Cc, lpeg.Cp, lpeg.P, lpeg.S
+local compiled, Cc, Cp, P, S = lpeg.compiled, lpeg.Cc, lpeg.Cp, lpeg.P, lpeg.S
 
 local parse = {}
 
@@ -49,7 +49,7 @@ local escape = escape_open + "\\}}" + "\\::"
 --- The next of `tokens` from a position on: its beginning, the token, its end.
 local function finder(specials, tokens, start)
   local text = (P(1) - S(specials)) ^ 1 + (P(1) - start)
-  return text ^ 0 * Cp() * (tokens + Cc "end") * Cp()
+  return compiled(text ^ 0 * Cp() * (tokens + Cc "end") * Cp())
 end
 
 local OUTSIDE = finder("{\\", open * Cc "open" + escape_open * Cc "escape", open + escape_open)

@@ -14,9 +14,10 @@ local R = lpeg.R
 local more = R "\x80\xBF"
 
 --- One character, or one invalid byte; gives the position behind it.
-local CHARACTER = (R "\0\x7F" + R "\xC2\xDF" * more + "\xE0" * R "\xA0\xBF" * more + "\xED" * R "\x80\x9F" * more
+local CHARACTER = lpeg.compiled((
+  R "\0\x7F" + R "\xC2\xDF" * more + "\xE0" * R "\xA0\xBF" * more + "\xED" * R "\x80\x9F" * more
   + R("\xE1\xEC", "\xEE\xEF") * more * more + "\xF0" * R "\x90\xBF" * more * more
-  + R "\xF1\xF3" * more * more * more + "\xF4" * R "\x80\x8F" * more * more + 1) * lpeg.Cp()
+  + R "\xF1\xF3" * more * more * more + "\xF4" * R "\x80\x8F" * more * more + 1) * lpeg.Cp())
 
 local WIDE = "[\xC2-\xF4][\x80-\xBF]+"   -- a character beyond ASCII
 

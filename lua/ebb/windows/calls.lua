@@ -20,7 +20,7 @@ local parameters = require "ebb.windows.parameters"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 
-local Cc, Cp, C, P, S = lpeg.Cc, lpeg.Cp, lpeg.C, lpeg.P, lpeg.S
+local compiled, Cc, Cp, C, P, S = lpeg.compiled, lpeg.Cc, lpeg.Cp, lpeg.C, lpeg.P, lpeg.S
 
 local calls = {}
 
@@ -38,12 +38,12 @@ local fence_line = P "\n" * fence
 --- Flat, and each byte is looked at a fixed number of times: what kind comes next, where,
 --- its word, and the position behind it.
 local plain = (1 - S "\n<") ^ 1 + (P "\n" - fence_line) + (P "<" - tag)
-local NEXT = plain ^ 0 * Cp() * (Cc "fence" * fence_line + Cc "tag" * tag) * Cp()
-local FIRST_LINE = fence * Cp()
+local NEXT = compiled(plain ^ 0 * Cp() * (Cc "fence" * fence_line + Cc "tag" * tag) * Cp())
+local FIRST_LINE = compiled(fence * Cp())
 
 local function closing(mark)
   local line = P "\n" * indent * C(P(mark) ^ 3) * S " \t" ^ 0 * line_end
-  return ((1 - P "\n") ^ 1 + (P "\n" - line)) ^ 0 * line * Cp()
+  return compiled(((1 - P "\n") ^ 1 + (P "\n" - line)) ^ 0 * line * Cp())
 end
 
 local CLOSING = { ["`"] = closing "`", ["~"] = closing "~" }
@@ -59,7 +59,7 @@ local function skip_fence(text, mark, at)
   end
 end
 
-local ANY_TAG = ((1 - P "<") ^ 1 + (P "<" - tag)) ^ 0 * tag * Cp()
+local ANY_TAG = compiled(((1 - P "<") ^ 1 + (P "<" - tag)) ^ 0 * tag * Cp())
 
 local function count_tags(text)
   local count, at = 0, 1

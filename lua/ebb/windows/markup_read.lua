@@ -21,6 +21,7 @@ local schema = require "ebb.support.schema"
 local text_place = require "ebb.support.text_place"
 local tables = require "ebb.support.tables"
 
+local compiled = lpeg.compiled
 local C, Cc, Cmt, Cp, Cs, P, R, S = lpeg.C, lpeg.Cc, lpeg.Cmt, lpeg.Cp, lpeg.Cs, lpeg.P, lpeg.R, lpeg.S
 
 local markup_read = {}
@@ -60,18 +61,18 @@ local control = R "\0\8" + R "\11\31" + "\127" + "\xC2" * R "\x80\x9F" + "\xEF\x
 local plain = (P(1) - S "<&" - control) ^ 1
 local space_in_value = (P "\r\n" + S "\t\r\n") / " "
 
-local TEXT = Cs((plain + line_end + reference) ^ 0) * Cp()
+local TEXT = compiled(Cs((plain + line_end + reference) ^ 0) * Cp())
 
 local function value_until(quote)
   local run = (P(1) - S "<&\t\n" - quote - control) ^ 1
   return quote * Cs((run + space_in_value + reference) ^ 0) * quote * Cp()
 end
 
-local NAME = C((R("az", "AZ") + "_") * (R("az", "AZ", "09") + S "_.-") ^ 0) * Cp()
-local SPACE = S " \t\r\n" ^ 0 * Cp()
-local VALUE = value_until '"' + value_until "'"
-local TAG_END = P "/>" * Cc "empty" * Cp() + P ">" * Cc "open" * Cp()
-local ONLY_SPACE = S " \t\n" ^ 0 * -P(1)
+local NAME = compiled(C((R("az", "AZ") + "_") * (R("az", "AZ", "09") + S "_.-") ^ 0) * Cp())
+local SPACE = compiled(S " \t\r\n" ^ 0 * Cp())
+local VALUE = compiled(value_until '"' + value_until "'")
+local TAG_END = compiled(P "/>" * Cc "empty" * Cp() + P ">" * Cc "open" * Cp())
+local ONLY_SPACE = compiled(S " \t\n" ^ 0 * -P(1))
 
 ---- Errors ----
 
