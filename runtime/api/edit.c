@@ -56,6 +56,7 @@ static Status append_once(ebb_chat *chat, Incoming *incoming, Text text) {
   json_open(&incoming->json, text.bytes, text.size);
   incoming->list = json_peek(&incoming->json, &kind) && kind == JSON_ARRAY;
   if (incoming->list) json_enter(&incoming->json);
+  else incoming->json.depth_max--;           /* so that a list can hold it */
   if (incoming->json.status != STATUS_OK) return incoming->json.status;
   MessageSource source = {.next = next, .user = incoming};
   return operation_append(chat_conversation(chat), &source);
@@ -81,6 +82,7 @@ ebb_status chat_read_shape(ebb_chat *chat, const char *what, Text text, ShapeUse
   bool more;
   open_incoming(chat, &incoming);
   json_open(&incoming.json, text.bytes, text.size);
+  incoming.json.depth_max--;                 /* as in append_once */
   Status status = next(&incoming, &more, &raw, &shape);
   if (status == STATUS_OK) status = use(user, raw, &shape);
   if (status == STATUS_OK) status = next(&incoming, &more, &raw, &shape);      /* nothing is left */

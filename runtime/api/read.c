@@ -23,6 +23,7 @@ static ebb_status write_list(ebb_chat *chat, Sink sink) {
   const Document *document = &chat->handle->document;
   if (document->shape != DOCUMENT_ARRAY) document = &array;
   Status status = document_write(document, chat_conversation(chat), list_of(chat), sink);
+  if (status == STATUS_LIMIT) return api_fail(chat->runtime, EBB_LIMIT, NULL, "json: %s", BIND_TOO_DEEP);
   return api_fail_status(chat->runtime, status, "json");
 }
 

@@ -24,7 +24,7 @@ static bool find_fields(StateLoader *l, State *state, size_t size) {
   JsonFields fields;
   json_open(&json, state->bytes, size);
   if (!state_enter(l, &json, JSON_OBJECT, "a saved conversation")) return false;
-  json.depth_max++;          /* messages may be as deep as in a list of their own */
+  json.depth_max += JSON_ENVELOPE;
   if (!json_fields_read(&json, &fields) || !json_end(&json)) return state_fail_json(l, &json, "the end");
   const JsonValue *memory = json_field(&fields, "memory");      /* of a chat that an older version saved */
   if (memory != NULL) {

@@ -156,6 +156,7 @@ bool state_read_messages(StateLoader *l) {
       !open_removed(l, &lists)) {
     return false;
   }
+  json.depth_max++;                          /* the list's own level */
   Reader reader;
   reader_init(&reader, *conversation_memory(l->conversation));
   reader.aliases = l->aliases;

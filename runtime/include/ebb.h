@@ -389,7 +389,8 @@ EBB_API ebb_status ebb_chat_repair(ebb_chat *chat, const char *options, size_t s
                                    ebb_text *report);
 
 /* Appends a message, or a list of them: all or none. The chat keeps their bytes:
-   unknown fields survive. More than message_limit of the config is EBB_LIMIT. Of a text
+   unknown fields survive. More than message_limit of the config, or more than 255 levels of
+   lists and objects, the message itself included, is EBB_LIMIT. Of a text
    beyond 4 MiB (see script_memory) scripts and policies can ask all but the text
    itself: role, tokens, marks; they can keep and drop the message. */
 EBB_API ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size);
@@ -492,7 +493,8 @@ EBB_API ebb_status ebb_chat_stream_settle(ebb_chat *chat, const char *json, size
 EBB_API void       ebb_chat_stream_drop(ebb_chat *chat);
 
 /* The visible messages as a JSON array, the bytes of each as they came; without items
-   of windows, which ebb_chat_render makes messages. */
+   of windows, which ebb_chat_render makes messages. EBB_LIMIT: a line of JSONL that was read
+   has 256 levels, and would have 257; chats with such messages are saved and loaded all the same. */
 EBB_API ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json);
 EBB_API ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user);
 /* [{"index", "parent", "parentLength", "operation", "description", "timestamp", "messageCount", "name"?,

@@ -312,8 +312,8 @@ bool json_next_member(Json *json, Text *key) {
 /* Skips the array or object at the cursor with all its contents, without recursion:
    `objects` is true for every open level that is an object. */
 static bool skip_nested(Json *json, JsonKind kind) {
-  bool objects[JSON_DEPTH_MAX + 2];
-  assert(json->depth_max <= JSON_DEPTH_MAX + 1);
+  bool objects[JSON_DEPTH_MAX + JSON_ENVELOPE + 1];
+  assert(json->depth_max <= JSON_DEPTH_MAX + JSON_ENVELOPE);
   uint32_t outside = json->depth;
   for (;;) {
     if (is_nested(kind)) {

@@ -26,6 +26,8 @@
 
 /* Nested arrays and objects, also for writers. */
 #define JSON_DEPTH_MAX 256
+/* Levels of a saved conversation around its messages, which may have JSON_DEPTH_MAX levels of their own. */
+#define JSON_ENVELOPE 2
 
 typedef enum JsonKind {
   JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT
@@ -41,7 +43,7 @@ typedef struct JsonValue {
 typedef struct Json {
   const char *start, *at, *end;
   uint32_t depth;        /* brackets that are open */
-  uint32_t depth_max;    /* JSON_DEPTH_MAX when opened; at most one more, for an envelope around messages */
+  uint32_t depth_max;    /* JSON_DEPTH_MAX when opened; at most JSON_ENVELOPE more */
   bool fresh;            /* just behind '[' or '{' */
   bool tolerant;         /* accepts invalid UTF-8 and lone surrogates; false when opened */
   bool valid;            /* the bytes are known to be JSON: strings are passed without a look at what is in them */

@@ -346,6 +346,84 @@ static void a_save_without_memory_leaves_nothing_out(void **state) {
   host_close(&host, runtime);
 }
 
+/* ---- levels ---- */
+
+static char *deep_message(int levels, size_t *size) {
+  static const char head[] = "{\"role\":\"user\",\"content\":\"a\",\"x\":";
+  size_t nested = (size_t)levels - 1;
+  char *text = malloc(sizeof head + 2 * nested + 1);
+  memcpy(text, head, sizeof head - 1);
+  memset(text + sizeof head - 1, '[', nested);
+  memset(text + sizeof head - 1 + nested, ']', nested);
+  text[sizeof head - 1 + 2 * nested] = '}';
+  *size = sizeof head + 2 * nested;
+  return text;
+}
+
+static struct { char bytes[8000]; size_t size; } records;
+
+static ebb_status keep_record(void *user, const void *record, size_t size) {
+  (void)user;
+  assert_true(size <= sizeof records.bytes - records.size);
+  memcpy(records.bytes + records.size, record, size);
+  records.size += size;
+  return EBB_OK;
+}
+
+static void check_journal(ebb_runtime *runtime, ebb_chat *chat) {
+  size_t whole;
+  ebb_chat *read;
+  must(ebb_chat_read_journal(runtime, records.bytes, records.size, &whole, &read));
+  assert_int_equal(whole, records.size);
+  assert_int_equal(ebb_chat_count(read), ebb_chat_count(chat));
+  ebb_chat_free(read);
+}
+
+/* Saves, salvages and journals a chat with its deepest message, also when it is compacted. */
+static void keep_deep(ebb_runtime *runtime, ebb_chat *chat) {
+  ebb_text saved;
+  ebb_chat *salvaged;
+  records.size = 0;
+  must(ebb_chat_journal(chat, keep_record, NULL, 0));
+  must(append(chat, "{\"role\":\"user\",\"content\":\"b\"}"));
+  must(ebb_chat_compact(chat, 1, NULL));
+  check_journal(runtime, chat);
+  ebb_chat_free(check_saved(runtime, chat));
+  must(ebb_chat_save(chat, &saved));
+  char *copy = malloc(saved.size);
+  size_t size = saved.size;
+  memcpy(copy, saved.bytes, size);
+  must(ebb_chat_salvage(runtime, copy, size, &salvaged));
+  ebb_chat_free(salvaged);
+  free(copy);
+}
+
+static void what_is_taken_is_kept_however_deep(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_text json;
+  size_t size;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  char *text = deep_message(256, &size);
+  assert_int_equal(ebb_chat_append(chat, text, size), EBB_LIMIT);
+  free(text);
+  text = deep_message(255, &size);
+  must(ebb_chat_append(chat, text, size));
+  must(ebb_chat_json(chat, &json));
+  keep_deep(runtime, chat);
+  free(text);
+  text = deep_message(256, &size);
+  must(ebb_chat_read(runtime, text, size, NULL, 0, &chat));      /* a line of JSONL */
+  assert_int_equal(ebb_chat_json(chat, &json), EBB_LIMIT);
+  assert_non_null(strstr(ebb_last_error(runtime)->message, "256 levels"));
+  keep_deep(runtime, chat);
+  free(text);
+  host_close(&host, runtime);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(chats_come_back_as_they_were), cmocka_unit_test(what_comes_back_goes_on_alike),
@@ -353,6 +431,7 @@ int main(void) {
     cmocka_unit_test(memories_of_policies_are_saved), cmocka_unit_test(memories_are_saved_once),
     cmocka_unit_test(what_cannot_be_saved_is_not_remembered), cmocka_unit_test(the_most_that_is_remembered_loads),
     cmocka_unit_test(a_save_without_memory_leaves_nothing_out),
+    cmocka_unit_test(what_is_taken_is_kept_however_deep),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -287,6 +287,15 @@ describe("nesting over 256", function()
     end)
   end
 
+  it("is kept of a line of JSONL when the whole conversation is written", function()
+    local chat = assert(library.parse(quoted(deep(256)) .. "\n"))
+
+    local read = assert(library.parse((assert(chat:write "ebb"))))
+
+    assert.equal(1, #read)
+    assert.equal(chat:json(), read:json())
+  end)
+
   it("is refused when appending", function()
     local chat = library.conversation()
 
