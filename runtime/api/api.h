@@ -62,6 +62,7 @@ enum {
 typedef struct JournalHooks {
   ebb_status (*begin)(ebb_runtime *runtime);      /* a call: makes each chat ready for undoing it */
   ebb_status (*end)(ebb_runtime *runtime);        /* a call: writes what it changed, or undoes it */
+  ebb_status (*ready)(ebb_runtime *runtime);      /* makes the records of `end`, which needs no memory then */
   ebb_status (*note)(ebb_chat *chat);             /* the same for one chat, before the call goes on */
   void (*free)(ebb_chat *chat);
 } JournalHooks;

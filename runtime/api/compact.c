@@ -2,8 +2,27 @@
 ** What a chat lets go of for good: the text of a message, old batches with the
 ** messages that only they showed.
 */
+#include <string.h>
+
 #include "api/api.h"
 #include "format/redact.h"
+
+/* Overwrites the bytes. Where memory for the records of journals is missing, they become again what they were. */
+static ebb_status overwrite(ebb_chat *chat, char *bytes, size_t size) {
+  ebb_runtime *runtime = chat->runtime;
+  bool noted = runtime->journal_hooks != NULL;
+  char *copy = noted ? memory_new(&runtime->memory, size) : NULL;
+  if (noted && copy == NULL) return api_fail_status(runtime, STATUS_MEMORY, "forget");
+  if (noted) memcpy(copy, bytes, size);
+  redact_message(bytes, size);
+  quota_note_redaction(chat->quota);
+  if (!noted) return EBB_OK;
+  ebb_status status = runtime->journal_hooks->ready(runtime);
+  if (status != EBB_OK) memcpy(bytes, copy, size);
+  memset(copy, 0, size);                     /* what is forgotten stands nowhere */
+  memory_free(&runtime->memory, copy, size);
+  return status;
+}
 
 static ebb_status forget(ebb_chat *chat, uint32_t index) {
   Conversation *conversation = chat_conversation(chat);
@@ -16,11 +35,7 @@ static ebb_status forget(ebb_chat *chat, uint32_t index) {
   }
   MessageId id = sequence_at(conversation_list(conversation), index);
   Status status = conversation_redact(conversation, id, &bytes, &size);
-  if (status == STATUS_OK) {
-    redact_message(bytes, size);
-    quota_note_redaction(chat->quota);
-  }
-  return api_fail_status(chat->runtime, status, "forget");
+  return status == STATUS_OK ? overwrite(chat, bytes, size) : api_fail_status(chat->runtime, status, "forget");
 }
 
 ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index) {

@@ -24,6 +24,8 @@ struct ChatJournal {
   uint64_t sum;              /* of the last record */
   bool undone;               /* redactions may have stayed: the next record is whole */
   Buffer record;
+  Conversation *next;        /* the chat as `record` makes it; NULL: no record is ready */
+  uint64_t next_sum;         /* of the record that is ready */
 };
 
 static JournalState state_of(const ebb_chat *chat) {
@@ -61,15 +63,21 @@ static ebb_status make_record(ebb_chat *chat, ChatJournal *journal, const Journa
   return api_fail_status(chat->runtime, status, "journal");
 }
 
+/* Makes all that needs memory for the next record. */
+static ebb_status ready_record(ebb_chat *chat, ChatJournal *journal) {
+  JournalState now = state_of(chat);
+  assert(journal->next == NULL);
+  ebb_status status = make_record(chat, journal, &now, &journal->next_sum);
+  if (status != EBB_OK) return status;
+  return api_fail_status(chat->runtime, conversation_fork(chat_conversation(chat), &journal->next), "journal");
+}
+
 /* Hands a record to the host, and keeps the chat as it is now. On failure the journal is as it was. */
 static ebb_status write_record(ebb_chat *chat, ChatJournal *journal) {
-  uint64_t sum;
-  Conversation *fork = NULL;
   JournalState now = state_of(chat);
-  ebb_status status = make_record(chat, journal, &now, &sum);
-  if (status == EBB_OK) {
-    status = api_fail_status(chat->runtime, conversation_fork(chat_conversation(chat), &fork), "journal");
-  }
+  ebb_status status = journal->next == NULL ? ready_record(chat, journal) : EBB_OK;
+  Conversation *fork = journal->next;
+  journal->next = NULL;
   bool changed = journal->record.size > JOURNAL_EMPTY;      /* a rollback to the current batch does not */
   if (status == EBB_OK && changed) {
     status = journal->write(journal->user, journal->record.bytes, journal->record.size);
@@ -83,7 +91,7 @@ static ebb_status write_record(ebb_chat *chat, ChatJournal *journal) {
   conversation_free(journal->kept);
   journal->kept = fork;
   journal->state = now;
-  if (changed) journal->sum = sum;
+  if (changed) journal->sum = journal->next_sum;
   journal->undone = false;
   return EBB_OK;
 }
@@ -131,6 +139,24 @@ static ebb_status end(ebb_runtime *runtime) {
   return status;
 }
 
+/* Nothing changes between this and the end of the call but what a record is ready for. */
+static ebb_status ready(ebb_runtime *runtime) {
+  Ring *link;
+  ebb_status status = EBB_OK;
+  for (link = runtime->journals.behind; link != &runtime->journals && status == EBB_OK; link = link->behind) {
+    ChatJournal *journal = RING_OWNER(link, ChatJournal, link);
+    JournalState now = state_of(journal->chat);
+    if (!is_equal(&now, &journal->state)) status = ready_record(journal->chat, journal);
+  }
+  if (status == EBB_OK) return EBB_OK;
+  for (link = runtime->journals.behind; link != &runtime->journals; link = link->behind) {
+    ChatJournal *journal = RING_OWNER(link, ChatJournal, link);
+    conversation_free(journal->next);
+    journal->next = NULL;
+  }
+  return status;
+}
+
 static void free_journal(ChatJournal *journal) {
   if (journal == NULL) return;
   ring_remove(&journal->link);
@@ -144,7 +170,7 @@ static void end_journal(ebb_chat *chat) {
   chat->journal = NULL;
 }
 
-static const JournalHooks HOOKS = {.begin = begin, .end = end, .note = note, .free = end_journal};
+static const JournalHooks HOOKS = {.begin = begin, .end = end, .ready = ready, .note = note, .free = end_journal};
 
 static ebb_status new_journal(ebb_chat *chat, uint64_t sum) {
   ChatJournal *journal = memory_new(&chat->runtime->memory, sizeof *journal);

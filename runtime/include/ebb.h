@@ -777,8 +777,8 @@ EBB_API ebb_status ebb_chat_digest(ebb_chat *chat, char digest[65]);
 */
 
 /* Takes a record, valid during the call. If it returns a status other than EBB_OK, the call that made the change
-   returns that status, and the chat is as before (a task ends with it; a message that ebb_chat_forget has
-   overwritten stays so); the host then cuts off what it wrote of the record, or reads up to there later. Of this
+   returns that status, and the chat is as before (a task ends with it; a message that ebb_chat_forget or a task
+   has overwritten stays so); the host then cuts off what it wrote of the record, or reads up to there later. Of this
    runtime it may only read chats ("Callbacks" above). It may wait for a disk. */
 typedef ebb_status (*ebb_journal)(void *user, const void *record, size_t size);
 /* Begins a journal; the chat's former one ends. NULL ends it, and nothing is written any more. goes_on 0: the first

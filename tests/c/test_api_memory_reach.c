@@ -60,6 +60,7 @@ static ebb_status call_journal_set(World *w) {
 }
 static ebb_status call_journal_usage(World *w) { return ebb_chat_report_usage(w->chat, 900); }
 static ebb_status call_journal_compact(World *w) { return ebb_chat_compact(w->chat, 1, NULL); }
+static ebb_status call_journal_forget(World *w) { return ebb_chat_forget(w->chat, 1); }
 static ebb_status call_journal_rollback(World *w) { return ebb_chat_rollback(w->chat, 0); }
 static ebb_status call_journal_window(World *w) {
   return ebb_window_open(w->chat, "w", "{\"content\":[\"item\",{\"id\":1},\"tea\"]}", 35);
@@ -215,6 +216,7 @@ static const Call CALLS[] = {
   {.name = "journal_set", .run = call_journal_set, .prepare = prepare_journal, .check = check_pages},
   {.name = "journal_usage", .run = call_journal_usage, .prepare = prepare_journal, .check = check_pages},
   {.name = "journal_compact", .run = call_journal_compact, .prepare = prepare_journal, .check = check_pages},
+  {.name = "journal_forget", .run = call_journal_forget, .prepare = prepare_journal, .check = check_pages},
   {.name = "journal_rollback", .run = call_journal_rollback, .prepare = prepare_journal, .check = check_pages},
   {.name = "journal_window", .run = call_journal_window, .prepare = prepare_journal, .check = check_pages},
   {.name = "pipeline_new", .run = call_pipeline_new, .stride = 7},
