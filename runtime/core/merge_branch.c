@@ -344,36 +344,54 @@ static Status merge_all(Merge *merge) {
   return merge_memory_behind(merge->history, merge->conversation->history, merge->base);
 }
 
-/* Builds the conversation's history with one batch more: the branch's list and the new messages. */
-static Status merge_as_one(Merge *merge) {
+/* Adds a batch to merge->history: a list of the branch, the ledger of its batch, and the new messages. */
+static Status add_batch(Merge *merge, uint32_t theirs, Ledger *ledger, NewBatch *batch) {
+  const History *history = merge->branch->history;
+  batch->parent = history_current(merge->history);
+  batch->parent_length = history_batch(merge->history, batch->parent).count;
+  batch->timestamp = conversation_now(merge->conversation);
+  Status status = renumber(merge, history_list(history, theirs), &batch->list);
+  if (status == STATUS_OK) status = add_tail(merge, &batch->list);
+  if (status == STATUS_OK && ledger != NULL) {
+    status = ledger_renumber(ledger, merge->branch->store, merge->shift, &batch->ledger);
+  }
+  if (status == STATUS_OK) status = history_add(merge->history, batch);
+  if (status == STATUS_OK) return status;
+  sequence_release(batch->list);
+  ledger_release(batch->ledger);
+  return status;
+}
+
+/* Adds a batch with what both appended, which the branch's edits may have removed: to undo them leads there. */
+static Status add_grown(Merge *merge) {
+  NewBatch batch = {.kind = BATCH_INSERT, .description = text_of("merged with messages appended meanwhile")};
+  if (history_list(merge->branch->history, merge->base->batch) == NULL) return STATUS_OK;      /* it was pruned */
+  return add_batch(merge, merge->base->batch, NULL, &batch);
+}
+
+/* Adds a batch with what the branch's edits led to. */
+static Status add_edited(Merge *merge, Text policy_memory) {
   const History *theirs = merge->branch->history;
   uint32_t current = history_current(theirs);
   BatchInfo info = history_batch(theirs, current);
   bool is_new = current >= merge->base->batches;
-  NewBatch batch = {.parent = merge->base->batch,
-                    .parent_length = base_count(merge->conversation->history, merge->base),
-                    .kind = is_new ? info.kind : BATCH_INSERT, .timestamp = conversation_now(merge->conversation),
+  NewBatch batch = {.kind = is_new ? info.kind : BATCH_INSERT, .policy_memory = &policy_memory,
                     .description = is_new ? info.description : text_of("merged with messages appended meanwhile")};
-  Ledger *ledger = is_new ? history_ledger(theirs, current) : NULL;
+  return add_batch(merge, current, is_new ? history_ledger(theirs, current) : NULL, &batch);
+}
+
+/* Builds the conversation's history with a batch more, or with two if the branch did more than append. */
+static Status merge_as_one(Merge *merge) {
+  const History *theirs = merge->branch->history;
   Buffer policy_memory;
   buffer_init(&policy_memory, merge->conversation->memory);
-  Text text = {0};
-  batch.policy_memory = &text;
   Status status = history_fork(merge->conversation->history, &merge->history);
   if (status == STATUS_OK) {
     status = merge_memory_as_one(merge->conversation->history, theirs, merge->base, &policy_memory);
-    text = text_plain(policy_memory.bytes, policy_memory.size);
   }
-  if (status == STATUS_OK) status = renumber(merge, history_list(theirs, current), &batch.list);
-  if (status == STATUS_OK) status = add_tail(merge, &batch.list);
-  if (status == STATUS_OK && ledger != NULL) {
-    status = ledger_renumber(ledger, merge->branch->store, merge->shift, &batch.ledger);
-  }
-  if (status == STATUS_OK) status = history_add(merge->history, &batch);
+  if (status == STATUS_OK && history_current(theirs) != merge->base->batch) status = add_grown(merge);
+  if (status == STATUS_OK) status = add_edited(merge, text_plain(policy_memory.bytes, policy_memory.size));
   buffer_free(&policy_memory);
-  if (status == STATUS_OK) return status;
-  sequence_release(batch.list);
-  ledger_release(batch.ledger);
   return status;
 }
 

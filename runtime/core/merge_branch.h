@@ -10,8 +10,15 @@
 ** Additions of a branch stay in the branch until the merge. If the conversation has no
 ** new messages, it takes over the branch's state. Else its store takes the branch's
 ** messages with new seqs, the branch's batches follow its own, and its new messages are
-** appended to the branch's current list. If both appended to the same batch, all edits
-** of the branch become a single new batch.
+** appended to the branch's current list. If both appended to the same batch, a new batch
+** has what both appended, and all edits of the branch become a single batch behind it:
+**
+**     conversation   batch 0   1 2 3 4         the branch left after 3
+**     branch         batch 0   1 2 3 4'
+**                      batch 1   3 4'          truncate
+**     merged         batch 0   1 2 3 4
+**                      batch 1   1 2 3 5 4     4' became 5
+**                        batch 2   3 5 4       <- current
 **
 ** Marks, checkpoints, calibration and redactions are not part of lists; they are merged
 ** whatever the conversation did. So is the policy memory, name by name: a branch changes

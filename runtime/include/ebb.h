@@ -802,7 +802,8 @@ EBB_API ebb_status ebb_chat_read_journal(ebb_runtime *runtime, const void *recor
 ** A task works on a copy of its chat, taken when the task began; its changes are visible
 ** only once it is done. Then its batches are added to the chat, and messages that
 ** ebb_chat_append added in the meantime come after them; messages that the task added get
-** the next seqs. If the chat's list was changed otherwise in the meantime, or if both
+** the next seqs. Where both appended, and the task edited, too, a batch has what both
+** appended, and a second one, its child, what all edits of the task led to. If the chat's list was changed otherwise in the meantime, or if both
 ** changed windows, the task ends with EBB_CONFLICT and the chat stays as it is. Marks,
 ** checkpoints and forgotten texts of both are kept without a conflict, and so is what
 ** policies and the timers of lorebooks remember, unless both changed it for the same policy

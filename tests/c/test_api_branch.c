@@ -539,6 +539,34 @@ static void what_a_task_appends_to_an_older_batch_stays(void **state) {
 }
 
 /* The same by the host, while a task edits a list: the task gives way. */
+/* The task's truncate is undone in a batch that has all messages of both. */
+static void what_a_task_appended_is_there_when_its_edit_is_undone(void **state) {
+  (void)state;
+  static const char script[] = "local chat = ... chat:append { role = 'user', content = 'task' } "
+                               "chat:truncate { keep_last = 1 }";
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_task *task;
+  ebb_text json;
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  must(append(chat, "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"b\"}]"));
+  must(ebb_task_script(chat, "s", script, sizeof script - 1, NULL, 0, &task));
+  must(append(chat, "{\"role\":\"user\",\"content\":\"late\"}"));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  assert_int_equal(ebb_task_state(task), EBB_TASK_DONE);
+  assert_int_equal(ebb_chat_batch(chat), 2);
+  assert_int_equal(ebb_chat_count(chat), 2);
+  must(ebb_chat_batches(chat, &json));
+  assert_non_null(strstr(json.bytes, "\"parent\":1,\"parentLength\":4"));
+  must(ebb_chat_rollback(chat, 1));
+  assert_int_equal(ebb_chat_count(chat), 4);
+  assert_last(runtime, chat, 3, "late");
+  assert_saves(runtime, chat);
+  host_close(&host, runtime);
+}
+
 static void what_a_host_appends_to_an_older_batch_stays(void **state) {
   (void)state;
   Host host;
@@ -580,6 +608,7 @@ int main(void) {
     cmocka_unit_test(checkpoints_lead_back),
     cmocka_unit_test(what_a_task_appends_to_an_older_batch_stays),
     cmocka_unit_test(what_a_host_appends_to_an_older_batch_stays),
+    cmocka_unit_test(what_a_task_appended_is_there_when_its_edit_is_undone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -401,20 +401,25 @@ static bool changed_lists(const Side *branch) {
          branch->batches[branch->left_current].count != branch->left_length;
 }
 
+/* Adds a batch of the branch to the side's, and makes it current. */
+static void plain_add_joined(Side *side, const Side *branch, uint32_t batch, const PlainBatch *ours) {
+  PlainBatch made = renumbered(branch, batch);
+  add_tail(&made, ours, branch->left_length);
+  made.parent = side->current;
+  made.parent_length = current(side)->count;
+  made.born = made.count;
+  if (batch < branch->left_count) made.kind = BATCH_INSERT;
+  side->batches[side->count] = made;
+  side->current = side->count++;
+}
+
 /* What both have as it comes out of a join of lists; the side has its own messages still. */
 static void plain_join(Side *side, const Side *branch) {
   PlainBatch ours = side->batches[branch->left_current];
   bool grew = branch->batches[branch->left_current].count > branch->left_length;
   if (grew && side->store.count > branch->left_stored) {
-    PlainBatch made = renumbered(branch, branch->current);
-    bool is_new = branch->current >= branch->left_count;
-    add_tail(&made, &ours, branch->left_length);
-    made.parent = branch->left_current;
-    made.parent_length = ours.count;
-    made.born = made.count;
-    made.kind = is_new ? made.kind : BATCH_INSERT;
-    side->batches[side->count] = made;
-    side->current = side->count++;
+    if (branch->current != branch->left_current) plain_add_joined(side, branch, branch->left_current, &ours);
+    plain_add_joined(side, branch, branch->current, &ours);
     return;
   }
   for (uint32_t i = 0; i < branch->count; i++) {
