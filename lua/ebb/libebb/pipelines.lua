@@ -40,6 +40,7 @@ end })
 ---@param text string          options
 function pipelines.pipeline_opener(with_hints, api, agent, text, target)
   local options = json_arguments.options(text, OPTIONS, "a pipeline")
+  if not agent:find "^%s*{" then json_arguments.object(agent, "agent") end   -- no name of a file
   options.agent = agent ~= "" and agent or nil
   options.host, options.trusted = host, true   -- what runs, runs within the host's limits
   return with_hints(function() api.keep_pipeline(pipeline.new(options), target) end)
