@@ -310,10 +310,17 @@ local function read(object)
   return definition, query
 end
 
---- What is given runs within limits.
+--- What is given runs within limits. An unknown role is a name in a query, no message's.
 function queries.querier(with_hints, api, chat, text)
   local entry, query = read(json_arguments.object(text, "query"))
-  return with_hints(function() entry.run(api, chat, query) end)
+  return with_hints(function()
+    local ok, problem = pcall(entry.run, api, chat, query)
+    if ok then return end
+    if core.is_error(problem) and problem.code == "role" then
+      problem = core.error("unknown_name", problem.message, problem.hint)
+    end
+    error(problem, 0)
+  end)
 end
 
 return queries
