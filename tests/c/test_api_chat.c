@@ -419,6 +419,7 @@ static void texts_beyond_a_scripts_strings_are_refused_to_it(void **state) {
     {"local chat = ... return chat[1].role .. ' ' .. #chat", "\"user 2\""},
     {"local chat = ... return chat[1].tokens > 1000000", "true"},
     {"local chat = ... return #chat[1].text", "bytes; 4194304 are allowed"},
+    {"return #('x'):rep(5 << 20)", "bytes; 4194304 are allowed"},
     {"local chat = ... chat:truncate { keep_last = 1 } return #chat", "1"}};
   Host host;
   ebb_runtime *runtime;

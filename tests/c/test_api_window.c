@@ -196,7 +196,7 @@ static void contents_of_scripts_are_stopped(void **state) {
     {"for i = 1, 1e9 do local s = ('x'):rep(3e6) end", "it takes too long"},
     {"made() return 'never'", "<Failed>content failed"},
     {"local t = {} while true do t[#t + 1] = ('x'):rep(2e5) end", "it takes too much memory"},
-    {"return ('x'):rep(5e6)", "resulting string too large"},
+    {"return ('x'):rep(5e6)", "it takes too much memory"},
     {"return ('x'):rep(1e6)", "more than the limit of 262144"},
     {"request 'x'", "<Failed>content failed"},
   };
