@@ -210,6 +210,25 @@ static void models_are_asked_and_may_refuse(void **state) {
   host_close(&host, runtime);
 }
 
+static void a_refusal_has_words(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *chat;
+  ebb_event event = {.size = sizeof event};
+  host_open(&host, &runtime);
+  must(ebb_chat_new(runtime, NULL, 0, &chat));
+  const char *source = "local ok, e = pcall(request, 1) return { tostring(e), e.code, e.message }";
+  ebb_task *task = start_script(runtime, chat, source);
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  next_event(runtime, EBB_EVENT_REQUEST);
+  must(ebb_refuse(task, "not today"));
+  must(ebb_step(runtime, EBB_NO_LIMIT, EBB_NO_LIMIT));
+  must(ebb_next_event(runtime, &event));
+  assert_string_equal(event.json.bytes, "[\"not today\",\"refused\",\"not today\"]");
+  host_close(&host, runtime);
+}
+
 static void tasks_fail_one_by_one(void **state) {
   (void)state;
   Host host = {.now = 1};
@@ -377,7 +396,8 @@ int main(void) {
     cmocka_unit_test(a_task_trims_in_slices),
     cmocka_unit_test(limits_of_a_call_are_left_out_with_a_word), cmocka_unit_test(what_was_appended_stays_on_top),
     cmocka_unit_test(two_that_append_do_not_mix), cmocka_unit_test(any_other_change_is_a_conflict),
-    cmocka_unit_test(models_are_asked_and_may_refuse), cmocka_unit_test(tasks_fail_one_by_one),
+    cmocka_unit_test(models_are_asked_and_may_refuse), cmocka_unit_test(a_refusal_has_words),
+    cmocka_unit_test(tasks_fail_one_by_one),
     cmocka_unit_test(weak_keys_are_refused_in_scripts_and_contents),
     cmocka_unit_test(tasks_get_equal_shares), cmocka_unit_test(a_step_keeps_its_time),
   };

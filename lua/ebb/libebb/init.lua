@@ -313,11 +313,14 @@ local function timer_text(value)
 end
 
 --- request() for scripts and policies: a value goes to the host as JSON, its
---- answer comes back so.
+--- answer comes back so. A refusal is {code, message} of the sandbox, and raised as an error of the library's.
 ---@param ask fun(text: string): string
 function api.requester(ask)
   return function(value)
-    return (json.decode(ask(timer_text(value) or json_form.encode(value))))
+    local ok, answer = pcall(ask, timer_text(value) or json_form.encode(value))
+    if ok then return (json.decode(answer)) end
+    if type(answer) == "table" and not core.is_error(answer) then answer = core.error(answer.code, answer.message) end
+    return error(answer, 0)
   end
 end
 

@@ -30,7 +30,7 @@
 ---| "over_budget"       # a trim: the policy left more than the budget
 ---| "policy"            # a policy failed
 ---| "processor"         # a processor failed
----| "refused"           # a provider would refuse the conversation, or could not say all of it
+---| "refused"           # a provider would refuse the conversation, or the host refused a request (ebb_refuse)
 ---| "role"              # an unknown role
 ---| "script"            # a script failed
 ---| "shape"             # JSON or Lua, but not of the expected form
