@@ -44,7 +44,8 @@ CodeSet bind_codes(lua_State *L, int index, const char *field, CodeSet otherwise
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
     CheckCode code = CHECK_ORPHAN_RESULT;
     if (lua_type(L, -1) != LUA_TSTRING || !check_code_parse(bind_text(L, -1), &code)) {
-      bind_raise_argument(L, "unknown_name", NULL, "%s[%I]: no such violation", field, i);
+      const char *name = luaL_tolstring(L, -1, NULL);      /* not its position: hosts count from 0 */
+      bind_raise_argument(L, "unknown_name", NULL, "%s: there is no violation '%s'", field, name);
     }
     codes_add(&codes, code);
     lua_pop(L, 1);

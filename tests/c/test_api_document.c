@@ -369,7 +369,8 @@ static void repairs_are_forks(void **state) {
   assert_non_null(strstr(text.bytes, "\"tool_call_id\":\"c\""));
   refused(repair(chat, "{\"call\":\"drop\"}", &fork, NULL), EBB_UNKNOWN_NAME, "calls");
   refused(repair(chat, "{\"calls\":\"mend\"}", &fork, NULL), EBB_ARGUMENT, "synthesize");
-  refused(repair(chat, "{\"codes\":[\"none\"]}", &fork, NULL), EBB_UNKNOWN_NAME, "codes");
+  refused(repair(chat, "{\"codes\":[\"none\"]}", &fork, NULL), EBB_UNKNOWN_NAME,
+          "codes: there is no violation 'none'");
   refused(write_text(chat, "{\"calls\":\"drop\"}", &text), EBB_ARGUMENT, "repair");
   refused(write_text(chat, "{\"shape\":\"body\"}", &text), EBB_ARGUMENT, "jsonl");
   refused(write_text(chat, "{\"shapes\":1}", &text), EBB_UNKNOWN_NAME, "shape");
