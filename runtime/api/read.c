@@ -90,6 +90,7 @@ static void add_batch(JsonOut *out, const BatchInfo *info) {
     json_out_member_integer(out, "parent", info->parent);
     json_out_member_integer(out, "parentLength", info->parent_length);
   }
+  if (info->pruned) json_out_member_raw(out, "removed", text_of("true"));
   json_out_member_integer(out, "timestamp", info->timestamp);
   json_out_close(out, '}');
 }

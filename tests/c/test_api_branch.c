@@ -237,6 +237,7 @@ static void a_chat_gives_its_memory_back(void **state) {
   Host host;
   ebb_runtime *runtime;
   uint32_t removed;
+  ebb_text json;
   host_open(&host, &runtime);
   ebb_chat *chat = new_chat(runtime, 3000);
   size_t full = ebb_chat_memory(chat);
@@ -245,6 +246,8 @@ static void a_chat_gives_its_memory_back(void **state) {
   must(append(chat, "{\"role\":\"user\",\"content\":\"newest\"}"));
   must(ebb_chat_checkpoint(chat, "here"));
   must(ebb_chat_compact(chat, 1, &removed));
+  must(ebb_chat_batches(chat, &json));
+  assert_non_null(strstr(json.bytes, "\"removed\":true"));
   assert_int_equal(removed, 2990);
   assert_true(ebb_chat_memory(chat) < full / 20);
   assert_last(runtime, chat, 3001, "newest");
