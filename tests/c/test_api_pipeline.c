@@ -166,6 +166,9 @@ static void the_host_is_asked(void **state) {
   must(ebb_task_pipeline(pipeline, chat, NULL, 0, &task));
   step_to_event(runtime, EBB_EVENT_REQUEST);
   refused(open_agent(runtime, "mods/agent.json", NULL, &pipeline), EBB_SYNTAX, "agent");
+  ebb_pipeline *none;
+  refused(open_agent(runtime, NULL, "{\"to\":\"nope\"}", &none), EBB_UNKNOWN_NAME, "unknown dialect 'nope'");
+  refused(open_agent(runtime, NULL, "{\"encoding\":\"nope\"}", &none), EBB_UNKNOWN_NAME, "'nope'");
   refused(open_agent(runtime, "[]", NULL, &pipeline), EBB_SHAPE, "agent: expected a JSON object");
   must(ebb_refuse(task, "it is lost"));
   assert_has(step_to_event(runtime, EBB_EVENT_FAILED), "it is lost");

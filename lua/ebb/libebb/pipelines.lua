@@ -5,10 +5,12 @@
 
 local composition = require "ebb.pipeline.composition"
 local core = require "ebb.support.core"
+local ebb = require "ebb"
 local emit = require "ebb.libebb.emit"
 local functions = require "ebb.libebb.functions"
 local json_arguments = require "ebb.support.json_arguments"
 local pipeline = require "ebb.pipeline"
+local targets = require "ebb.models.target"
 
 local pipelines = {}
 
@@ -43,6 +45,8 @@ function pipelines.pipeline_opener(with_hints, api, agent, text, target)
   if not agent:find "^%s*{" then json_arguments.object(agent, "agent") end   -- no name of a file
   options.agent = agent ~= "" and agent or nil
   options.host, options.trusted = host, true   -- what runs, runs within the host's limits
+  if options.to then targets.of { to = options.to } end
+  if options.encoding then ebb.conversation { encoding = options.encoding } end   -- raises what a run would
   return with_hints(function() api.keep_pipeline(pipeline.new(options), target) end)
 end
 
