@@ -117,10 +117,10 @@ static ebb_status read_text(ebb_runtime *runtime, Text text, Text options, ebb_c
 
 ebb_status ebb_chat_read(ebb_runtime *runtime, const char *text, size_t size, const char *options,
                          size_t options_size, ebb_chat **chat) {
-  if (text == NULL || chat == NULL || (options == NULL && options_size > 0)) return api_missing(runtime);
+  if (chat == NULL || (text == NULL && size > 0) || (options == NULL && options_size > 0)) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
-  return api_leave(runtime, read_text(runtime, text_plain(text, size), api_options(options, options_size), chat));
+  return api_leave(runtime, read_text(runtime, api_options(text, size), api_options(options, options_size), chat));
 }
 
 /* ---- writing ---- */

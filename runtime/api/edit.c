@@ -91,9 +91,9 @@ ebb_status chat_read_shape(ebb_chat *chat, const char *what, Text text, ShapeUse
 }
 
 ebb_status ebb_chat_append(ebb_chat *chat, const char *json, size_t size) {
-  if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
+  if (chat == NULL || (json == NULL && size > 0)) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
-  return status == EBB_OK ? api_leave(chat->runtime, chat_append(chat, "append", text_plain(json, size))) : status;
+  return status == EBB_OK ? api_leave(chat->runtime, chat_append(chat, "append", api_options(json, size))) : status;
 }
 
 /* ---- operations ---- */
@@ -116,7 +116,7 @@ static int l_apply(lua_State *L) {
 }
 
 static ebb_status apply(ebb_chat *chat, const char *json, size_t size, ebb_text *results) {
-  Applying applying = {.branch = branch_of(chat), .operations = text_plain(json, size)};
+  Applying applying = {.branch = branch_of(chat), .operations = api_options(json, size)};
   ebb_text answer;
   api_answer_buffer(chat->runtime, 0);
   chat_tick(chat);
@@ -131,7 +131,7 @@ static ebb_status apply(ebb_chat *chat, const char *json, size_t size, ebb_text 
 }
 
 ebb_status ebb_chat_apply(ebb_chat *chat, const char *json, size_t size, ebb_text *results) {
-  if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
+  if (chat == NULL || (json == NULL && size > 0)) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, apply(chat, json, size, results)) : status;
 }

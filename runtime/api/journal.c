@@ -253,9 +253,10 @@ static ebb_status read_records(ebb_runtime *runtime, const char *records, size_t
 ebb_status ebb_chat_read_journal(ebb_runtime *runtime, const void *records, size_t size, size_t *whole,
                                  ebb_chat **chat) {
   size_t end;
-  if (runtime == NULL || records == NULL || chat == NULL) return api_missing(runtime);
+  if (runtime == NULL || (records == NULL && size > 0) || chat == NULL) return api_missing(runtime);
   if (whole == NULL) whole = &end;
   *whole = 0;
   ebb_status status = api_enter(runtime);
-  return status == EBB_OK ? api_leave(runtime, read_records(runtime, records, size, whole, chat)) : status;
+  if (status != EBB_OK) return status;
+  return api_leave(runtime, read_records(runtime, size == 0 ? "" : records, size, whole, chat));
 }

@@ -66,8 +66,8 @@ static ebb_status load(ebb_runtime *runtime, const Loading *loading) {
 }
 
 ebb_status ebb_policy_load(ebb_runtime *runtime, const char *name, const char *source, size_t size) {
-  if (name == NULL || source == NULL) return api_missing(runtime);
-  Loading loading = {.function = "policy_loader", .name = name, .source = text_plain(source, size)};
+  if (name == NULL || (source == NULL && size > 0)) return api_missing(runtime);
+  Loading loading = {.function = "policy_loader", .name = name, .source = api_options(source, size)};
   ebb_status status = api_enter(runtime);
   return status == EBB_OK ? api_leave(runtime, load(runtime, &loading)) : status;
 }
@@ -98,8 +98,8 @@ ebb_status ebb_policies(ebb_runtime *runtime, ebb_text *json) { return api_list(
 /* ---- filters ---- */
 
 ebb_status ebb_filter_load(ebb_runtime *runtime, const char *name, const char *source, size_t size) {
-  if (name == NULL || source == NULL) return api_missing(runtime);
-  Loading loading = {.function = "filter_loader", .name = name, .source = text_plain(source, size)};
+  if (name == NULL || (source == NULL && size > 0)) return api_missing(runtime);
+  Loading loading = {.function = "filter_loader", .name = name, .source = api_options(source, size)};
   ebb_status status = api_enter(runtime);
   return status == EBB_OK ? api_leave(runtime, load(runtime, &loading)) : status;
 }
@@ -157,9 +157,9 @@ static ebb_status compile(ebb_runtime *runtime, const char *name, Text source, e
 
 ebb_status ebb_policy_new(ebb_runtime *runtime, const char *name, const char *source, size_t size,
                           ebb_policy **policy) {
-  if (name == NULL || source == NULL || policy == NULL) return api_missing(runtime);
+  if (name == NULL || (source == NULL && size > 0) || policy == NULL) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
-  return status == EBB_OK ? api_leave(runtime, compile(runtime, name, text_plain(source, size), policy)) : status;
+  return status == EBB_OK ? api_leave(runtime, compile(runtime, name, api_options(source, size), policy)) : status;
 }
 
 ebb_status ebb_policy_add(ebb_runtime *runtime, const ebb_policy *policy) {

@@ -39,9 +39,9 @@ int api_write_list(lua_State *L) {
 }
 
 ebb_status ebb_chat_query(ebb_chat *chat, const char *query, size_t size, ebb_text *json) {
-  if (chat == NULL || query == NULL || json == NULL) return api_missing(chat_runtime(chat));
+  if (chat == NULL || (query == NULL && size > 0) || json == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
   if (status != EBB_OK) return status;
-  Asking asking = {.function = "querier", .chat = chat, .texts = {text_plain(query, size)}, .text_count = 1};
+  Asking asking = {.function = "querier", .chat = chat, .texts = {api_options(query, size)}, .text_count = 1};
   return api_leave(chat->runtime, api_ask_text(chat->runtime, &asking, json));
 }

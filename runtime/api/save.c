@@ -162,9 +162,9 @@ ebb_status chat_load(ebb_runtime *runtime, const char *saved, size_t size, State
 
 static ebb_status enter_and_load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust,
                                  ebb_chat **chat) {
-  if (saved == NULL || chat == NULL) return api_missing(runtime);
+  if ((saved == NULL && size > 0) || chat == NULL) return api_missing(runtime);
   ebb_status status = api_enter(runtime);
-  return status == EBB_OK ? api_leave(runtime, chat_load(runtime, saved, size, trust, chat)) : status;
+  return status == EBB_OK ? api_leave(runtime, chat_load(runtime, size == 0 ? "" : saved, size, trust, chat)) : status;
 }
 
 ebb_status ebb_chat_load(ebb_runtime *runtime, const char *saved, size_t size, ebb_chat **chat) {

@@ -69,8 +69,8 @@ static ebb_status run(ebb_runtime *runtime, lua_CFunction function, Counting *co
 
 ebb_status ebb_count_text(ebb_runtime *runtime, const char *counter, const char *text, size_t size, uint64_t *tokens,
                           const char **trust) {
-  if (counter == NULL || text == NULL || tokens == NULL) return api_missing(runtime);
-  Counting counting = {.function = "counter", .name = counter, .text = text_plain(text, size)};
+  if (counter == NULL || (text == NULL && size > 0) || tokens == NULL) return api_missing(runtime);
+  Counting counting = {.function = "counter", .name = counter, .text = api_options(text, size)};
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   status = run(runtime, l_count, &counting, "count");
@@ -81,8 +81,9 @@ ebb_status ebb_count_text(ebb_runtime *runtime, const char *counter, const char 
 
 ebb_status ebb_encode_text(ebb_runtime *runtime, const char *encoding, const char *text, size_t size, uint32_t *ids,
                            size_t room, size_t *count) {
-  if (encoding == NULL || text == NULL || count == NULL || (ids == NULL && room > 0)) return api_missing(runtime);
-  Counting counting = {.function = "tokenizer", .name = encoding, .text = text_plain(text, size)};
+  bool absent = (text == NULL && size > 0) || (ids == NULL && room > 0);
+  if (encoding == NULL || count == NULL || absent) return api_missing(runtime);
+  Counting counting = {.function = "tokenizer", .name = encoding, .text = api_options(text, size)};
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   Buffer out;                                /* the text may be an answer */
@@ -112,8 +113,8 @@ ebb_status ebb_decode_ids(ebb_runtime *runtime, const char *encoding, const uint
 /* ---- models ---- */
 
 ebb_status ebb_models_add(ebb_runtime *runtime, const char *models, size_t size) {
-  if (models == NULL) return api_missing(runtime);
-  Asking asking = {.function = "models_adder", .texts = {text_plain(models, size)}, .text_count = 1};
+  if (models == NULL && size > 0) return api_missing(runtime);
+  Asking asking = {.function = "models_adder", .texts = {api_options(models, size)}, .text_count = 1};
   ebb_status status = api_enter(runtime);
   return status == EBB_OK ? api_leave(runtime, api_ask(runtime, &asking, NULL)) : status;
 }
@@ -216,9 +217,9 @@ static ebb_status set(ebb_chat *chat, Text changes) {
 }
 
 ebb_status ebb_chat_set(ebb_chat *chat, const char *changes, size_t size) {
-  if (chat == NULL || changes == NULL) return api_missing(chat_runtime(chat));
+  if (chat == NULL || (changes == NULL && size > 0)) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
-  return status == EBB_OK ? api_leave(chat->runtime, set(chat, text_plain(changes, size))) : status;
+  return status == EBB_OK ? api_leave(chat->runtime, set(chat, api_options(changes, size))) : status;
 }
 
 typedef struct Usage {

@@ -195,11 +195,11 @@ static ebb_status check_waiting(ebb_task *task) {
 
 static ebb_status answer(ebb_task *task, const char *json, size_t size) {
   ebb_status status = check_waiting(task);
-  return status == EBB_OK ? task_give_answer(task, text_plain(json, size)) : status;
+  return status == EBB_OK ? task_give_answer(task, api_options(json, size)) : status;
 }
 
 ebb_status ebb_answer(ebb_task *task, const char *json, size_t size) {
-  if (task == NULL || json == NULL) return api_missing(task == NULL ? NULL : task->runtime);
+  if (task == NULL || (json == NULL && size > 0)) return api_missing(task == NULL ? NULL : task->runtime);
   ebb_status status = api_enter(task->runtime);
   return status == EBB_OK ? api_leave(task->runtime, answer(task, json, size)) : status;
 }

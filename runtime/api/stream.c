@@ -151,9 +151,9 @@ static ebb_status begin(ebb_chat *chat, Text json) {
 }
 
 ebb_status ebb_chat_stream_begin(ebb_chat *chat, const char *json, size_t size) {
-  if (chat == NULL || json == NULL) return api_missing(chat_runtime(chat));
+  if (chat == NULL || (json == NULL && size > 0)) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
-  return status == EBB_OK ? api_leave(chat->runtime, begin(chat, text_plain(json, size))) : status;
+  return status == EBB_OK ? api_leave(chat->runtime, begin(chat, api_options(json, size))) : status;
 }
 
 static ebb_status fail_closed(ebb_chat *chat) {

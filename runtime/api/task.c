@@ -96,10 +96,10 @@ ebb_status ebb_task_pipeline(const ebb_pipeline *pipeline, ebb_chat *chat, const
 
 ebb_status ebb_task_script(ebb_chat *chat, const char *name, const char *source, size_t size, const char *arguments,
                            size_t arguments_size, ebb_task **task) {
-  bool absent = arguments == NULL && arguments_size > 0;
-  if (chat == NULL || name == NULL || source == NULL || task == NULL || absent) return api_missing(chat_runtime(chat));
+  bool absent = (source == NULL && size > 0) || (arguments == NULL && arguments_size > 0);
+  if (chat == NULL || name == NULL || task == NULL || absent) return api_missing(chat_runtime(chat));
   Starting starting = {.function = "task_script",
-                       .texts = {text_of(name), text_plain(source, size),
+                       .texts = {text_of(name), api_options(source, size),
                                  text_plain(arguments == NULL ? "" : arguments, arguments_size)}};
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, make_task(chat, &starting, task)) : status;

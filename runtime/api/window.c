@@ -203,7 +203,7 @@ static ebb_status act(ebb_chat *chat, Text text, ebb_text *results) {
 }
 
 ebb_status ebb_chat_act(ebb_chat *chat, const char *text, size_t size, ebb_text *results) {
-  if (chat == NULL || text == NULL || results == NULL) return api_missing(chat_runtime(chat));
+  if (chat == NULL || (text == NULL && size > 0) || results == NULL) return api_missing(chat_runtime(chat));
   ebb_status status = api_enter(chat->runtime);
-  return status == EBB_OK ? api_leave(chat->runtime, act(chat, text_plain(text, size), results)) : status;
+  return status == EBB_OK ? api_leave(chat->runtime, act(chat, api_options(text, size), results)) : status;
 }

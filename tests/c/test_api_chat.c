@@ -281,7 +281,8 @@ static void what_is_missing_is_said(void **state) {
   must(ebb_chat_new(runtime, NULL, 0, &chat));
   assert_int_equal(ebb_chat_rollback(chat, 7), EBB_RANGE);
   const ebb_error *error = ebb_last_error(runtime);
-  assert_int_equal(ebb_chat_append(chat, NULL, 0), EBB_ARGUMENT);
+  assert_int_equal(ebb_chat_append(chat, NULL, 0), EBB_SYNTAX);      /* an empty text */
+  assert_int_equal(ebb_chat_append(chat, NULL, 1), EBB_ARGUMENT);
   assert_int_equal(error->status, EBB_ARGUMENT);
   assert_string_equal(error->message, "NULL where there must be a value");
   assert_int_equal(ebb_chat_rollback(chat, 7), EBB_RANGE);

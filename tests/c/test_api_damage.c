@@ -219,7 +219,8 @@ static void damaged_chats_are_salvaged(void **state) {
   must(ebb_chat_message(chat, 1, &message));
   assert_string_equal(message.text.bytes, "You keep an ink.");
   refused(ebb_chat_salvage(runtime, text, strlen(text) - 1, &chat), EBB_SYNTAX, "load: byte ");
-  refused(ebb_chat_salvage(runtime, NULL, 0, &chat), EBB_ARGUMENT, "NULL");
+  refused(ebb_chat_salvage(runtime, NULL, 1, &chat), EBB_ARGUMENT, "NULL");
+  refused(ebb_chat_salvage(runtime, NULL, 0, &chat), EBB_SYNTAX, "");
   free(text);
   saved_close(&saved);
 }

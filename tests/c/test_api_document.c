@@ -234,7 +234,7 @@ static void what_is_no_conversation_is_refused_with_its_place(void **state) {
     refused(read_text(runtime, rows[i].text, rows[i].options, &chat), rows[i].status, rows[i].says);
   }
   assert_null(chat);
-  assert_int_equal(ebb_chat_read(runtime, NULL, 0, NULL, 0, &chat), EBB_ARGUMENT);
+  assert_int_equal(ebb_chat_read(runtime, NULL, 1, NULL, 0, &chat), EBB_ARGUMENT);
   assert_int_equal(ebb_chat_read(NULL, "", 0, NULL, 0, &chat), EBB_ARGUMENT);
   refused(ebb_chat_new(runtime, "[]", 2, &chat), EBB_SHAPE, "object");
   host_close(&host, runtime);

@@ -130,7 +130,7 @@ static void what_is_no_policy_is_refused(void **state) {
     assert_null(policy);
   }
   refused(ebb_policy_new(runtime, NULL, "", 0, &policy), EBB_ARGUMENT, "NULL");
-  refused(ebb_policy_new(runtime, "mine", NULL, 0, &policy), EBB_ARGUMENT, "NULL");
+  refused(ebb_policy_new(runtime, "mine", NULL, 1, &policy), EBB_ARGUMENT, "NULL");
   refused(ebb_policy_new(runtime, "mine", "", 0, NULL), EBB_ARGUMENT, "NULL");
   refused(ebb_policy_add(runtime, NULL), EBB_ARGUMENT, "NULL");
   assert_int_equal(ebb_policy_new(NULL, "mine", "", 0, &policy), EBB_ARGUMENT);

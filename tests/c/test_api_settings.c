@@ -32,6 +32,7 @@ static void texts_are_counted(void **state) {
   assert_string_equal(trust, "estimated");
   must(count(runtime, "gpt-4o", "12345678", &tokens, NULL));       /* no vocabulary here */
   must(count(runtime, "cjk", "", &tokens, &trust));
+  must(ebb_count_text(runtime, "cjk", NULL, 0, &tokens, &trust));
   assert_int_equal(tokens, 0);
   size_t size = (size_t)6 << 20;             /* larger than a string of Lua's */
   char *text = malloc(size + 1);

@@ -122,7 +122,7 @@ static void what_is_wrong_is_refused(void **state) {
     assert_int_equal(ebb_chat_message(fixture.chat, 1, &message), EBB_OUT_OF_RANGE);
   }
   assert_int_equal(begin(NULL, "{}"), EBB_ARGUMENT);
-  assert_int_equal(ebb_chat_stream_begin(fixture.chat, NULL, 0), EBB_ARGUMENT);
+  assert_int_equal(ebb_chat_stream_begin(fixture.chat, NULL, 1), EBB_ARGUMENT);
   must(begin(fixture.chat, "{\"role\":\"assistant\"}"));
   must(add(fixture.chat, "So be it"));
   refused(begin(fixture.chat, "{\"role\":\"assistant\"}"), EBB_DUPLICATE, "open already");
