@@ -143,6 +143,10 @@ static int l_bound_thinking(lua_State *L) {
   return 2;
 }
 
+static int raise_too_deep(lua_State *L) {
+  return bind_raise(L, "limit", NULL, "write: a message would stand more than %d levels deep", JSON_DEPTH_MAX);
+}
+
 /* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses,
    true if some message is not written byte for byte, and with options.origins, for openai, the origins of the
    messages. options.probe: writes nothing. */
@@ -167,7 +171,7 @@ static int l_convert(lua_State *L) {
     status = convert_list(view.conversation, view.list, texts.has ? &texts.windows : NULL, system, &options, sinks,
                           report, &changed);
   }
-  if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "write: %s", BIND_TOO_DEEP);
+  if (status == STATUS_LIMIT) return raise_too_deep(L);
   if (status != STATUS_OK) return bind_raise_status(L, status, "convert");
   push_json(L, messages);
   push_json(L, apart);
@@ -210,7 +214,7 @@ static int l_own_form(lua_State *L) {
   Buffer *words = bind_buffer(L);
   Status status = own_form_of(&view.handle->document, view.conversation, view.list,
                               texts.has ? &texts.windows : NULL, system, &options, all, form, report);
-  if (status == STATUS_LIMIT) return bind_raise(L, "limit", NULL, "write: %s", BIND_TOO_DEEP);
+  if (status == STATUS_LIMIT) return raise_too_deep(L);
   if (status != STATUS_OK) return bind_raise_status(L, status, "own_form");
   MessageId id;
   size_t at = 0;

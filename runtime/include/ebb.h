@@ -22,7 +22,8 @@
 ** The library never aborts, exits or prints. A NULL handle, or NULL for a result that is
 ** not marked "may be NULL", is EBB_ARGUMENT.
 **
-** Texts: arguments are (pointer, size), UTF-8, need no NUL at the end, and are copied.
+** Texts: arguments are (pointer, size), UTF-8, need no NUL at the end, and are copied;
+** (NULL, 0) is an empty text.
 ** Results are an ebb_text: they end with a NUL, belong to the runtime, and are valid until
 ** the next call with that runtime or with one of its chats or tasks. Names are C strings.
 ** All results are UTF-8: in errors, events, reports and the log, U+FFFD replaces other
@@ -53,7 +54,8 @@
 ** Memory: all of it comes from the allocator of the config, also that of Lua and of PCRE2
 ** (used for vocabularies with expressions of their own).
 **
-** JSON has camelCase names, positions from 0, half-open ranges.
+** JSON has camelCase names, positions from 0, half-open ranges. What scripts return and
+** ask for keeps the names that they gave it.
 **
 ** Systems: 64-bit only.
 */
@@ -102,13 +104,13 @@ typedef enum ebb_status {
   EBB_MEMORY,          /* an allocation failed, or a memory limit was reached */
   EBB_ARGUMENT,        /* a value is missing or not allowed */
   EBB_UNKNOWN_NAME,    /* no such policy, option, encoding, model, operation ... */
-  EBB_OUT_OF_RANGE,    /* no such position, batch or message */
+  EBB_OUT_OF_RANGE,    /* no such position, batch or message; a number beyond what is allowed */
   EBB_LIMIT,           /* over a cap: bytes, depth, sums */
-  EBB_SYNTAX,          /* not JSON; a script that is not Lua */
+  EBB_SYNTAX,          /* not JSON, or options in which a name stands twice; a script that is not Lua */
   EBB_ENCODING,        /* not UTF-8 */
   EBB_SHAPE,           /* JSON, or Lua, but not what was expected */
   EBB_ROLE,            /* an unknown role */
-  EBB_DUPLICATE,       /* a key or name that must be unique exists already */
+  EBB_DUPLICATE,       /* a key of a message stands twice; a name that must be unique exists already */
   EBB_ABSENT,          /* the host's `read` does not have it */
   EBB_IO,              /* the host's `read` failed */
   EBB_CANNOT_FIT,      /* trim: the guarded messages alone are over the budget */
@@ -142,7 +144,8 @@ typedef struct ebb_text {
   size_t size;
 } ebb_text;
 
-/* An unlimited amount of microseconds or fuel. In calls that take an amount, 0 means none at all. */
+/* An unlimited amount of microseconds or fuel. In calls that take an amount, 0 means none at all; in
+   ebb_config and ebb_task_limit 0 is the default. */
 #define EBB_NO_LIMIT ((uint64_t)-1)
 
 /* ---- runtimes ---- */
@@ -376,7 +379,7 @@ EBB_API ebb_status ebb_chat_check(ebb_chat *chat, const char *dialect, ebb_text 
      keepExtra    true: members that requests do not have stay
    *report (may be NULL): {"dialect", "losses": [{"code", "text", "subject", "changed", "index"}]}: what is left
    out, or said in another way (changed); without index it is of the body. Runs within the runtime's limits.
-   EBB_UNKNOWN_NAME, EBB_ARGUMENT, EBB_MEMORY. */
+   EBB_UNKNOWN_NAME, EBB_ARGUMENT, EBB_MEMORY; EBB_LIMIT: a message would stand more than 256 levels deep. */
 EBB_API ebb_status ebb_chat_request(ebb_chat *chat, const char *dialect, const char *options, size_t size,
                                     ebb_text *body, ebb_text *report);
 /* A fork that the provider will take, to be sent (ebb_chat_write); the chat stays as it is. Windows
@@ -419,7 +422,9 @@ EBB_API ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index);
    checkpoint, then every message that no remaining batch shows, and frees their memory;
    forks keep theirs. Seqs do not change. Takes O(all messages and batches), and while it
    runs memory for a copy of what remains. *removed (may be NULL): number of messages
-   removed. Tasks that began before and edit lists end with EBB_CONFLICT. EBB_MEMORY. */
+   removed. Batches keep their numbers; those that were removed cannot be rolled back to
+   (EBB_OUT_OF_RANGE), and ebb_chat_batches marks them. Tasks that began before and edit lists
+   end with EBB_CONFLICT. EBB_MEMORY. */
 EBB_API ebb_status ebb_chat_compact(ebb_chat *chat, uint32_t keep, uint32_t *removed);
 /* Bytes that the chat and its forks hold together, without what scripts hold for them. */
 EBB_API size_t     ebb_chat_memory(const ebb_chat *chat);
@@ -452,7 +457,7 @@ typedef struct ebb_message {
   ebb_text json;             /* the bytes that were appended or read */
   /* Since API version 2. */
   ebb_text id, name;         /* empty: it has none */
-  ebb_text marks;            /* ["pinned"] */
+  ebb_text marks;            /* ["pinned"], in the order in which the chat got these names */
   ebb_text calls;            /* [{"id"?, "name", "arguments"}]; arguments as text, of JSON mostly */
   uint32_t origin;           /* the seq of the first message that it stands for: replacing keeps marks by it */
   uint32_t partial;          /* 1: of a stream that is not settled: seq, tokens and origin are 0 */
@@ -498,7 +503,8 @@ EBB_API void       ebb_chat_stream_drop(ebb_chat *chat);
 EBB_API ebb_status ebb_chat_json(ebb_chat *chat, ebb_text *json);
 EBB_API ebb_status ebb_chat_json_to(ebb_chat *chat, ebb_write write, void *user);
 /* [{"index", "parent", "parentLength", "operation", "description", "timestamp", "messageCount", "name"?,
-   "nameLength"?}]; name: the newest checkpoint in it, nameLength: the messages of its state */
+   "nameLength"?, "removed"?}]; name: the newest checkpoint in it, nameLength: the messages of its state;
+   removed: true where ebb_chat_compact removed its list */
 EBB_API ebb_status ebb_chat_batches(ebb_chat *chat, ebb_text *json);
 
 /* ---- listeners ---- */
@@ -526,8 +532,8 @@ EBB_API ebb_status ebb_filter_load(ebb_runtime *runtime, const char *name, const
 EBB_API ebb_status ebb_filter_unload(ebb_runtime *runtime, const char *name);      /* EBB_UNKNOWN_NAME */
 /* Filters the visible list, within the runtime's limits: one batch, or nothing at all. name: of a
    loaded one, or "mods/mine.lua" for the host's `read`; options: a JSON object of the filter's, or
-   nothing. (Conditions alone: ebb_chat_apply {"operation": "filter", ..}.) EBB_UNKNOWN_NAME, EBB_SCRIPT,
-   EBB_FUEL, EBB_DEADLINE ... */
+   nothing. (Conditions alone: ebb_chat_apply {"operation": "filter", ..}.) EBB_UNKNOWN_NAME, EBB_ABSENT: `read`
+   does not have the file; EBB_SCRIPT, EBB_FUEL, EBB_DEADLINE ... */
 EBB_API ebb_status ebb_chat_filter(ebb_chat *chat, const char *name, const char *options, size_t size);
 
 /* ---- queries ---- */
@@ -558,7 +564,7 @@ EBB_API ebb_status ebb_chat_filter(ebb_chat *chat, const char *name, const char 
 **   dialect {batch, length}                                            "openai"
 **   units     [{"first", "count", "tokens", "role", "open", "pending", "guarded", "age"}]
 **   turns     [{"first", "count", "tokens", "age"}]
-**   diff {from, to}    of batches, numbers or names; to: default, the current one
+**   diff {from, to}    of batches, numbers or names; from is needed; to: default, the current one
 **             {"added": [messages], "removed": [messages], "replaced": [{"before", "after"}]}
 **   ledger {batch, runs}    [{"action", "seq", "role", "by", "reason", "tokens", "replacement"?}], null: the
 **             batch has none; runs true: neighbours together, with "count"
@@ -647,7 +653,9 @@ EBB_API void       ebb_policy_free(ebb_policy *policy);
 **     onError            "stop" (default) or "skip": when a processor fails
 **     zone               minutes east of UTC, for macros of dates; the time is that of clock_ms
 **     keepExtra, reads   as in ebb.PipelineOptions
-** EBB_SYNTAX, EBB_SHAPE, EBB_ARGUMENT, EBB_UNKNOWN_NAME, EBB_MEMORY: the message names the place.
+** EBB_SYNTAX, EBB_SHAPE, EBB_ARGUMENT, EBB_UNKNOWN_NAME (also of `to` and `encoding`), EBB_MEMORY: the message
+** names the place. A model that is not known is no error: its tokens are estimated. A rule whose expression is wrong
+** is left out of a run, whose log says why.
 */
 EBB_API ebb_status ebb_pipeline_new(ebb_runtime *runtime, const char *agent, size_t size, const char *options,
                                     size_t options_size, ebb_pipeline **pipeline);
@@ -803,11 +811,12 @@ EBB_API ebb_status ebb_chat_read_journal(ebb_runtime *runtime, const void *recor
 ** only once it is done. Then its batches are added to the chat, and messages that
 ** ebb_chat_append added in the meantime come after them; messages that the task added get
 ** the next seqs. Where both appended, and the task edited, too, a batch has what both
-** appended, and a second one, its child, what all edits of the task led to. If the chat's list was changed otherwise in the meantime, or if both
-** changed windows, the task ends with EBB_CONFLICT and the chat stays as it is. Marks,
-** checkpoints and forgotten texts of both are kept without a conflict, and so is what
-** policies and the timers of lorebooks remember, unless both changed it for the same policy
-** (or for lorebooks) to something else; a task that only reads never conflicts.
+** appended, and a second one, its child, what all edits of the task led to. If the chat's
+** list was changed otherwise in the meantime, or if both changed windows, the task ends
+** with EBB_CONFLICT and the chat stays as it is. Marks, checkpoints and forgotten texts of
+** both are kept without a conflict, and so is what policies and the timers of lorebooks
+** remember, unless both changed it for the same policy (or for lorebooks) to something
+** else; a task that only reads never conflicts.
 **
 **     task --ebb_step--> MORE ... --> EBB_EVENT_REQUEST --ebb_answer--> MORE ... --> EBB_EVENT_DONE
 */
