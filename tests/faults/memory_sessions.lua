@@ -229,6 +229,7 @@ function sessions.add(call, make_chat)
     return not left and not done and problem.code == why.code
   end, world)
   call("Storage:check", function(each) return each.db:check() end, world)
+  call("Storage:rows", function(each) return each.db:rows(each.main.id) end, world)
   call("Storage:settle", function(each) return each.db:settle(true) end, world)
   call("Storage:backup", function(each)
     remove(path)

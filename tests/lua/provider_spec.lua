@@ -247,7 +247,7 @@ describe("a provider that fails", function()
       assert.same({ command.IO, "" }, { result.status, result.out })
       command.contains(case[4], result.err)
       assert.equal(case[1] == "is not JSON", result.err:find("; asked again in", 1, true) ~= nil, result.err)
-      command.contains("ebb run: node 1.nodes[1] (model): ", result.err)
+      command.contains("flow.lua: node 1.nodes[1] (model): ", result.err)
     end)
   end
 

@@ -72,8 +72,9 @@ local ACTS = {
     assert(#store:list() > 0)
     assert(store:describe())
   end },
-  check = { "Storage:check Storage:backup Storage:close storage.open", function(store, path)
+  check = { "Storage:check Storage:rows Storage:backup Storage:close storage.open", function(store, path)
     assert(#store:check() == 0)
+    assert(store.db:rows(assert(store.db:find "s").id))
     assert(store:backup(path .. ".copy"))
     os.remove(path .. ".copy")
   end },
