@@ -287,6 +287,20 @@ static inline void plain_take_memory(PlainChat *chat, const PlainBranch *branch,
   }
 }
 
+/* A batch of the branch behind those of the chat, with what was appended to this one `since`. */
+static inline PlainBatch *batch_add(PlainChat *chat, const PlainBranch *branch, uint32_t batch, uint32_t shift,
+                                    const uint32_t *since, uint32_t tail) {
+  uint32_t parent = chat->current, at = chat->count;
+  plain_new_batch(chat, parent, 0);
+  batch_take(&chat->batches[at], branch, batch, shift);
+  PlainBatch *added = &chat->batches[at];
+  added->pruned = false;
+  added->parent = parent;
+  for (uint32_t i = 0; i < tail; i++) batch_put(added, added->count, since[i]);
+  added->born = added->count;
+  return added;
+}
+
 static inline void plain_take_lists(PlainChat *chat, const PlainBranch *branch, uint32_t shift) {
   const PlainChat *base = &branch->base, *copy = &branch->copy;
   uint32_t length = plain_current(base)->count, tail = plain_current(chat)->count - length;
@@ -295,13 +309,13 @@ static inline void plain_take_lists(PlainChat *chat, const PlainBranch *branch, 
   memcpy(ours_then, plain_current(chat)->memory, sizeof ours_then);
   bool grew = copy->batches[base->current].count > length;
   if (grew && shift > 0) {
-    uint32_t before = chat->count;
-    plain_new_batch(chat, base->current, 0);
-    batch_take(&chat->batches[before], branch, copy->current, shift);
-    chat->batches[before].pruned = false;
-    chat->batches[before].parent = base->current;
+    if (copy->current != base->current && !copy->batches[base->current].pruned) {
+      PlainBatch *grown = batch_add(chat, branch, base->current, shift, since, tail);
+      memcpy(grown->memory, ours_then, sizeof ours_then);
+    }
+    PlainBatch *edited = batch_add(chat, branch, copy->current, shift, since, tail);
     if (grew_out(branch, copy->current)) {
-      merge_memory(&chat->batches[before], branch, ours_then, copy->batches[copy->current].memory);
+      merge_memory(edited, branch, ours_then, copy->batches[copy->current].memory);
     }
   } else {
     for (uint32_t i = 0; i < copy->count; i++) {
@@ -313,10 +327,9 @@ static inline void plain_take_lists(PlainChat *chat, const PlainBranch *branch, 
     chat->current = copy->current;
     plain_take_memory(chat, branch, ours_then);
   }
-  bool behind = (grew && shift > 0) || chat->current != base->current;
+  bool behind = !(grew && shift > 0) && chat->current != base->current;
   PlainBatch *batch = plain_current(chat);
   for (uint32_t i = 0; i < tail && behind; i++) batch_put(batch, batch->count, since[i]);
-  if (grew && shift > 0) batch->born = batch->count;
   free(since);
 }
 
