@@ -1,13 +1,13 @@
 --- Random lives of saved conversations: after each few operations one is saved and read again, by the library or the
 --- command, and goes on. It must stay what its twin is, which is never saved, and what a plain model says, lists of
---- texts by batch. LIVES and STEPS say how many, SEED which ones. And mutations of what was saved: MUTATIONS.
+--- texts by batch. LIVES and LIFE_STEPS say how many, SEED which ones. And mutations of what was saved: MUTATIONS.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 
 local LIVES = math.tointeger(tonumber(os.getenv "LIVES" or "12"))
-local STEPS = math.tointeger(tonumber(os.getenv "STEPS" or "40"))
+local STEPS = math.tointeger(tonumber(os.getenv "LIFE_STEPS" or "40"))
 local MUTATIONS = math.tointeger(tonumber(os.getenv "MUTATIONS" or "400"))
 local SEED = helper.seed()
 
