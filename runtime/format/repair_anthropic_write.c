@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "json/json_fields.h"
+
 static Status put_block(TurnRepair *repair, const Block *block, Buffer *out) {
   if (block->raw.size == 0) return plan_put(out, "{\"type\":\"text\",\"text\":\"", block->text, "\"}");
   if (block->cut) return plan_put_renamed(repair->plan, block->raw, "text", NULL, block->text, out);
@@ -110,6 +112,17 @@ static Status put_content(TurnRepair *repair, uint32_t t, Buffer *out) {
   return status == STATUS_OK ? buffer_add_byte(out, ']') : status;
 }
 
+/* Writes a message with other content. One of Gemini's may lack the role, which no message with content does. */
+static Status put_message(TurnRepair *repair, const TurnPiece *piece, const Buffer *content) {
+  Text raw = message_raw(plan_message(repair->plan, piece->index));
+  Text role = text_of(piece->role == ROLE_ASSISTANT ? "\"assistant\"" : "\"user\"");
+  MemberEdit edits[] = {{.key = text_of("content"), .value = text_plain(content->bytes, content->size)},
+                        {.key = text_of("role"), .value = role}};
+  JsonValue found;
+  uint32_t count = json_find(raw, "role", JSON_STRING, &found) ? 1 : 2;
+  return json_edit_members(raw, edits, count, &repair->plan->bytes);
+}
+
 Status turn_repair_write_turn(TurnRepair *repair, uint32_t t) {
   assert(t < repair->turn_count);
   Plan *plan = repair->plan;
@@ -118,10 +131,7 @@ Status turn_repair_write_turn(TurnRepair *repair, uint32_t t) {
   size_t at = plan->bytes.size;
   buffer_init(&content, plan->memory);
   Status status = put_content(repair, t, &content);
-  if (status == STATUS_OK) {
-    MemberEdit edit = {.key = text_of("content"), .value = text_plain(content.bytes, content.size)};
-    status = json_edit_members(message_raw(plan_message(plan, head->index)), &edit, 1, &plan->bytes);
-  }
+  if (status == STATUS_OK) status = put_message(repair, head, &content);
   buffer_free(&content);
   return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, head->index, at, head->reason) : status;
 }
@@ -137,10 +147,7 @@ Status turn_repair_write_piece(TurnRepair *repair, uint32_t piece) {
   Status status = buffer_add_byte(&content, '[');
   if (status == STATUS_OK) status = put_all(repair, &alone, &content, 0);
   if (status == STATUS_OK) status = buffer_add_byte(&content, ']');
-  if (status == STATUS_OK) {
-    MemberEdit edit = {.key = text_of("content"), .value = text_plain(content.bytes, content.size)};
-    status = json_edit_members(message_raw(plan_message(plan, source->index)), &edit, 1, &plan->bytes);
-  }
+  if (status == STATUS_OK) status = put_message(repair, source, &content);
   buffer_free(&content);
   return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, source->index, at, source->reason) : status;
 }

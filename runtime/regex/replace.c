@@ -242,7 +242,7 @@ static bool is_constant(const RegexTemplate *template) {
 /* Adds the pairs of what was put in between two offsets, and of the bytes around it, as far as they are there.
    `known`: those inside of it are there. */
 static void add_pairs(RegexPairs *pairs, const Buffer *out, size_t from, size_t to, bool known) {
-  if (pairs == NULL) return;
+  if (pairs == NULL || out->size == 0) return;
   size_t first = from > 0 ? from - 1 : 0, end = to < out->size ? to + 1 : to;
   if (!known || to - from < 2) {
     regex_pairs_add(pairs, out->bytes + first, end - first);

@@ -299,4 +299,16 @@ describe("nothing breaks a valid list", function()
       end
     end)
   end
+
+  it("repairs for Anthropic what Gemini's form wrote without a role", function()
+    local chat = ebb.conversation {}
+    chat:append(json.decode '{"parts":[{"functionCall":{"id":"a","name":"f","args":{}}}]}')
+    chat:append(json.decode '{"role":"model","parts":[{"functionCall":{"id":"b","name":"f","args":{}}}]}')
+
+    local repaired = chat:repaired { dialect = "anthropic", calls = "synthesize" }
+
+    for _, message in ipairs(repaired) do
+      assert.is_string(json.decode(message.json).role)
+    end
+  end)
 end)

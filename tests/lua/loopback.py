@@ -33,13 +33,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         global place
         answer, place = answers[place], place + 1
+        is_last = place == len(answers)     # now: the next request may come before this one has ended
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         with open(log, "a") as out:
             json.dump({"path": self.path, "headers": dict(self.headers), "body": json.loads(body)}, out)
             out.write("\n")
         self.answer(answer)
         self.close_connection = True
-        if place == len(answers):
+        if is_last:
             threading.Thread(target=self.server.shutdown).start()
 
     def answer(self, answer):
