@@ -188,7 +188,7 @@ static void check_saved(Conversation *chat, Fail *fail) {
 static void random_lists_agree_with_a_plain_model(void **state) {
   (void)state;
   chance = test_seed();
-  for (uint32_t round = 0, steps = test_steps(40); round < steps; round++) {
+  for (uint32_t round = 0, rounds = test_steps(2400) / 60; round < rounds; round++) {      /* a round is 60 steps */
     Fail fail = {0};
     Conversation *chat = chat_of(&fail, "");
     for (int step = 0; step < 60; step++) {
