@@ -183,18 +183,16 @@ static Status keep_row(Salvage *s, const Cell *cell, uint64_t at) {
 
 /* ---- sessions ---- */
 
-static SalvagedSession *find_session(const Salvage *s, uint64_t id) {
+static SalvagedSession *session_of(const Salvage *s, uint64_t id) {
   for (uint32_t i = 0; i < s->session_count; i++) {
     if (s->sessions[i].info.id == id) return &s->sessions[i];
   }
   return NULL;
 }
 
-static const SalvagedSession *session_of(const Salvage *s, uint64_t id) { return find_session(s, id); }
-
 /* Adds a session. Free room of a page may hold an older row of it, which the newest replaces. */
 static Status add_session(Salvage *s, const SessionInfo *info) {
-  SalvagedSession *known = find_session(s, info->id);
+  SalvagedSession *known = session_of(s, info->id);
   if (known != NULL) {
     const SessionInfo *other = &known->info;
     bool older = info->version != other->version ? info->version < other->version : info->changed < other->changed;

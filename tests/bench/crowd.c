@@ -5,28 +5,9 @@
 ** CHATS  that are freed (16000)
 */
 #define _DEFAULT_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "include/ebb.h"
+#include "host_kit.h"
 
 enum { BESIDE = 5000, SLICES = 2000, SLICE_US = 1000 };
-
-static ebb_runtime *runtime;
-
-static double cpu_us(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static void must(ebb_status status, const char *what) {
-  if (status == EBB_OK) return;
-  fprintf(stderr, "crowd: %s: %s\n", what, ebb_last_error(runtime)->message);
-  exit(1);
-}
 
 static ebb_chat **make_chats(uint32_t count) {
   ebb_chat **chats = calloc(count, sizeof *chats);

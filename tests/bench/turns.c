@@ -5,26 +5,9 @@
 ** TURNS  of a chat (10000)
 */
 #define _DEFAULT_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "include/ebb.h"
-
-static ebb_runtime *runtime;
-
-static double cpu_us(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static void must(ebb_status status, const char *what) {
-  if (status == EBB_OK) return;
-  fprintf(stderr, "turns: %s: %s\n", what, ebb_last_error(runtime)->message);
-  exit(1);
-}
+#include "host_kit.h"
 
 static void turn(ebb_chat *chat, const char *policy, int i) {
   static const char options[] = "{\"budget\":400}";
