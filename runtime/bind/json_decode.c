@@ -155,7 +155,7 @@ static bool push_value(Decoder *decoder) {
   JsonKind kind;
   JsonValue value;
   luaL_checkstack(L, 6, "JSON is nested too deeply");
-  if (decoder->stops && ++decoder->values % VALUES_OF_LOOK == 0) guard_charge(L, 0);   /* memory has paid */
+  if (decoder->stops && ++decoder->values % VALUES_OF_LOOK == 0) guard_charge_objects(L, 0);   /* memory has paid */
   if (!json_peek(&decoder->json, &kind)) return false;
   if (kind == JSON_ARRAY) return push_list(decoder);
   if (kind == JSON_OBJECT) return push_object(decoder);

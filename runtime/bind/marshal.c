@@ -295,7 +295,7 @@ static void check_time(Marshal *marshal) {
   lua_State *to = marshal->to;
   marshal->steps = 0;
   if (marshal->inward) {
-    guard_charge(to, STEP_UNITS);
+    guard_charge_objects(to, STEP_UNITS);
     return;
   }
   switch (sandbox_check_time(marshal->sandbox->sandbox)) {

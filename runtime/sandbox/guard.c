@@ -281,6 +281,13 @@ static COLD void relieve(Sandbox *sandbox, lua_State *L) {
   lua_error(L);
 }
 
+void guard_charge_objects(lua_State *L, uint64_t units) {
+  Sandbox *sandbox = sandbox_of(L);
+  if (sandbox == NULL) return;
+  charge(sandbox, L, units);
+  if (sandbox->current != NULL && sandbox->cycles_due != 0) relieve(sandbox, L);
+}
+
 /* ---- the hook ---- */
 
 static bool has_extra(lua_State *L, lua_Debug *ar, int n) {

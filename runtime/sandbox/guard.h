@@ -19,6 +19,11 @@ void guard_charge(lua_State *L, uint64_t units);
 /* Counts the fuel of work that touches `bytes` bytes at the speed of memcpy. Raises as guard_charge. */
 void guard_charge_bytes(lua_State *L, size_t bytes);
 
+/* The same for functions that make many objects: it collects where the memory is nearly full. Else the limit would
+   refuse one of them in the end, and Lua collect in one stretch that no deadline interrupts. Whatever the caller has
+   made must be on the stack. */
+void guard_charge_objects(lua_State *L, uint64_t units);
+
 /* lua_pcall for C functions that must clean up after a script's function: it returns with an error also when the script
    is stopped, which otherwise runs none of the functions around. Needs a free slot of the stack. */
 int guard_pcall(lua_State *L, int arguments, int results);
