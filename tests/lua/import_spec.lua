@@ -41,6 +41,22 @@ describe("the form of a file", function()
     assert.matches("1:5: expected", (refusal '{"a"'))
   end)
 
+  it("that is named is refused of a file of which nothing is understood", function()
+    local texts = { '{"a":1}', "[1,2]", '{"messages":[]}', "hello", '{"a":1}\n{"b":2}\n', "", "{}" }
+    local others = 0
+    for _, entry in ipairs(import.list()) do
+      for _, text in ipairs(texts) do
+        local result, problem = import.read(text, { from = entry.name, path = "f" })
+        assert.is_nil(result, entry.name .. " <- " .. text)
+        assert.matches("^f", problem.message)
+        if problem.message:find("^f: is no " .. entry.title:gsub("%p", "%%%0") .. ": ") then others = others + 1 end
+      end
+    end
+    assert.is_true(others > 20)
+    local result = import.read('{"timestamp":"t","type":"session_meta","payload":{"id":"x"}}\n', { from = "codex" })
+    assert.same({}, result.messages)
+  end)
+
   it("can be named; unknown names are refused", function()
     assert.equal("claude_code", import.read(LINE, { from = "claude_code" }).name)
     local problem = helper.refusal(import.read, LINE, { from = "claude_coda" })

@@ -126,7 +126,10 @@ end
 
 local OF_MESSAGE, OF_BODY = { "role", "content" }, { "messages", "contents", "input" }
 
-local function look(sample)
+--- What a file looks like.
+---@param sample ebb.import.Sample
+---@return string
+function foreign.look(sample)
   local value = sample.value
   if fields.is_object(value) then
     return "a JSON object with " .. members(value) .. slip_in(value, OF_BODY)
@@ -144,6 +147,6 @@ end
 --- What a file looks like that fits no form.
 ---@param sample ebb.import.Sample
 ---@return string
-function foreign.describe(sample) return "fits no known form: " .. look(sample) end
+function foreign.describe(sample) return "fits no known form: " .. foreign.look(sample) end
 
 return foreign

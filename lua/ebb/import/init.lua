@@ -171,6 +171,17 @@ local function run(importer, from, problem, options)
   return nil, core.error(result.code, from.path .. separator .. result.message, result.hint), importer.name
 end
 
+--- Reads a file as the form that the caller names. One of which nothing is understood, and which has not that form, is
+--- refused: an importer skips what it does not know, and would make an empty conversation of anything.
+local function run_named(importer, from, problem, bytes, options)
+  local result, why, name = run(importer, from, problem, options)
+  if not result or result.conversations or result.agent or result.messages[1] then return result, why, name end
+  local sample = source.sample(from, bytes)
+  if importer.recognise(sample) then return result end
+  local message = ("%s: is no %s: %s"):format(from.path, importer.title, foreign.look(sample))
+  return nil, core.error("shape", message, "where no form is named, it is recognised"), importer.name
+end
+
 --- Reads a text of another program; nil and why not.
 ---@param text string
 ---@param options? ebb.import.Options
@@ -180,19 +191,15 @@ end
 function import.read(text, options)
   if type(text) ~= "string" then refuse("argument", "import.read: a string is expected, not a " .. type(text)) end
   options = schema.options(OPTIONS, options, "import.read", 'ebb.import.read(text, { branch = "2" })')
-  local importer = options.from and import.importer(options.from)
+  local named = options.from and import.importer(options.from)
   local from, problem = source_of(text, options)
   if not from then
     local place = options.path or "text"
     return nil, core.error(problem.code, ("%s: %s"):format(place, problem.message), problem.hint), "png"
   end
-  if not importer then
-    local why, form
-    importer, why, form = recognise(from, text, problem)
-    if not importer then
-      return nil, core.error(why.code, ("%s: %s"):format(from.path, why.message), why.hint), form
-    end
-  end
+  if named then return run_named(named, from, problem, text, options) end
+  local importer, why, form = recognise(from, text, problem)
+  if not importer then return nil, core.error(why.code, ("%s: %s"):format(from.path, why.message), why.hint), form end
   return run(importer, from, problem, options)
 end
 
