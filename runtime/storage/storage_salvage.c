@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/map.h"
+#include "os/entropy.h"
 #include "os/file_map.h"
 #include "storage/sqlite_data.h"
 
@@ -45,8 +48,10 @@ typedef struct Salvage {
   uint32_t page_count;
   SalvagedRow *rows;         /* by session and key */
   uint32_t row_count, row_room;
-  SalvagedSession *sessions; /* by name */
+  SalvagedSession *sessions; /* as they were found */
   uint32_t session_count, session_room;
+  Map by_id, by_name;        /* indices of sessions; by_name: of the first one with a name's hash, filled at the end */
+  HashKey name_key;
   Buffer names, payload;
   unsigned char tail[STORE_PAGE];   /* the last page, if it is cut off; 0 behind its end */
 } Salvage;
@@ -184,10 +189,8 @@ static Status keep_row(Salvage *s, const Cell *cell, uint64_t at) {
 /* ---- sessions ---- */
 
 static SalvagedSession *session_of(const Salvage *s, uint64_t id) {
-  for (uint32_t i = 0; i < s->session_count; i++) {
-    if (s->sessions[i].info.id == id) return &s->sessions[i];
-  }
-  return NULL;
+  const uint64_t *index = map_find(&s->by_id, id);
+  return index == NULL ? NULL : &s->sessions[*index];
 }
 
 /* Adds a session. Free room of a page may hold an older row of it, which the newest replaces. */
@@ -201,6 +204,7 @@ static Status add_session(Salvage *s, const SessionInfo *info) {
     void *grown = memory_grow(&s->memory, s->sessions, &s->session_room, s->session_count, sizeof *s->sessions);
     if (grown == NULL) return STATUS_MEMORY;
     s->sessions = grown;
+    if (map_put(&s->by_id, info->id, s->session_count) != STATUS_OK) return STATUS_MEMORY;
     known = &s->sessions[s->session_count++];
   }
   *known = (SalvagedSession){*info, s->names.size};
@@ -235,6 +239,21 @@ static Status name_others(Salvage *s) {
     snprintf(name, sizeof name, "session %" PRIu64, id);
     SessionInfo info = {.id = id, .name = text_of(name), .version = 1};
     status = add_session(s, &info);
+  }
+  return status;
+}
+
+static SessionInfo info_at(const Salvage *s, uint32_t index) {
+  SessionInfo info = s->sessions[index].info;
+  info.name = text_plain(s->names.bytes + s->sessions[index].name, info.name.size);
+  return info;
+}
+
+static Status index_names(Salvage *s) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < s->session_count && status == STATUS_OK; i++) {
+    uint64_t hash = hash_text(info_at(s, i).name, &s->name_key);
+    if (map_find(&s->by_name, hash) == NULL) status = map_put(&s->by_name, hash, i);
   }
   return status;
 }
@@ -339,6 +358,8 @@ static void close_salvage(Storage *storage) {
   memory_free(&memory, s->pages, (size_t)s->page_count * sizeof *s->pages);
   memory_free(&memory, s->rows, s->row_room * sizeof *s->rows);
   memory_free(&memory, s->sessions, s->session_room * sizeof *s->sessions);
+  map_free(&s->by_id);
+  map_free(&s->by_name);
   buffer_free(&s->names);
   buffer_free(&s->payload);
   memory_free_string(&memory, s->path);
@@ -358,9 +379,12 @@ static Status map_files(Salvage *s, StorageError *error) {
 static Status open_salvage(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
   Salvage *s = memory_new(&config->memory, sizeof *s);
   if (s == NULL) return STATUS_MEMORY;
-  *s = (Salvage){.base = {.driver = &STORAGE_SALVAGE}, .memory = config->memory};
+  *s = (Salvage){.base = {.driver = &STORAGE_SALVAGE}, .memory = config->memory,
+                 .name_key = entropy_hash_key()};
   buffer_init(&s->names, s->memory);
   buffer_init(&s->payload, s->memory);
+  map_init(&s->by_id, s->memory);
+  map_init(&s->by_name, s->memory);
   s->path = memory_copy_string(&s->memory, place);
   Status status = s->path == NULL ? STATUS_MEMORY : map_files(s, error);
   if (status == STATUS_OK) status = find_pages(s);
@@ -369,18 +393,13 @@ static Status open_salvage(const char *place, const StorageConfig *config, Stora
   }
   sort_rows(s);
   if (status == STATUS_OK) status = name_others(s);
+  if (status == STATUS_OK) status = index_names(s);
   if (status == STATUS_OK) *storage = &s->base;
   else close_salvage(&s->base);
   return status;
 }
 
 /* ---- reading ---- */
-
-static SessionInfo info_at(const Salvage *s, uint32_t index) {
-  SessionInfo info = s->sessions[index].info;
-  info.name = text_plain(s->names.bytes + s->sessions[index].name, info.name.size);
-  return info;
-}
 
 static Status list(Storage *storage, SessionSink sink, StorageError *error) {
   const Salvage *s = salvage_of(storage);
@@ -395,7 +414,8 @@ static Status list(Storage *storage, SessionSink sink, StorageError *error) {
 
 static Status find(Storage *storage, Text name, SessionInfo *info, StorageError *error) {
   const Salvage *s = salvage_of(storage);
-  for (uint32_t i = 0; i < s->session_count; i++) {
+  const uint64_t *first = map_find(&s->by_name, hash_text(name, &s->name_key));
+  for (uint32_t i = first == NULL ? s->session_count : (uint32_t)*first; i < s->session_count; i++) {
     *info = info_at(s, i);
     if (text_equal(info->name, name)) return STATUS_OK;
   }
