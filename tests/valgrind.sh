@@ -25,7 +25,7 @@ trap 'rm -rf "$logs"' EXIT
 cat >"$logs/ebb" <<END
 #!/bin/sh
 exec valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
-  --child-silent-after-fork=yes --log-file="$logs/errors.%p" build/debug/ebb "\$@"
+  --child-silent-after-fork=yes --log-file="$logs/errors.%p" "$PWD/build/debug/ebb" "\$@"
 END
 chmod +x "$logs/ebb"
 # A process takes two seconds: fifty of the three thousand wrong files of places_spec are read.
