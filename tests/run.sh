@@ -58,7 +58,7 @@ fuzzers() {
 hardest() {
   local peers
   if tests/fuzz/can.sh; then script tests/fuzz/run.sh "${SANDBOX_SHARE:-2900}" fuzz_sandbox; fi
-  script tests/valgrind.sh "${VALGRIND_SAMPLE:-3}"
+  script tests/valgrind.sh "${VALGRIND_SAMPLE:-5}"
   for peers in tokens vocabularies; do
     if tests/peers/packages.sh $peers >/dev/null; then script tests/peers/$peers/oracle.sh; fi
   done

@@ -1,7 +1,7 @@
 --- Random changes of files that ebb.import reads: each gives a result or an error with the name of the file.
 --
 -- Bytes change, lines come twice, go or change places, and values become others. SEED=n repeats a run, MUTATIONS=n
--- is how many files are made of each form.
+-- is how many files are made, of all forms together.
 
 local helper = dofile "tests/lua/helper.lua"
 local check = dofile "tests/lua/import_check.lua"
@@ -9,7 +9,7 @@ local samples = dofile "tests/lua/import_samples.lua"
 local core = require "ebb.support.core"
 local import = require "ebb.import"
 
-local MUTATIONS = math.tointeger(tonumber(os.getenv "MUTATIONS")) or 300
+local MUTATIONS = math.tointeger(tonumber(os.getenv "MUTATIONS")) or 7000
 
 local state = helper.seed()
 
@@ -138,7 +138,7 @@ describe("a file that was changed at random", function()
 
   for _, importer in ipairs(import.list()) do
     it("is read or refused as a whole: " .. importer.name, function()
-      for _ = 1, MUTATIONS do
+      for _ = 1, MUTATIONS // #import.list() + 1 do
         local before = state
         local text = changed(samples[importer.name])
         local options = {
