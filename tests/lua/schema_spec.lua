@@ -104,6 +104,18 @@ describe("a schema", function()
   end)
 end)
 
+describe("a bare object", function()
+  it("leaves defaults to its reader, and needs what is required", function()
+    local fields = { a = { type = "integer", default = 5 }, b = { type = "string", required = true } }
+    local bare = { type = "object", bare = true, fields = fields }
+    assert.same({ b = "x" }, (schema.read(bare, { b = "x" })))
+    assert.same({ a = 7, b = "x" }, (schema.read(bare, { a = 7, b = "x" })))
+    assert.same({ a = 5, b = "x" }, (schema.read({ type = "object", fields = fields }, { b = "x" })))
+    local _, problems = schema.read(bare, { a = 7 })
+    assert.same({ "missing", { "b" } }, { problems[1].kind, problems[1].path })
+  end)
+end)
+
 describe("options of a call", function()
   local declared = {
     n = { type = "integer", default = 2, min = 1, max = 9 },

@@ -88,7 +88,12 @@ local function common(from, entry, name)
   from:skip(name "displayIndex", "addMemo")
 end
 
-local function snake(name) return (name:gsub("%u", function(letter) return "_" .. letter:lower() end)) end
+local snakes = setmetatable({}, { __index = function(known, name)
+  known[name] = name:gsub("%u", function(letter) return "_" .. letter:lower() end)
+  return known[name]
+end })
+
+local function snake(name) return snakes[name] end
 local function plain(name) return name end
 
 --- An entry of position outlet without a name is never sent.

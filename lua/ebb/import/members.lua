@@ -26,7 +26,7 @@ function members.notes(report) return { understood = {}, report = report, extra 
 ---@field value table
 ---@field path string
 ---@field notes ebb.import.Notes
----@field seen table<string, boolean>
+---@field seen table<string, true>  of the members that are there
 local Members = {}
 Members.__index = Members
 
@@ -68,9 +68,10 @@ function Members:place(name) return self.path == "" and name or self.path .. "."
 ---@param name string
 ---@return any
 function Members:any(name)
-  self.seen[name] = true
   local value = rawget(self.value, name)
-  if value == nil or value == core.json.null then return nil end
+  if value == nil then return nil end
+  self.seen[name] = true
+  if value == core.json.null then return nil end
   return value
 end
 
@@ -90,19 +91,23 @@ local function typed(self, name, expected, fits)
   return value
 end
 
-function Members:text(name) return typed(self, name, "a text", function(v) return type(v) == "string" end) end
-function Members:flag(name) return typed(self, name, "true or false", function(v) return type(v) == "boolean" end) end
-function Members:number(name) return typed(self, name, "a number", function(v) return type(v) == "number" end) end
+-- Entries of lorebooks are asked for some forty members each: no function is made anew for one.
+local function is_text(value) return type(value) == "string" end
+local function is_flag(value) return type(value) == "boolean" end
+local function is_number(value) return type(value) == "number" end
+local function is_count(value) return type(value) == "number" and value >= 0 end
+local function is_id(value) return type(value) == "string" or type(value) == "number" end
+
+function Members:text(name) return typed(self, name, "a text", is_text) end
+function Members:flag(name) return typed(self, name, "true or false", is_flag) end
+function Members:number(name) return typed(self, name, "a number", is_number) end
 function Members:list(name) return typed(self, name, "a list", fields.is_list) end
 function Members:object(name) return typed(self, name, "an object", fields.is_object) end
-
-function Members:id(name)
-  return typed(self, name, "a text or a number", function(v) return type(v) == "string" or type(v) == "number" end)
-end
+function Members:id(name) return typed(self, name, "a text or a number", is_id) end
 
 --- A whole number of at least 0; a float is rounded down.
 function Members:count(name)
-  local value = typed(self, name, "a number of at least 0", function(v) return type(v) == "number" and v >= 0 end)
+  local value = typed(self, name, "a number of at least 0", is_count)
   return value and (math.tointeger(math.floor(value)) or 0)
 end
 

@@ -130,7 +130,7 @@ function decorators.apply(entry)
     end
     if not done and group[1] then skipped[#skipped + 1] = group[1].line end
   end
-  entry.content = text
+  if text ~= entry.content then entry.content = text end
   return skipped
 end
 

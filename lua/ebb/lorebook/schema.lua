@@ -34,7 +34,7 @@ local ID = { any_of = { { type = "string", utf8 = true }, { type = "integer" } }
 
 ---@type ebb.Schema
 lorebook_schema.ENTRY = {
-  type = "object", camel = true, expected = "an object", noun = "field of an entry",
+  type = "object", camel = true, bare = true, expected = "an object", noun = "field of an entry",
   fields = {
     id = ID, name = text_field "what the log calls it",
     enabled = flag_field(true, "false: it is never used"),
@@ -105,11 +105,10 @@ end
 
 --- The record without the fields that only have their defaults.
 local function sparse(record)
-  local result = {}
   for name, value in pairs(record) do
-    if not is_default(value, DEFAULTS[name]) then result[name] = value end
+    if is_default(value, DEFAULTS[name]) then record[name] = nil end
   end
-  return setmetatable(result, SPARSE)
+  return setmetatable(record, SPARSE)
 end
 
 local NULL_IS_ABSENT = { null = true }
@@ -133,13 +132,14 @@ end
 function lorebook_schema.entry(entry, place)
   local record, problems = schema.read(lorebook_schema.ENTRY, entry, NULL_IS_ABSENT)
   if problems then return nil, problems[1] end
+  sparse(record)
   if record.position == "outlet" and (record.outlet or "") == "" then
     return nil, { path = { "outlet" }, message = "position 'outlet' needs it", code = "argument" }
   end
   record.title = lorebook_schema.title(entry, place)
   record.id = tostring(record.id or place)
   local skipped = decorators.apply(record)
-  return sparse(record), nil, skipped
+  return record, nil, skipped
 end
 
 --- A checked book with its entries; nil and the first problem, its path from the book.

@@ -44,6 +44,7 @@ local words = require "ebb.support.schema.words"
 ---@field fields? table<string, ebb.Schema>     of an object
 ---@field camel? boolean         of an object: fields are declared in camelCase, and snake_case is read too
 ---@field ignored? table<string, boolean>       of an object: keys that are skipped
+---@field bare? boolean          of an object: defaults stay out of its result, for its reader has them in a metatable
 ---@field noun? string           of an object: what its keys are called; default: "field"
 ---@field hint? string           of a wrong type; of an object also of missing and unknown fields
 ---@field help? string

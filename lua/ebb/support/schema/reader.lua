@@ -144,7 +144,7 @@ types.object = {
       if item == absent then item = nil end
       if item ~= nil then
         result[field.as or name] = read_part(field, item, key, context)
-      elseif default ~= nil then   -- a policy may write into its options
+      elseif default ~= nil and not declaration.bare then   -- a policy may write into its options
         result[field.as or name] = type(default) == "table" and tables.copy(default) or default
       elseif field.required then
         local problem = { kind = "missing", message = "is missing", expected = reader.expected_of(field),
