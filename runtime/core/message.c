@@ -66,6 +66,11 @@ Text message_content(const Message *message) {
   return message_text(message, content);
 }
 
+uint32_t message_levels_most(const Message *message) {
+  bool is_text = message->content_kind == CONTENT_STRING;
+  return (message->raw_size - (is_text ? message->content_size : 0)) / 2;      /* two brackets each */
+}
+
 bool message_is_bare(const Message *message) {
   static const char head[] = "{\"role\":\"", middle[] = "\",\"content\":\"";
   Text raw = message_raw(message), role = message_role_text(message), content = message_content(message);

@@ -116,6 +116,8 @@ uint32_t    message_tokens(const Message *message);       /* counted with the co
 Text        message_role_text(const Message *message);    /* the role in its original spelling */
 MessageForm message_form(const Message *message);
 ContentKind message_content_kind(const Message *message);
+/* No more levels of JSON than these fit into its bytes. Reads none of them. */
+uint32_t    message_levels_most(const Message *message);
 Text        message_content(const Message *message);      /* size 0 if absent */
 bool        message_is_window(const Message *message);    /* true for a window item */
 /* True if its JSON is {"role":"..","content":".."} and nothing else, as most are written. */

@@ -146,7 +146,8 @@ static bool keeps_message(const Message *message) {
   if ((kind != CONTENT_STRING && kind != CONTENT_NONE) || message_form(message) != FORM_CONTENT) return false;
   if (message_field(message, FIELD_SPELLING, &spelling)) return false;
   if (message_is_bare(message)) return message_role(message) != ROLE_TOOL;
-  if (json_may_be_deep(raw, JSON_DEPTH_MAX - CONVERT_DEPTH)) return false;
+  uint32_t levels = JSON_DEPTH_MAX - CONVERT_DEPTH;
+  if (message_levels_most(message) > levels && json_may_be_deep(raw, levels)) return false;
   Json json;
   json_open_valid(&json, raw.bytes, raw.size);
   json_enter(&json);

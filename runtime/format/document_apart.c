@@ -14,7 +14,9 @@ static bool reads_alike(const DocumentLoader *loader, const Message *message) {
   for (uint32_t i = 0; i < message_part_count(message); i++) {
     if (message_part(message, i).unknown) return false;
   }
-  return raw.size <= loader->reader.message_bytes_max && !json_may_be_deep(raw, JSON_DEPTH_MAX - BODY_DEPTH);
+  if (raw.size > loader->reader.message_bytes_max) return false;
+  uint32_t levels = JSON_DEPTH_MAX - BODY_DEPTH;
+  return message_levels_most(message) <= levels || !json_may_be_deep(raw, levels);
 }
 
 /* Reads a message that lies outside of the text, where errors have no place. */
