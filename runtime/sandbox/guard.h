@@ -19,7 +19,7 @@ void guard_charge(lua_State *L, uint64_t units);
 /* Counts the fuel of work that touches `bytes` bytes at the speed of memcpy. Raises as guard_charge. */
 void guard_charge_bytes(lua_State *L, size_t bytes);
 
-/* The same for functions that make many objects: it collects where the memory is nearly full. Else the limit would
+/* guard_charge for functions that make many objects: it collects where memory is nearly full. Else the limit would
    refuse one of them in the end, and Lua collect in one stretch that no deadline interrupts. Whatever the caller has
    made must be on the stack. */
 void guard_charge_objects(lua_State *L, uint64_t units);
