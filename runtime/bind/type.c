@@ -200,10 +200,10 @@ static int l_tostring(lua_State *L) {
   return 1;
 }
 
-/* __gc of a type, in the upvalue. */
+/* __gc of a type, in the upvalue, where the allocator does not end contents (guard_ends_owners). */
 static int l_end(lua_State *L) {
   const BindType *type = lua_touserdata(L, lua_upvalueindex(1));
-  guard_end_owner(L, 1, 0, type->end);
+  type->end(lua_touserdata(L, 1));
   return 0;
 }
 
@@ -232,7 +232,7 @@ void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFun
   }
   lua_pushcfunction(L, bind_refuse_field);
   lua_setfield(L, -2, "__newindex");
-  if (type->end != NULL) {
+  if (type->end != NULL && !guard_ends_owners(L)) {
     lua_pushlightuserdata(L, (void *)type);
     lua_pushcclosure(L, l_end, 1);
     lua_setfield(L, -2, "__gc");
@@ -244,7 +244,7 @@ void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFun
   lua_setfield(L, -2, "__tostring");
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, type);  /* last: one without __gc must never be found */
+  lua_rawsetp(L, LUA_REGISTRYINDEX, type);  /* last: an incomplete one must never be found */
 }
 
 void bind_push_methods(lua_State *L, const BindType *type) {
@@ -283,12 +283,12 @@ const BindType *bind_type_of(lua_State *L, int index) {
 
 typedef struct Owned {
   void (*end)(void *block);
-  _Alignas(max_align_t) unsigned char block[];
+  _Alignas(uint64_t) unsigned char block[];    /* Lua aligns userdata no further */
 } Owned;
 
 static int l_end_owned(lua_State *L) {
   Owned *owned = lua_touserdata(L, 1);
-  guard_end_owner(L, 1, offsetof(Owned, block), owned->end);
+  owned->end(owned->block);
   return 0;
 }
 
@@ -296,8 +296,10 @@ static void push_owned_metatable(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &OWNED) == LUA_TTABLE) return;
   lua_pop(L, 1);
   lua_newtable(L);
-  lua_pushcfunction(L, l_end_owned);
-  lua_setfield(L, -2, "__gc");
+  if (!guard_ends_owners(L)) {
+    lua_pushcfunction(L, l_end_owned);
+    lua_setfield(L, -2, "__gc");
+  }
   lua_pushboolean(L, 0);
   lua_setfield(L, -2, "__metatable");
   lua_pushvalue(L, -1);

@@ -2,7 +2,7 @@
 ** Types of userdata and tables of bound functions.
 **
 **   - A userdata is created empty, before its parts are allocated by calls that can raise;
-**     its __gc frees them. So a raised error leaks nothing.
+**     its type's `end` frees them with it. So a raised error leaks nothing.
 **   - Metatables are found by the address of their BindType, never by a name
 **     that another library might use, and are locked (__metatable = false).
 */

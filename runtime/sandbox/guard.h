@@ -50,11 +50,11 @@ uint64_t  guard_part_end(lua_State *L, GuardPart part, bool *over);
    raise, for want of memory. Every userdata that a script can have comes from here: it has a number, by
    which pairs orders keys. */
 void *guard_userdata(lua_State *L, size_t size, int user_values);
-/* The same of zero bytes, for content that has an end, behind `header` bytes. The type's finalizer calls
-   guard_end_owner with the same header and `end`; where Lua gives it up, `end` is called when the block goes: it may
-   free, and call nothing of Lua's. It must bear zero bytes, and content that it has ended. */
+/* The same of zero bytes, for content that has an end, behind `header` bytes: `end` is called when the block goes. It
+   may free, and call nothing of Lua's; it must bear zero bytes, and content that it has ended. Where guard_ends_owners
+   is false (outside of sandboxes, and where malloc aligns to 8 bytes only), a finalizer of the caller's calls it. */
+bool  guard_ends_owners(lua_State *L);
 void *guard_owner(lua_State *L, size_t size, int user_values, size_t header, void (*end)(void *content));
-void  guard_end_owner(lua_State *L, int index, size_t header, void (*end)(void *content));
 /* The label of the value at index: a number that texts have in the place of its address, in the order in
    which values were first written. For states of a sandbox. Raises, for want of memory. */
 lua_Integer guard_label(lua_State *L, int index);

@@ -219,7 +219,7 @@ static void note_block(Sandbox *sandbox, size_t size, int kind, int change) {
 static void *release(Sandbox *sandbox, char *block, size_t size) {
   if (block == NULL) return NULL;
   int kind = kind_of(block, size);
-  if (sandbox->gives_up) owner_release(sandbox, block, size);
+  if (sandbox->gives_up) owner_release_box(sandbox, block, size);
   if (kind == LUA_TSTRING && sandbox->uncounted != NULL) dense_forget(sandbox, (BlockHead *)(void *)(block - HEAD));
   note_block(sandbox, size, kind, -1);
   sandbox->memory_used -= size;
@@ -267,26 +267,30 @@ bool guard_is_full(Sandbox *sandbox) {
   return full;
 }
 
-/* ---- objects with a number (number.h): small, and never resized ---- */
+/* ---- objects with a word before them (number.h): never resized, and small but for owners ---- */
 
-static void *new_numbered(Sandbox *sandbox, size_t size) {
-  assert(size < STRING_BIG);
+static void *new_behind_word(Sandbox *sandbox, int kind, size_t size) {
+  bool owner = kind == LUA_TUSERDATA;
+  assert(owner || size < STRING_BIG);
   bool over = is_over_limit(sandbox, NULL, 0, size);
   if (!over) charge_memory(sandbox, 0, size);
   char *base = over ? NULL : sandbox->memory.allocate(sandbox->memory.user, NULL, 0, size + NUMBER_SIZE);
   if (base == NULL) {
-    base = take_reserve(sandbox, NULL, 0, size);
+    base = owner ? NULL : take_reserve(sandbox, NULL, 0, size);     /* no finalizer makes one */
     if (base == NULL) return refuse(sandbox, size, !over);
     sandbox->memory_used += size;
     return base;
   }
   assert(((uintptr_t)base & 15) == 0);
-  *(uint64_t *)(void *)base = ++sandbox->objects;
+  *(uint64_t *)(void *)base = owner ? 0 : ++sandbox->objects;
   sandbox->memory_used += size + NUMBER_COST;
+  if (owner) sandbox->last_userdata.block = base + NUMBER_SIZE, sandbox->last_userdata.size = size;
   return base + NUMBER_SIZE;
 }
 
-static void *release_numbered(Sandbox *sandbox, char *block, size_t size) {
+static void *release_behind_word(Sandbox *sandbox, char *block, size_t size) {
+  if (sandbox->gives_up) owner_release_box(sandbox, block, size);
+  owner_release(block, size);
   sandbox->memory_used -= size + NUMBER_COST;
   sandbox->memory.allocate(sandbox->memory.user, block - NUMBER_SIZE, size + NUMBER_SIZE, 0);
   return NULL;
@@ -298,8 +302,10 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   Sandbox *sandbox = user;
   int kind = block == NULL ? (int)old_size : 0;
   if (block == NULL && kind == LUA_TFUNCTION) charge_closure(sandbox, new_size);
-  if (block == NULL && number_is_for(kind)) return new_numbered(sandbox, new_size);
-  if (new_size == 0 && number_is_before(block)) return release_numbered(sandbox, block, old_size);
+  if (block == NULL && (number_is_for(kind) || (kind == LUA_TUSERDATA && sandbox->owning))) {
+    return new_behind_word(sandbox, kind, new_size);
+  }
+  if (new_size == 0 && number_is_before(block)) return release_behind_word(sandbox, block, old_size);
   if (block == NULL) old_size = 0;
   if (new_size == 0) return release(sandbox, block, old_size);
   if (block == NULL && kind == 0 && keys_of(new_size) != 0) kind = KIND_HASH;
@@ -324,13 +330,22 @@ void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size) 
   return result;
 }
 
-void *guard_block(lua_State *L, size_t size, int user_values) {
+/* Where memory runs out it raises, and the flags stay until the next one: a box (owner.h) may then lie as owners do. */
+static void *new_userdata(lua_State *L, size_t size, int user_values, bool owner) {
   Sandbox *sandbox = sandbox_of(L);
-  if (size <= sandbox->block_limit) return lua_newuserdatauv(L, size, user_values);
-  sandbox->wide = true;
+  sandbox->wide = size > sandbox->block_limit;
+  sandbox->owning = owner;
   void *result = lua_newuserdatauv(L, size, user_values);
-  sandbox->wide = false;
+  sandbox->wide = sandbox->owning = false;
   return result;
+}
+
+void *guard_block(lua_State *L, size_t size, int user_values) {
+  return new_userdata(L, size, user_values, false);
+}
+
+void *guard_owner_block(lua_State *L, size_t size, int user_values) {
+  return new_userdata(L, size, user_values, true);
 }
 
 void *guard_scratch(lua_State *L, size_t size) {

@@ -51,30 +51,30 @@ Number number_of(lua_State *L, int index) {
   return result;
 }
 
+/* The next number, to the userdata on top. */
+static void give_number(lua_State *L) {
+  Number number = {.number = ++sandbox_of(L)->objects, .place = NO_PLACE};
+  memcpy(end_of(L, -1), &number, sizeof number);
+}
+
 void *guard_userdata(lua_State *L, size_t size, int user_values) {
   Sandbox *sandbox = sandbox_of(L);
   if (sandbox == NULL) return lua_newuserdatauv(L, size, user_values);
   void *result = guard_block(L, size + sizeof(Number), user_values);
-  Number number = {.number = ++sandbox->objects, .place = NO_PLACE};
-  memcpy(end_of(L, -1), &number, sizeof number);
+  give_number(L);
   return result;
 }
 
-void *guard_owner(lua_State *L, size_t size, int user_values, size_t header, void (*end)(void *content)) {
-  Sandbox *sandbox = sandbox_of(L);
-  assert(header <= size);
-  if (sandbox == NULL) return memset(lua_newuserdatauv(L, size, user_values), 0, size);
-  char *block = guard_userdata(L, size + sizeof(OwnerTrailer), user_values);
-  OwnerTrailer ending = {.secret = sandbox->secret, .end = end, .content = block + header};
-  memset(block, 0, size);
-  memcpy(block + size, &ending, sizeof ending);
-  return block;
-}
+bool guard_ends_owners(lua_State *L) { return HAS_NUMBERS && sandbox_of(L) != NULL; }
 
-void guard_end_owner(lua_State *L, int index, size_t header, void (*end)(void *content)) {
-  char *block = lua_touserdata(L, index);
-  if (sandbox_of(L) != NULL) memset(block + lua_rawlen(L, index) - OWNER_TRAILER, 0, sizeof(OwnerTrailer));
-  end(block + header);
+void *guard_owner(lua_State *L, size_t size, int user_values, size_t header, void (*end)(void *content)) {
+  assert(header <= size);
+  if (!guard_ends_owners(L)) return memset(guard_userdata(L, size, user_values), 0, size);
+  Sandbox *sandbox = sandbox_of(L);
+  char *content = memset(guard_owner_block(L, size + OWNER_TRAILER, user_values), 0, size);
+  owner_mark(sandbox->last_userdata.block, content + size, (OwnerTrailer){.end = end, .content = content + header});
+  give_number(L);
+  return content;
 }
 
 void guard_place(lua_State *L, int index, uint32_t place) {

@@ -5,7 +5,8 @@
 ** differs from run to run. So the allocator counts them:
 **
 **     | number, 8 bytes | table, function or coroutine ...    at an address of 16 n + 8, where no other block begins
-**     | userdata ...    | number, place |                     at its end (guard_userdata)
+**     | userdata ...    | number, place |                     at its end (guard_userdata); one that owns something
+**                                                             outside of Lua lies there too (owner.h)
 **
 ** C functions without upvalues are no objects: the library's have the order in which it was opened.
 **

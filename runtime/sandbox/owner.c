@@ -3,8 +3,27 @@
 #include <assert.h>
 #include <string.h>
 
-#include "os/entropy.h"
 #include "sandbox/sandbox_state.h"
+
+#define IS_OWNER UINT64_MAX   /* in the word before a block; no number comes that far */
+
+void owner_mark(char *block, char *at, OwnerTrailer ending) {
+  const uint64_t word = IS_OWNER;
+  assert(number_is_before(block));
+  memcpy(at, &ending, sizeof ending);
+  memcpy(block - NUMBER_SIZE, &word, sizeof word);
+}
+
+void owner_release(char *block, size_t size) {
+  uint64_t word;
+  OwnerTrailer ending;
+  memcpy(&word, block - NUMBER_SIZE, sizeof word);
+  if (word != IS_OWNER) return;
+  memcpy(&ending, block + size - OWNER_TRAILER, sizeof ending);
+  ending.end(ending.content);
+}
+
+/* ---- boxes ---- */
 
 /* Lua warns in a sandbox of nothing else: scripts have no `warn`. */
 static void on_warning(void *user, const char *text, int more) {
@@ -12,12 +31,7 @@ static void on_warning(void *user, const char *text, int more) {
   ((Sandbox *)user)->gives_up = true;
 }
 
-void owner_open(Sandbox *sandbox) {
-  sandbox->secret = entropy_hash_key().words[0] | 1;     /* never 0 */
-  lua_setwarnf(sandbox->L, on_warning, sandbox);
-}
-
-/* ---- boxes ---- */
+void owner_open(Sandbox *sandbox) { lua_setwarnf(sandbox->L, on_warning, sandbox); }
 
 typedef struct BoxContent {
   void *bytes;               /* NULL: it has ended */
@@ -52,7 +66,7 @@ void owner_learn_boxes(lua_State *L, Sandbox *sandbox) {
   sandbox->boxes = boxes;
 }
 
-static void release_box(Sandbox *sandbox, char *block, size_t size) {
+void owner_release_box(Sandbox *sandbox, char *block, size_t size) {
   const OwnerBoxes *boxes = &sandbox->boxes;
   BoxContent content;
   if (boxes->size == 0 || size != boxes->size) return;
@@ -62,17 +76,4 @@ static void release_box(Sandbox *sandbox, char *block, size_t size) {
   memset(block + boxes->content_at, 0, sizeof content);
   void *user;
   lua_getallocf(sandbox->L, &user)(user, content.bytes, content.size, 0);      /* as the library itself would */
-}
-
-/* ---- all ---- */
-
-void owner_release(Sandbox *sandbox, char *block, size_t size) {
-  OwnerTrailer ending;
-  release_box(sandbox, block, size);
-  if (size < OWNER_TRAILER) return;
-  char *at = block + size - OWNER_TRAILER;
-  memcpy(&ending, at, sizeof ending);
-  if (ending.secret != sandbox->secret) return;
-  memset(at, 0, sizeof ending);      /* the next block at this place may not be written at its end */
-  ending.end(ending.content);
 }

@@ -1,18 +1,18 @@
 /*
 ** Contents of userdata that have an end, in a sandbox: memory, or a reference, outside of Lua.
 **
-** A finalizer ends them. But at the last of its 200 levels of C calls Lua cannot call one: it gives up, warns, and
-** frees the userdata some time later. So each says at its end what ends it, and once a sandbox was warned, its
-** allocator ends what goes without:
+** Each says at the end of its block what ends it, and the allocator ends it when the block goes. It tells such blocks
+** from others by where they begin, and from numbered objects by the word before them:
 **
-**     | content ... | secret, end, content | number, place |
+**     | IS_OWNER, 8 bytes | content ... | end, content | number, place |    at an address of 16 n + 8 (number.h)
 **
-** The secret, random for each sandbox, tells such a block from one of other bytes; it is wiped out when the content
-** has ended.
+** Finalizers would do the same at a price that grows with what lives: in each of its cycles the collector
+** walks in one stretch along all objects that have one, a chat of the host's among them. And at the last of its 200
+** levels of C calls Lua cannot call a finalizer: it gives up, warns, and frees the userdata some time later.
 **
-** Buffers of Lua's auxiliary library have such content, too: a long text grows in a block beside its userdata, the box,
-** whose form is the library's. Boxes are known by their metatable, which no script can reach; how they lie in their
-** blocks is measured when the sandbox opens.
+** Buffers of Lua's auxiliary library have a finalizer: a long text grows in a block beside its userdata, the box,
+** whose form is the library's. Once a sandbox was warned, its allocator ends those, too. Boxes are known by their
+** metatable, which no script can reach; how they lie in their blocks is measured when the sandbox opens.
 */
 #ifndef EBB_SANDBOX_OWNER_H
 #define EBB_SANDBOX_OWNER_H
@@ -23,7 +23,6 @@
 #include "sandbox/number.h"
 
 typedef struct OwnerTrailer {
-  uint64_t secret;           /* of the sandbox; 0: the content has ended */
   void (*end)(void *content);
   void *content;
 } OwnerTrailer;
@@ -38,11 +37,16 @@ typedef struct OwnerBoxes {
 } OwnerBoxes;
 
 struct Sandbox;
+/* Says in the word before `block` and at `at`, in the block, what ends its content. */
+void owner_mark(char *block, char *at, OwnerTrailer ending);
+/* Ends the content of a block of `size` bytes with a word before it, if it is an owner's. */
+void owner_release(char *block, size_t size);
+
 /* Lets the sandbox know when Lua gives up a finalizer. Before any script runs. */
 void owner_open(struct Sandbox *sandbox);
 /* Learns how boxes lie, in a protected call. Raises if memory runs out. */
 void owner_learn_boxes(lua_State *L, struct Sandbox *sandbox);
-/* Ends the content of a block of Lua's that goes, if it has one that has not ended. For the allocator. */
-void owner_release(struct Sandbox *sandbox, char *block, size_t size);
+/* Frees what a block of Lua's that goes holds, if it is a box whose finalizer was given up. */
+void owner_release_box(struct Sandbox *sandbox, char *block, size_t size);
 
 #endif

@@ -121,13 +121,12 @@ struct Sandbox {
   size_t refused_size;       /* of the block that was refused last */
   bool refused_growth;       /* it was a table that would take too long to grow */
   bool refused_deep;         /* calls were nested so deeply that it was their stack, most likely */
-  uint64_t secret;           /* by which blocks with an ending are known (owner.h) */
   struct {
     char *block;
     size_t size;
   } last_userdata;           /* the block that was made last for one */
   OwnerBoxes boxes;          /* how those of buffers lie (owner.h) */
-  bool gives_up;             /* Lua has given up a finalizer: blocks that go may have content that has not ended */
+  bool gives_up;             /* Lua has given up a finalizer: boxes that go may have a block that was not freed */
   bool reached_memory;       /* in this call the limit refused a block, not the host's allocator */
   SandboxConfig config;
   atomic_bool cancelled;
@@ -143,6 +142,7 @@ struct Sandbox {
   SandboxEnd killed;
   Landing *landing;          /* where a stopped script comes down; NULL: none runs */
   bool wide;                 /* the next block may exceed block_limit */
+  bool owning;               /* the next userdata is an owner's (owner.h) */
   bool armed;                /* the hook is at every instruction until the next look */
   bool slicing, slice_over;
   Passing passing;
@@ -229,8 +229,9 @@ void  guard_look_now(lua_State *L);
 void  guard_pace(Sandbox *sandbox);
 /* The state's allocator; user is the sandbox. */
 void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
-/* Pushes a userdata to which block_limit does not apply. */
+/* Pushes a userdata to which block_limit does not apply; the second one with a word before it (number.h). */
 void *guard_block(lua_State *L, size_t size, int user_values);
+void *guard_owner_block(lua_State *L, size_t size, int user_values);
 /* The same for this layer's own work. */
 void *guard_scratch(lua_State *L, size_t size);
 /* Lets the next instruction look at the limits. */

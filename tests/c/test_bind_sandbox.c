@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -172,10 +173,51 @@ static void the_clock_is_read_while_the_script_s_garbage_is_collected(void **sta
   end_leaving(&leaving);
 }
 
+static size_t held;          /* bytes of the host's memory */
+
+static void *count_bytes(void *user, void *block, size_t old_size, size_t new_size) {
+  (void)user;
+  held += new_size - (block != NULL ? old_size : 0);
+  if (new_size != 0) return realloc(block, new_size);
+  free(block);
+  return NULL;
+}
+
+static int find_finalizer(lua_State *L) {
+  lua_getglobal(L, "chat");
+  assert_true(lua_getmetatable(L, -1));
+  lua_pushliteral(L, "__gc");
+  assert_int_equal(LUA_TNIL, lua_rawget(L, -2));
+  return 0;
+}
+
+/* With finalizers the collector walks along all that live, in one stretch of each cycle: 1.6 ms for 20,000 chats. */
+static void what_objects_own_goes_without_finalizers(void **state) {
+  (void)state;
+  held = 0;
+  SandboxConfig config = {.limits = {1 << 30, 60000000}, .memory = {.allocate = count_bytes}};
+  Sandbox *sandbox = sandbox_new(&config);
+  assert_non_null(sandbox);
+  assert_int_equal(SANDBOX_OK, sandbox_run(sandbox, open_core, NULL));
+  assert_int_equal(SANDBOX_OK, sandbox_run(sandbox, find_finalizer, NULL));
+  static const char edits[] = "for i = 1, 50 do local fork = chat:fork() for j = 1, 20 do"
+                              " fork:append { { role = 'user', content = ('x'):rep(1000) .. i } } end end";
+  size_t before = SIZE_MAX;
+  for (int i = 0; i < 10; i++) {
+    if (run(sandbox, edits) != SANDBOX_OK) fail_msg("%s", sandbox_message(sandbox));
+    while (!sandbox_collect(sandbox, 1000000)) continue;
+    if (i == 1) before = held;
+  }
+  assert_true(held < before + (500 << 10));      /* a run makes 1 MB */
+  sandbox_free(sandbox);
+  assert_int_equal(0, held);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(loops_of_calls_stop),
                                      cmocka_unit_test(a_walk_over_a_list_costs_its_length),
                                      cmocka_unit_test(files_are_out_of_reach),
+                                     cmocka_unit_test(what_objects_own_goes_without_finalizers),
                                      cmocka_unit_test(the_clock_is_read_before_each_long_text_that_leaves),
                                      cmocka_unit_test(a_long_text_that_leaves_often_is_one_copy),
                                      cmocka_unit_test(the_clock_is_read_while_the_script_s_garbage_is_collected)};
