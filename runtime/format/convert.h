@@ -105,10 +105,12 @@ typedef struct ConvertOptions {
   bool alphanumeric_ids;     /* an id has letters and digits only */
 } ConvertOptions;
 
-/* The id and name of a call as they are written. */
+/* What a result must know of its call. */
 typedef struct CallNames {
-  Text name;                 /* borrowed from its message: converted messages stay until convert_end */
-  uint32_t at, size;         /* the id, in Convert.ids */
+  Text name;                 /* borrowed from its message: converted messages stay until convert_end; size 0: no call is
+                                known */
+  bool is_custom;            /* of a tool that takes free text */
+  uint32_t at, size;         /* the id as it is written, in Convert.ids */
 } CallNames;
 
 typedef struct Convert {
@@ -196,8 +198,8 @@ void   convert_lose(Convert *convert, LossKind kind, Text subject);
 void   convert_note(Convert *convert, const Piece *piece);
 /* Notes a call and returns its id as written; stays valid until the next call is noted. */
 Text   convert_call(Convert *convert, const Piece *call);
-/* The same for a result; *name: its tool, size 0 if no call is known. */
-Text   convert_result(Convert *convert, const Piece *result, Text *name);
+/* The same for a result; *call: the call that it answers. */
+Text   convert_result(Convert *convert, const Piece *result, CallNames *call);
 /* The arguments of a call as a JSON object; valid until scratch is used again. */
 Text   convert_arguments_object(Convert *convert, const Piece *call);
 /* True if a text is a JSON object; an escaped one is decoded into scratch. */

@@ -196,13 +196,13 @@ static void write_result_content(Convert *convert, const Pieces *pieces, uint32_
 static void write_result(Convert *convert, const Pieces *pieces, uint32_t index) {
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
-  Text name;
+  CallNames call;
   assert(index < pieces->count && result->kind == PIECE_RESULT);
   if (convert->has_others) convert_close(convert);
   open_message(convert, ROLE_USER);
   json_out_open(out, '{');
   json_out_member_string(out, "type", "tool_result");
-  json_out_member_text(out, "tool_use_id", convert_result(convert, result, &name));
+  json_out_member_text(out, "tool_use_id", convert_result(convert, result, &call));
   write_result_content(convert, pieces, index);
   if (result->is_error) json_out_member_raw(out, "is_error", text_plain("true", 4));
   if (result->cache.size > 0) json_out_member_raw(out, "cache_control", result->cache);

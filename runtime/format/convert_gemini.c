@@ -226,19 +226,19 @@ static void write_response(Convert *convert, const Pieces *pieces, uint32_t inde
 static void write_result(Convert *convert, const Pieces *pieces, uint32_t index) {
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
-  Text name;
+  CallNames call;
   assert(index < pieces->count && result->kind == PIECE_RESULT);
   if (convert->open != ROLE_TOOL) {
     convert_close(convert);
     begin_message(convert, ROLE_TOOL);
   }
-  Text id = convert_result(convert, result, &name);
+  Text id = convert_result(convert, result, &call), name = call.name.size > 0 ? call.name : id;
   json_out_open(out, '{');
   json_out_name(out, "functionResponse");
   json_out_open(out, '{');
   if (id.size > 0) json_out_member_text(out, "id", id);
-  json_out_member_text(out, "name", name.size > 0 ? name : id);
-  write_response(convert, pieces, index, name.size > 0 ? name : id);
+  json_out_member_text(out, "name", name);
+  write_response(convert, pieces, index, name);
   json_out_close(out, '}');
   json_out_close(out, '}');
   convert_hold_media(convert, pieces, index, has_form);

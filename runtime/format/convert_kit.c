@@ -164,30 +164,30 @@ static Text open_call(Convert *convert, const Piece *call, bool keeps) {
   convert_fail(convert, grown == NULL ? STATUS_MEMORY : calls_open(&convert->calls, key_of(call)));
   if (convert->status != STATUS_OK) return text_plain("", 0);
   Text id = note_id(convert, call, keeps);
-  convert->names[index] = (CallNames){.name = call->name, .at = (uint32_t)(convert->ids.size - id.size),
-                                      .size = (uint32_t)id.size};
+  convert->names[index] = (CallNames){.name = call->name, .is_custom = call->is_custom,
+                                      .at = (uint32_t)(convert->ids.size - id.size), .size = (uint32_t)id.size};
   return id;
 }
 
 Text convert_call(Convert *convert, const Piece *call) { return open_call(convert, call, false); }
 
 void convert_note(Convert *convert, const Piece *piece) {
-  Text name;
+  CallNames call;
   assert(piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT);
   if (piece->kind == PIECE_CALL) open_call(convert, piece, true);
-  else convert_result(convert, piece, &name);
+  else convert_result(convert, piece, &call);
 }
 
-Text convert_result(Convert *convert, const Piece *result, Text *name) {
-  uint32_t call = 0;
+Text convert_result(Convert *convert, const Piece *result, CallNames *call) {
+  uint32_t index = 0;
   convert->answered = true;
   Text key = key_of(result);
-  *name = result->name;
+  *call = (CallNames){.name = result->name, .is_custom = result->is_custom};
   if (convert->status != STATUS_OK) return key;      /* a call may have been opened without its names */
-  if (calls_answer(&convert->calls, key, &call) != ANSWER_FITS) return key;
-  assert(call < convert->calls.count);
-  *name = convert->names[call].name;
-  return id_at(convert, convert->names[call].at, convert->names[call].size);
+  if (calls_answer(&convert->calls, key, &index) != ANSWER_FITS) return key;
+  assert(index < convert->calls.count);
+  *call = convert->names[index];
+  return id_at(convert, call->at, call->size);
 }
 
 /* ---- texts ---- */

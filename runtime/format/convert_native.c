@@ -54,12 +54,12 @@ static bool is_refused(const Convert *convert, const Piece *piece, LossKind *kin
 
 /* The id of a piece as it is written. Notes calls and results: ask once for each. */
 static Text written_id(Convert *convert, const Piece *piece) {
-  Text name;
+  CallNames call;
   if (convert->options->keep_ids && piece->id.size > 0) {
     convert_note(convert, piece);
     return piece->id;
   }
-  return piece->kind == PIECE_CALL ? convert_call(convert, piece) : convert_result(convert, piece, &name);
+  return piece->kind == PIECE_CALL ? convert_call(convert, piece) : convert_result(convert, piece, &call);
 }
 
 /* Writes bytes of the message with the ids that changed. */

@@ -148,7 +148,7 @@ static void write_plain(Convert *convert, const Pieces *pieces) {
 static void write_result(Convert *convert, const Pieces *pieces, uint32_t index) {
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
-  Text name;
+  CallNames call;
   assert(index < pieces->count && result->kind == PIECE_RESULT);
   if (convert->open != ROLE_TOOL) convert_close(convert);
   convert->open = ROLE_TOOL;
@@ -156,7 +156,7 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   convert_begin(convert);
   json_out_open(out, '{');
   json_out_member_string(out, "role", "tool");
-  json_out_member_text(out, "tool_call_id", convert_result(convert, result, &name));
+  json_out_member_text(out, "tool_call_id", convert_result(convert, result, &call));
   json_out_member_text(out, "content", convert_result_text(convert, pieces, index));
   json_out_close(out, '}');
   convert_hold_media(convert, pieces, index, has_form);

@@ -154,12 +154,13 @@ static void write_output(Convert *convert, const Pieces *pieces, uint32_t index)
 static void write_result(Convert *convert, const Pieces *pieces, uint32_t index) {
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
-  Text name;
+  CallNames call;
+  Text id = convert_result(convert, result, &call);
   if (result->is_error) convert_lose(convert, LOSS_ERROR, result->id);
   convert_begin(convert);
   json_out_open(out, '{');
-  json_out_member_string(out, "type", result->is_custom ? "custom_tool_call_output" : "function_call_output");
-  json_out_member_text(out, "call_id", convert_result(convert, result, &name));
+  json_out_member_string(out, "type", call.is_custom ? "custom_tool_call_output" : "function_call_output");
+  json_out_member_text(out, "call_id", id);
   write_output(convert, pieces, index);
   json_out_close(out, '}');
 }

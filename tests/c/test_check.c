@@ -400,6 +400,37 @@ static void out_of_memory_changes_nothing(void **state) {
   }
 }
 
+/* Checking fails as a whole, too. In most cases one violation is found, so that each rule is the one that fails. */
+static bool finding_fails(const struct Case *test, Severity least, size_t k, bool once) {
+  Loaded loaded;
+  load_list(&loaded, quoted(test->text), 0);
+  CheckTarget target = strict(test->dialect);
+  const Store *store = conversation_store(loaded.conversation);
+  CheckReport report = {.memory = *conversation_memory(loaded.conversation), .least = least};
+  loaded.fail.fail_at = loaded.fail.calls + k;
+  loaded.fail.once = once;
+  Status status = check_list(&target, store, conversation_list(loaded.conversation), &report);
+  loaded.fail.fail_at = 0;
+  if (status != STATUS_OK) assert_int_equal(status, STATUS_MEMORY);
+  check_report_free(&report);
+  unload(&loaded);
+  return status != STATUS_OK;
+}
+
+static void out_of_memory_finds_nothing(void **state) {
+  static const Severity all[] = {SEVERITY_REFUSED, SEVERITY_STRICT, SEVERITY_CHANGED};
+  size_t failures = 0;
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t s = 0; s < sizeof all / sizeof *all; s++) {
+      for (size_t k = 1; finding_fails(&cases[i], all[s], k, false); k++, failures++) {
+        finding_fails(&cases[i], all[s], k, true);
+      }
+    }
+  }
+  assert_true(failures > sizeof cases / sizeof *cases);
+}
+
 /* Texts of every size up to a buffer's first block: at some size each of the writer's
    own steps is the one that needs more. */
 static void out_of_memory_wherever_a_block_ends(void **state) {
@@ -776,6 +807,7 @@ int main(void) {
     cmocka_unit_test(cases_are_found),
     cmocka_unit_test(cases_are_mended),
     cmocka_unit_test(out_of_memory_changes_nothing),
+    cmocka_unit_test(out_of_memory_finds_nothing),
     cmocka_unit_test(out_of_memory_wherever_a_block_ends),
     cmocka_unit_test(reasons_are_told),
     cmocka_unit_test(only_what_is_asked_for_is_mended),

@@ -1,0 +1,314 @@
+/*
+** Messages of one dialect written for another: what each kind of part becomes, and what
+** is told to be lost; then the same while memory runs out.
+*/
+#include "documents.h"
+#include "format/convert_list.h"
+
+#define USER(parts) "{'role':'user','content':[" parts "]}"
+#define G(parts) "{'role':'user','parts':[" parts "]}"
+
+static const struct Case {
+  const char *shows;
+  Dialect to;
+  const char *list, *written, *told;      /* a list without brackets; ' for " but in what is told */
+} cases[] = {
+  {"audio in wav", DIALECT_OPENAI,
+   G("{'inlineData':{'mimeType':'audio/wav','data':'aGk='}}"),
+   "[{'role':'user','content':[{'type':'input_audio','input_audio':{'data':'aGk=','format':'wav'}}]}]",
+   ""},
+  {"audio in x-wav", DIALECT_OPENAI,
+   G("{'inlineData':{'mimeType':'audio/x-wav','data':'aGk='}}"),
+   "[{'role':'user','content':[{'type':'input_audio','input_audio':{'data':'aGk=','format':'wav'}}]}]",
+   ""},
+  {"audio in mpeg", DIALECT_OPENAI,
+   G("{'inlineData':{'mimeType':'audio/mpeg','data':'aGk='}}"),
+   "[{'role':'user','content':[{'type':'input_audio','input_audio':{'data':'aGk=','format':'mp3'}}]}]",
+   ""},
+  {"audio in mp3", DIALECT_OPENAI,
+   G("{'inlineData':{'mimeType':'audio/mp3','data':'aGk='}}"),
+   "[{'role':'user','content':[{'type':'input_audio','input_audio':{'data':'aGk=','format':'mp3'}}]}]",
+   ""},
+  {"audio in ogg", DIALECT_OPENAI,
+   G("{'text':'x'},{'inlineData':{'mimeType':'audio/ogg','data':'aGk='}}"),
+   "[{'role':'user','content':'x'}]",
+   "['audio' has no form there: left out]"},
+  {"audio elsewhere", DIALECT_OPENAI,
+   G("{'text':'x'},{'fileData':{'mimeType':'audio/wav','fileUri':'gs://a/b'}}"),
+   "[{'role':'user','content':'x'}]",
+   "['audio' has no form there: left out]"},
+  {"a file", DIALECT_OPENAI,
+   USER("{'type':'document','title':'a.pdf','source':{'type':'base64','media_type':'application/pdf',"
+   "'data':'aGk='}}"),
+   "[{'role':'user','content':[{'type':'file','file':{'filename':'a.pdf',"
+   "'file_data':'data:application/pdf;base64,aGk='}}]}]",
+   ""},
+  {"a file by id", DIALECT_OPENAI,
+   USER("{'type':'document','source':{'type':'file','file_id':'f1'}}"),
+   "[{'role':'user','content':[{'type':'file','file':{'file_id':'f1'}}]}]",
+   ""},
+  {"a file by url", DIALECT_OPENAI,
+   USER("{'type':'text','text':'x'},{'type':'document','source':{'type':'url','url':'https://a/b.pdf'}}"),
+   "[{'role':'user','content':'x'}]",
+   "['file' has no form there: left out]"},
+  {"an image", DIALECT_OPENAI,
+   USER("{'type':'image','source':{'type':'base64','media_type':'image/png','data':'aGk='}}"),
+   "[{'role':'user','content':[{'type':'image_url','image_url':{'url':'data:image/png;base64,aGk='}}]}]",
+   ""},
+  {"an image by id", DIALECT_OPENAI,
+   USER("{'type':'text','text':'x'},{'type':'image','source':{'type':'file','file_id':'f1'}}"),
+   "[{'role':'user','content':'x'}]",
+   "['image' has no form there: left out]"},
+  {"an image with a detail", DIALECT_OPENAI,
+   "{'type':'message','role':'user','content':[{'type':'input_image','image_url':'https://a/b.png',"
+   "'detail':'low'}]}",
+   "[{'role':'user','content':[{'type':'image_url','image_url':{'url':'https://a/b.png','detail':'low'}}]}]",
+   ""},
+  {"a file with a name", DIALECT_OPENAI,
+   "{'type':'message','role':'user','content':[{'type':'input_file','filename':'a.pdf',"
+   "'file_data':'data:application/pdf;base64,aGk='}]}",
+   "[{'role':'user','content':[{'type':'file','file':{'filename':'a.pdf',"
+   "'file_data':'data:application/pdf;base64,aGk='}}]}]",
+   ""},
+  {"a file elsewhere", DIALECT_OPENAI,
+   "{'type':'message','role':'user','content':[{'type':'input_text','text':'x'},{'type':'input_file',"
+   "'file_url':'https://a/b.pdf'}]}",
+   "[{'role':'user','content':'x'}]",
+   "['file' has no form there: left out]"},
+  {"cache marks", DIALECT_OPENAI,
+   USER("{'type':'text','text':'x','cache_control':{'type':'ephemeral'}},{'type':'image','source':{'type':'url',"
+   "'url':'https://a/b.png'},'cache_control':{'type':'ephemeral'}}"),
+   "[{'role':'user','content':[{'type':'text','text':'x'},{'type':'image_url',"
+   "'image_url':{'url':'https://a/b.png'}}]}]",
+   "[a cache mark is left out][a cache mark is left out]"},
+  {"reasoning", DIALECT_OPENAI,
+   "{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'thinking','thinking':'m',"
+   "'signature':'s'},{'type':'redacted_thinking','data':'d'},{'type':'text','text':'y'}]}",
+   "[{'role':'user','content':'x'},{'role':'assistant','content':'y'}]",
+   "[another provider's reasoning is left out][another provider's reasoning is left out]"},
+  {"a result with media", DIALECT_OPENAI,
+   "{'role':'assistant','content':[{'type':'tool_use','id':'a','name':'f','input':{}}]},{'role':'user',"
+   "'content':[{'type':'tool_result','tool_use_id':'a','is_error':true,'content':[{'type':'text','text':'r'},"
+   "{'type':'image','source':{'type':'url','url':'https://a/b.png'}}]}]}",
+   "[{'role':'assistant','content':null,'tool_calls':[{'id':'a','type':'function','function':{'name':'f',"
+   "'arguments':'{}'}}]},{'role':'tool','tool_call_id':'a','content':'r'},{'role':'user',"
+   "'content':[{'type':'image_url','image_url':{'url':'https://a/b.png'}}]}]",
+   "[the result of call 'a' is no longer marked as failed]['image' of a result moves to a user message behind it]"},
+
+  {"audio", DIALECT_RESPONSES,
+   USER("{'type':'text','text':'x'},{'type':'input_audio','input_audio':{'data':'aGk=','format':'wav'}}"),
+   "[{'role':'user','content':[{'type':'input_text','text':'x'}]}]",
+   "['audio' has no form there: left out]"},
+  {"an image by id", DIALECT_RESPONSES,
+   USER("{'type':'image','source':{'type':'file','file_id':'f1'}}"),
+   "[{'role':'user','content':[{'type':'input_image','file_id':'f1','detail':'auto'}]}]",
+   ""},
+  {"an image by url", DIALECT_RESPONSES,
+   USER("{'type':'image_url','image_url':{'url':'https://a/b.png','detail':'high'}}"),
+   "[{'role':'user','content':[{'type':'input_image','image_url':'https://a/b.png','detail':'high'}]}]",
+   ""},
+  {"a file with a name", DIALECT_RESPONSES,
+   USER("{'type':'file','file':{'filename':'a.pdf','file_data':'data:application/pdf;base64,aGk='}}"),
+   "[{'role':'user','content':[{'type':'input_file','filename':'a.pdf','file_data':'data:application/pdf;base64,"
+   "aGk='}]}]",
+   ""},
+  {"a file by url", DIALECT_RESPONSES,
+   USER("{'type':'document','source':{'type':'url','url':'https://a/b.pdf'}}"),
+   "[{'role':'user','content':[{'type':'input_file','file_url':'https://a/b.pdf'}]}]",
+   ""},
+  {"a refusal", DIALECT_RESPONSES,
+   "{'role':'assistant','content':[{'type':'refusal','refusal':'no'}]}",
+   "[{'role':'assistant','content':[{'type':'refusal','refusal':'no'}]}]",
+   ""},
+  {"a custom call", DIALECT_RESPONSES,
+   "{'role':'assistant','content':null,'tool_calls':[{'id':'a','type':'custom','custom':{'name':'f',"
+   "'input':'i'}}]},{'role':'tool','tool_call_id':'a','content':'r'}",
+   "[{'type':'custom_tool_call','call_id':'a','name':'f','input':'i'},{'type':'custom_tool_call_output',"
+   "'call_id':'a','output':'r'}]",
+   ""},
+  {"a function call of old", DIALECT_RESPONSES,
+   "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':'{}'}},{'role':'function',"
+   "'name':'f','content':'r'}",
+   "[{'type':'function_call','call_id':'call_2d1720544b23b823','name':'f','arguments':'{}'},"
+   "{'type':'function_call_output','call_id':'call_2d1720544b23b823','output':'r'}]",
+   ""},
+  {"a result with parts", DIALECT_RESPONSES,
+   "{'role':'assistant','content':[{'type':'tool_use','id':'a','name':'f','input':{}}]},{'role':'user',"
+   "'content':[{'type':'tool_result','tool_use_id':'a','content':[{'type':'text','text':'r'},"
+   "{'type':'search_result','title':'t'},{'type':'image','source':{'type':'url','url':'https://a/b.png'}}]}]}",
+   "[{'type':'function_call','call_id':'a','name':'f','arguments':'{}'},{'type':'function_call_output',"
+   "'call_id':'a','output':[{'type':'input_text','text':'r'},{'type':'input_image',"
+   "'image_url':'https://a/b.png','detail':'auto'}]}]",
+   "[a part of type 'search_result' has no form there: left out]"},
+  {"a system message of parts", DIALECT_RESPONSES,
+   "{'role':'system','content':[{'type':'text','text':'a'},{'type':'text','text':'b'}]},{'role':'user',"
+   "'content':'x'}",
+   "[{'role':'system','content':[{'type':'input_text','text':'a'},{'type':'input_text','text':'b'}]},"
+   "{'role':'user','content':'x'}]",
+   ""},
+
+  {"an image", DIALECT_ANTHROPIC,
+   USER("{'type':'image_url','image_url':{'url':'data:image/png;base64,aGk='}}"),
+   "[{'role':'user','content':[{'type':'image','source':{'type':'base64','media_type':'image/png',"
+   "'data':'aGk='}}]}]",
+   ""},
+  {"an image by url", DIALECT_ANTHROPIC,
+   USER("{'type':'image_url','image_url':{'url':'https://a/b.png'}}"),
+   "[{'role':'user','content':[{'type':'image','source':{'type':'url','url':'https://a/b.png'}}]}]",
+   ""},
+  {"a file by id", DIALECT_ANTHROPIC,
+   USER("{'type':'file','file':{'file_id':'f1'}}"),
+   "[{'role':'user','content':[{'type':'document','source':{'type':'file','file_id':'f1'}}]}]",
+   ""},
+  {"a file with a name", DIALECT_ANTHROPIC,
+   USER("{'type':'file','file':{'filename':'a.pdf','file_data':'data:application/pdf;base64,aGk='}}"),
+   "[{'role':'user','content':[{'type':'document','source':{'type':'base64','media_type':'application/pdf',"
+   "'data':'aGk='},'title':'a.pdf'}]}]",
+   ""},
+  {"audio", DIALECT_ANTHROPIC,
+   USER("{'type':'text','text':'x'},{'type':'input_audio','input_audio':{'data':'aGk=','format':'wav'}}"),
+   "[{'role':'user','content':[{'type':'text','text':'x'}]}]",
+   "['audio' has no form there: left out]"},
+  {"a refusal", DIALECT_ANTHROPIC,
+   "{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'refusal','refusal':'no'}]}",
+   "[{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'text','text':'no'}]}]",
+   "[a refusal becomes text]"},
+  {"a system message with an image", DIALECT_ANTHROPIC,
+   "{'role':'system','content':[{'type':'text','text':'a'},{'type':'image_url',"
+   "'image_url':{'url':'https://a/b.png'}}]},{'role':'user','content':'x'}",
+   "[{'type':'text','text':'a'}][{'role':'user','content':'x'}]",
+   "['image' has no form there: left out]"},
+  {"a system message in the middle", DIALECT_ANTHROPIC,
+   "{'role':'user','content':'x'},{'role':'system','content':'s'},{'role':'user','content':'y'}",
+   "[{'role':'user','content':'x'},{'role':'user','content':[{'type':'text','text':'s'}]},{'role':'user',"
+   "'content':'y'}]",
+   "[a system message in the middle becomes a user's]"},
+  {"an empty system message in the middle", DIALECT_ANTHROPIC,
+   "{'role':'user','content':'x'},{'role':'system','content':''},{'role':'user','content':'y'}",
+   "[{'role':'user','content':'x'},{'role':'user','content':'y'}]",
+   "[a system message in the middle becomes a user's][nothing of the message is left: left out]"},
+  {"arguments that are no object", DIALECT_ANTHROPIC,
+   "{'role':'user','content':'x'},{'role':'assistant','content':null,'tool_calls':[{'id':'a','type':'function',"
+   "'function':{'name':'f','arguments':'[1]'}}]},{'role':'tool','tool_call_id':'a','content':'r'}",
+   "[{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'tool_use','id':'a','name':'f',"
+   "'input':{'input':'[1]'}}]},{'role':'user','content':[{'type':'tool_result','tool_use_id':'a','content':'r'}]}]",
+   "[arguments of call 'a' are not an object: they become its member]"},
+
+  {"an image", DIALECT_GEMINI,
+   USER("{'type':'image_url','image_url':{'url':'data:image/png;base64,aGk='}}"),
+   "[{'role':'user','parts':[{'inlineData':{'mimeType':'image/png','data':'aGk='}}]}]",
+   ""},
+  {"an image by url", DIALECT_GEMINI,
+   USER("{'type':'image_url','image_url':{'url':'https://a/b.png'}}"),
+   "[]",
+   "['image' has no form there: left out][nothing of the message is left: left out]"},
+  {"a file by id", DIALECT_GEMINI,
+   USER("{'type':'text','text':'x'},{'type':'file','file':{'file_id':'f1'}}"),
+   "[{'role':'user','parts':[{'text':'x'}]}]",
+   "['file' has no form there: left out]"},
+  {"audio", DIALECT_GEMINI,
+   USER("{'type':'input_audio','input_audio':{'data':'aGk=','format':'mp3'}}"),
+   "[{'role':'user','parts':[{'inlineData':{'mimeType':'audio/mpeg','data':'aGk='}}]}]",
+   ""},
+  {"a system message with an image", DIALECT_GEMINI,
+   "{'role':'system','content':[{'type':'text','text':'a'},{'type':'image_url',"
+   "'image_url':{'url':'https://a/b.png'}}]},{'role':'user','content':'x'}",
+   "[{'text':'a'}][{'role':'user','parts':[{'text':'x'}]}]",
+   "['image' has no form there: left out]"},
+  {"a call and its failed result", DIALECT_GEMINI,
+   "{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'tool_use','id':'a','name':'f',"
+   "'input':{}}]},{'role':'user','content':[{'type':'tool_result','tool_use_id':'a','is_error':true,"
+   "'content':'r'}]}",
+   "[{'role':'user','parts':[{'text':'x'}]},{'role':'model','parts':[{'functionCall':{'id':'a','name':'f',"
+   "'args':{}}}]},{'role':'user','parts':[{'functionResponse':{'id':'a','name':'f','response':{'error':'r'}}}]}]",
+   ""},
+};
+
+#define CASE_COUNT (sizeof cases / sizeof *cases)
+
+static void load_list(Loaded *loaded, const struct Case *test) {
+  static char text[1 << 12];
+  int size = sprintf(text, "[%s]", quoted(test->list));
+  must_load(loaded, test->shows, text, (size_t)size);
+}
+
+/* Writes the list for `to`; *told: what is lost or changed, each in brackets. */
+static Status convert(Loaded *loaded, Dialect to, Buffer *written, Buffer *told) {
+  ConvertOptions options = {.target = to, .unbound_from = CONVERT_NEVER, .unbound_end = CONVERT_NEVER};
+  ConvertReport report;
+  bool changed;
+  const Conversation *chat = loaded->conversation;
+  convert_report_init(&report, *conversation_memory(chat));
+  ConvertSinks sinks = {.system = {add_bytes, written}, .messages = {add_bytes, written}};
+  Status status =
+      convert_list(chat, conversation_list(chat), NULL, text_plain("", 0), &options, sinks, &report, &changed);
+  for (uint32_t i = 0; i < report.count && status == STATUS_OK; i++) {
+    status = buffer_add_byte(told, '[');
+    if (status == STATUS_OK) status = loss_describe(&report, i, told);
+    if (status == STATUS_OK) status = buffer_add_byte(told, ']');
+  }
+  convert_report_free(&report);
+  if (status == STATUS_OK) status = buffer_add_byte(written, '\0');
+  return status == STATUS_OK ? buffer_add_byte(told, '\0') : status;
+}
+
+static void parts_become_those_of_the_dialect(void **state) {
+  (void)state;
+  for (size_t i = 0; i < CASE_COUNT; i++) {
+    Loaded loaded;
+    Buffer written, told;
+    load_list(&loaded, &cases[i]);
+    buffer_init(&written, memory_system());
+    buffer_init(&told, memory_system());
+    assert_int_equal(convert(&loaded, cases[i].to, &written, &told), STATUS_OK);
+    if (strcmp(written.bytes, quoted(cases[i].written)) != 0 || strcmp(told.bytes, cases[i].told) != 0) {
+      fail_msg("%s, for %s: %s %s", cases[i].shows, dialect_name(cases[i].to), written.bytes, told.bytes);
+    }
+    buffer_free(&written);
+    buffer_free(&told);
+    unload(&loaded);
+  }
+}
+
+/* The k-th allocation fails: nothing is left behind, and the same call then succeeds. */
+static bool converting_fails(const struct Case *test, Dialect to, size_t k, bool once) {
+  Loaded loaded;
+  Buffer written, told;
+  load_list(&loaded, test);
+  buffer_init(&written, memory_system());
+  buffer_init(&told, memory_system());
+  loaded.fail.fail_at = loaded.fail.calls + k;
+  loaded.fail.once = once;
+  Status status = convert(&loaded, to, &written, &told);
+  loaded.fail.fail_at = 0;
+  if (status != STATUS_OK) {
+    assert_int_equal(status, STATUS_MEMORY);
+    assert_int_equal(convert(&loaded, to, &written, &told), STATUS_OK);
+  }
+  buffer_free(&written);
+  buffer_free(&told);
+  unload(&loaded);
+  return status != STATUS_OK;
+}
+
+static void out_of_memory_writes_nothing_wrong(void **state) {
+  static const Dialect targets[] = {DIALECT_OPENAI, DIALECT_RESPONSES, DIALECT_ANTHROPIC, DIALECT_GEMINI};
+  size_t failures = 0;
+  (void)state;
+  for (size_t i = 0; i < CASE_COUNT; i++) {
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+      for (size_t k = 1; converting_fails(&cases[i], targets[t], k, false); k++, failures++) {
+        converting_fails(&cases[i], targets[t], k, true);
+      }
+    }
+  }
+  assert_true(failures > 4 * CASE_COUNT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(parts_become_those_of_the_dialect),
+    cmocka_unit_test(out_of_memory_writes_nothing_wrong),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
