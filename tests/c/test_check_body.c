@@ -26,7 +26,8 @@ static const struct Case {
   {"no object", DIALECT_OPENAI, U, "[]", ""},
   {"null", DIALECT_OPENAI, U, "{'tools':null,'tool_choice':null,'metadata':null}", ""},
   {"no messages", DIALECT_OPENAI, "", "{'model':'m'}", "no_messages"},
-  {"a tool's name", DIALECT_OPENAI, U, "{'tools':[1,{},{'type':'custom'},{'type':'function','function':{'name':'a b'}}]}",
+  {"a tool's name", DIALECT_OPENAI, U,
+   "{'tools':[1,{},{'type':'custom'},{'type':'function','function':{'name':'a b'}}]}",
    "tool_name(a b)"},
   {"a tool's description", DIALECT_OPENAI, U,
    "{'tools':[{'type':'function','function':{'name':'f','description':'" LONG_512 LONG_512 "x'}}]}",
@@ -61,11 +62,13 @@ static const struct Case {
   {"sampling", DIALECT_RESPONSES, U, "{'top_p':0.1}", "sampling(top_p)"},
   {"a long key", DIALECT_RESPONSES, U, "{'metadata':{'" LONG_64 "x':'x'}}", "metadata_size(a text is too long)"},
 
-  {"a tool's name", DIALECT_ANTHROPIC, U, "{'tools':[{'type':'web_search_20250305','name':'web_search'},{'name':'a b'}]}",
+  {"a tool's name", DIALECT_ANTHROPIC, U,
+   "{'tools':[{'type':'web_search_20250305','name':'web_search'},{'name':'a b'}]}",
    "tool_name(a b)"},
   {"a set of tools", DIALECT_ANTHROPIC, U, "{'tools':[{'type':'mcp_toolset'}]}", ""},
   {"a tool twice", DIALECT_ANTHROPIC, U, "{'tools':[{'name':'f'},{'name':'f'}]}", "duplicate_tool(f)"},
-  {"a system text that is none", DIALECT_ANTHROPIC, U, "{'system':[{'type':'text','text':1},{'type':'text'},{'type':'x'}]}",
+  {"a system text that is none", DIALECT_ANTHROPIC, U,
+   "{'system':[{'type':'text','text':1},{'type':'text'},{'type':'x'}]}",
    "part_text part_text"},
   {"no limit of output", DIALECT_ANTHROPIC, U, "{'model':'m'}", "missing_member(max_tokens)"},
   {"a forced choice", DIALECT_ANTHROPIC, U, "{'tool_choice':{'type':'any'}}", "forced_tool"},
@@ -135,7 +138,9 @@ static void members_are_checked(void **state) {
     load_case(&loaded, &cases[i]);
     assert_int_equal(find(&loaded, &cases[i], quoted(cases[i].body), &report), STATUS_OK);
     describe(&report, found);
-    if (strcmp(found, cases[i].found) != 0) fail_msg("%s: %s: %s", dialect_name(cases[i].dialect), cases[i].shows, found);
+    if (strcmp(found, cases[i].found) != 0) {
+      fail_msg("%s: %s: %s", dialect_name(cases[i].dialect), cases[i].shows, found);
+    }
     check_report_free(&report);
     unload(&loaded);
   }

@@ -416,6 +416,31 @@ describe("what only strict servers refuse", function()
     assert.equal(1, #chat:repaired { profile = "bedrock-converse" })
   end)
 
+  it("has ids of letters and digits made where they must be: equal for equal lists, apart for each call", function()
+    local function calls(...)
+      local list = { '{"role":"user","content":"x"}' }
+      for _, id in ipairs { ... } do
+        list[#list + 1] = ('{"role":"assistant","content":null,"tool_calls":[{"id":"%s","type":"function","function":' ..
+          '{"name":"f","arguments":"{}"}}]}'):format(id)
+        list[#list + 1] = ('{"role":"tool","tool_call_id":"%s","content":"r"}'):format(id)
+      end
+      return assert(ebb.parse("[" .. table.concat(list, ",") .. "]"))
+    end
+    local chat = calls("call_1234567890", "call_1234567891", "abcdefgh9")
+    local one, other = chat:repaired { profile = "mistral" }, chat:repaired { profile = "mistral" }
+    local seen = {}
+    for i = 2, 6, 2 do
+      local id = one[i].calls[1].id
+      assert.truthy(id:find "^%w%w%w%w%w%w%w%w%w$", id)
+      assert.is_nil(seen[id])
+      seen[id] = true
+      assert.equal(id, one[i + 1].answers[1])
+      assert.equal(id, other[i].calls[1].id)
+    end
+    assert.truthy(seen.abcdefgh9)
+    assert.same({}, one:check { profile = "mistral" })
+  end)
+
   it("stays beside what is repaired", function()
     local chat = assert(ebb.parse('[{"role":"user","content":"a"},{"role":"user","content":"b"},'
       .. '{"role":"user","content":" "}]'))

@@ -362,6 +362,21 @@ describe("an edit", function()
     end
   end)
 
+  it("puts a text where Gemini's messages have theirs: in a part, or in each response", function()
+    local chat = assert(ebb.parse [[{"contents":[{"role":"user","parts":[{"text":"hi"}]},
+      {"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}}},{"functionCall":{"name":"g","args":{}}}]},
+      {"role":"user","parts":[{"functionResponse":{"id":"a","name":"f","response":{"x":"long"}}},
+        {"functionResponse":{"name":"g","response":{"x":"long"}}}]},
+      {"role":"model","parts":[{"text":"long"}]}]}]])
+    assert(chat:trim { budget = 100000, policy = function(draft)
+      assert(draft:replace(draft[3], { content = "short" }))
+      assert(draft:replace(draft[4], { content = "no" }))
+    end })
+    assert.equal('{"role":"user","parts":[{"functionResponse":{"id":"a","name":"f","response":{"output":"short"}}},' ..
+      '{"functionResponse":{"name":"g","response":{"output":"short"}}}]}', chat[3].json)
+    assert.equal('{"role":"model","parts":[{"text":"no"}]}', chat[4].json)
+  end)
+
   it("never replaces role or ids, nor which calls there are", function()
     local chat = trimmed(words, function(draft)
       for _, field in ipairs { "role", "id", "tool_call_id" } do

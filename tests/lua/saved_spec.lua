@@ -54,6 +54,22 @@ describe("a saved conversation", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
+  for name, body in pairs {
+    ["a text for a list"] = '{"model":"m","input":"hi","x":1}',
+    ["an object for a list"] = '{"contents": {"role":"user","parts":[{"text":"hi"}]}, "x":1}',
+  } do
+    it("keeps " .. name, function()
+      local chat = assert(ebb.parse(body))
+      local saved = text_of(chat)
+      local copy = assert(ebb.parse(saved))
+      assert.is_true(copy:save(path_of "body.json", { dialect = chat:dialect() }))
+      assert.equal(body, helper.read(path_of "body.json"))
+      for _, wrong in ipairs { '"single":"list"', '"single":1' } do      -- found by the digest, which loading checks
+        assert.is_nil((ebb.parse((saved:gsub('"single":"%l+"', wrong)))))
+      end
+    end)
+  end
+
   for name, body in pairs { openai = BODY, anthropic = ANTHROPIC } do
     it("comes back from a text as it was, form " .. name, function()
       local chat = rich(body)
