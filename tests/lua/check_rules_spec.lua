@@ -420,8 +420,8 @@ describe("what only strict servers refuse", function()
     local function calls(...)
       local list = { '{"role":"user","content":"x"}' }
       for _, id in ipairs { ... } do
-        list[#list + 1] = ('{"role":"assistant","content":null,"tool_calls":[{"id":"%s","type":"function","function":' ..
-          '{"name":"f","arguments":"{}"}}]}'):format(id)
+        list[#list + 1] = ('{"role":"assistant","content":null,"tool_calls":[{"id":"%s","type":"function",' ..
+          '"function":{"name":"f","arguments":"{}"}}]}'):format(id)
         list[#list + 1] = ('{"role":"tool","tool_call_id":"%s","content":"r"}'):format(id)
       end
       return assert(ebb.parse("[" .. table.concat(list, ",") .. "]"))

@@ -364,7 +364,8 @@ describe("an edit", function()
 
   it("puts a text where Gemini's messages have theirs: in a part, or in each response", function()
     local chat = assert(ebb.parse [[{"contents":[{"role":"user","parts":[{"text":"hi"}]},
-      {"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}}},{"functionCall":{"name":"g","args":{}}}]},
+      {"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}}},
+        {"functionCall":{"name":"g","args":{}}}]},
       {"role":"user","parts":[{"functionResponse":{"id":"a","name":"f","response":{"x":"long"}}},
         {"functionResponse":{"name":"g","response":{"x":"long"}}}]},
       {"role":"model","parts":[{"text":"long"}]}]}]])
