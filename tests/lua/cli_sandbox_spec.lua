@@ -203,9 +203,11 @@ describe("ebb run --isolate #kernel", function()
   end)
 
   it("answers as the script does for a parent that ignores its children, too", function()
-    local line = "env --ignore-signal=CHLD %s run --isolate %s >%s 2>&1"
-    local _, _, status = os.execute(line:format(command.EBB, script "print 'hello' os.exit(3)", path_of "out"))
+    local line = "env --ignore-signal=CHLD %s run --isolate %s >%s 2>%s"
+    local _, _, status = os.execute(line:format(command.EBB, script "print 'hello' os.exit(3)", path_of "out",
+      path_of "err"))
     assert.equal("hello\n", command.read(path_of "out"))
+    assert.is_nil(command.read(path_of "err"):find("ebb: ", 1, true))
     assert.equal(3, status)
   end)
 

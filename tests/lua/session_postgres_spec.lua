@@ -2,6 +2,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
+local EBB = dofile("tests/lua/command.lua").EBB
 local server = dofile("tests/lua/postgres_server.lua").start()
 
 if not server then return end
@@ -88,8 +89,8 @@ describe("in PostgreSQL", function()
 
     it("is made once by many that open it at the same moment", function()
       local place = server:new()
-      local script = "for i in 1 2 3 4 5 6; do build/ebb session new s$i --db '%s' --quiet & done; wait"
-      assert.is_true(os.execute(script:format(place)))
+      local script = "for i in 1 2 3 4 5 6; do %s session new s$i --db '%s' --quiet & done; wait"
+      assert.is_true(os.execute(script:format(EBB, place)))
       local store <close> = assert(ebb.sessions(place))
       assert.equal(6, #store:list())
     end)
@@ -234,8 +235,8 @@ describe("in PostgreSQL", function()
   describe("many workers", function()
     --- Runs scripts/hosts/workers; `chaos`: a command in the midst of it.
     local function work(place, chaos)
-      local words = "EBB=build/ebb CHAOS='%s' scripts/hosts/workers/run.sh '%s' %d 8 2>&1"
-      local pipe = assert(io.popen(words:format(chaos, place, APPENDS)))
+      local words = "EBB='%s' CHAOS='%s' scripts/hosts/workers/run.sh '%s' %d 8 2>&1"
+      local pipe = assert(io.popen(words:format(EBB, chaos, place, APPENDS)))
       local output = pipe:read "a"
       local ok = pipe:close()
       assert(ok, output)
@@ -249,9 +250,9 @@ describe("in PostgreSQL", function()
       local place = server:new()
       local root <close> = assert(ebb.session(place, "root"))
       for i = 1, 10 do root:append(user("message " .. i)) end
-      local one = "build/ebb run --quiet tests/lua/session_neighbour.lua -- '%s' $i 60 </dev/null & pids=\"$pids $!\""
+      local one = "%s run --quiet tests/lua/session_neighbour.lua -- '%s' $i 60 </dev/null & pids=\"$pids $!\""
       local all = ("for i in %d %d %d %d; do %s; done; for p in $pids; do wait $p || exit 1; done"):format(SEED,
-        SEED + 1, SEED + 2, SEED + 3, one:format(place))
+        SEED + 1, SEED + 2, SEED + 3, one:format(EBB, place))
       assert(os.execute(all), "SEED=" .. SEED)
       local store <close> = assert(ebb.sessions(place))
       assert.same({}, store:check())

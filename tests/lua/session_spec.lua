@@ -6,6 +6,7 @@
 local helper = dofile "tests/lua/helper.lua"
 local files = dofile "tests/lua/session_files.lua"
 local ebb = helper.ebb
+local EBB = dofile("tests/lua/command.lua").EBB
 
 local LIVES = math.tointeger(tonumber(os.getenv "LIVES")) or 6
 local STEPS = 60
@@ -199,7 +200,7 @@ describe("a session", function()
     assert.is_true(reader:wait(60000))
     assert.equal("one", reader[1].text)
     assert.is_false(writer:wait(0))
-    local other = assert(io.popen(("sleep 0.3; build/ebb apply --session a --db '%s' '[%s]'"):format(place,
+    local other = assert(io.popen(("sleep 0.3; %s apply --session a --db '%s' '[%s]'"):format(EBB, place,
       '{"operation":"append","messages":[{"role":"user","content":"two"}]}')))
     assert.is_true(reader:wait(60000))
     assert.equal("two", reader[2].text)
@@ -447,8 +448,8 @@ describe("a store", function()
     assert.equal("damaged", select(2, ebb.sessions(copy)).code)
     local store <close> = assert(ebb.sessions(copy, { salvage = true }))
     assert.equal("read_only", select(2, store:rename("b", "c")).code)
-    assert(os.execute(("build/ebb session salvage '%s' '%s' --quiet 2>/dev/null"):format(copy, new)))
-    local pipe = assert(io.popen(("build/ebb session salvage '%s' --quiet 2>/dev/null"):format(copy)))
+    assert(os.execute(("%s session salvage '%s' '%s' --quiet 2>/dev/null"):format(EBB, copy, new)))
+    local pipe = assert(io.popen(("%s session salvage '%s' --quiet 2>/dev/null"):format(EBB, copy)))
     local lines = pipe:read "a"
     pipe:close()
     local salvaged <close> = assert(ebb.session(new, "a", { create = false }))
@@ -464,7 +465,7 @@ describe("a store", function()
   --- The standard output and error of `ebb session salvage`.
   local function salvage(words)
     local said = os.tmpname()
-    local pipe = assert(io.popen(("build/ebb session salvage %s 2>'%s'"):format(words, said)))
+    local pipe = assert(io.popen(("%s session salvage %s 2>'%s'"):format(EBB, words, said)))
     local out = pipe:read "a"
     pipe:close()
     local errors = bytes_of(said)
