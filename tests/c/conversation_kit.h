@@ -187,6 +187,7 @@ static UNUSED void assert_link(const Conversation *chat, MessageId id, uint32_t 
 static void write_messages(FILE *out, const Store *store) {
   fprintf(out, "stored %u\n", (unsigned)store_count(store));
   for (MessageId id = 1; id <= store_count(store); id++) {
+    if (!store_has(store, id)) continue;
     const Message *message = store_message(store, id);
     Text raw = message_raw(message);
     fprintf(out, "%u of %u, %u tokens: %.*s\n", (unsigned)id, (unsigned)store_origin(store, id),
@@ -214,7 +215,7 @@ static void write_batches(FILE *out, const History *history) {
     fprintf(out, "batch %u of %u at %u, %s, born %u: %.*s (%.*s)\n", (unsigned)i, (unsigned)info.parent,
             (unsigned)info.parent_length, batch_kind_name(info.kind), (unsigned)info.born, (int)info.description.size,
             info.description.bytes, (int)info.name.size, info.name.bytes);
-    write_list(out, history_list(history, i));
+    if (!info.pruned) write_list(out, history_list(history, i));
   }
 }
 
