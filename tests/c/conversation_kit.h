@@ -8,7 +8,7 @@
 **     s4  system       a4    assistant                    f4(x)  legacy function_call of x
 **     u4  user         a4(xy)  ... with calls x and y     g4(x)  legacy function's answer
 **     t4(x)  tool, answers x                              U4(xy)  user, two tool results
-**     w0(x)  item of window x
+**     w0(x)  item of window x            h4     assistant, with reasoning of that size, too
 */
 #ifndef EBB_TESTS_CONVERSATION_KIT_H
 #define EBB_TESTS_CONVERSATION_KIT_H
@@ -40,6 +40,7 @@ static UNUSED Role word_role(const Word *word) {
   case 'u':
   case 'U': return ROLE_USER;
   case 'a':
+  case 'h':
   case 'f': return ROLE_ASSISTANT;
   case 'w': return ROLE_NONE;
   default: return ROLE_TOOL;
@@ -74,6 +75,7 @@ static void word_json(const Word *word, char out[JSON_ROOM]) {
   if (word->kind == 'f') {
     at += (size_t)sprintf(out + at, "\"function_call\":{\"name\":\"%c\",\"arguments\":\"{}\"},", word->ids[0]);
   }
+  if (word->kind == 'h') at += (size_t)sprintf(out + at, "\"reasoning_content\":\"%s\",", text);
   if (word->kind == 'a' && word->ids[0] != '\0') {
     at += (size_t)sprintf(out + at, "\"tool_calls\":[");
     for (const char *id = word->ids; *id != '\0'; id++) {

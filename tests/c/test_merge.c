@@ -1,19 +1,10 @@
 /*
 ** Merges of branches, row by row: what the merged conversation has, and that a merge without memory changes
 ** nothing and succeeds when it is made again. (test_operation.c compares random merges with a model of lists.)
-**
-** The edits of a side are words:
-**
-**     +u4        appends a message              <2      keeps the last two messages
-**     =2:u4      replaces message 2             !0      rolls back to batch 0
-**     #name      makes a checkpoint             p0      prunes all but the newest 0 batches, and compacts
-**     *2  /2     marks message 2, or unmarks    m"a":1  remembers {"a":1}
-**     wx         puts window x                  r2      overwrites the text of message 2
-**     t3         trims: drops the first 3 messages, keeps one, inserts one, says why
-**     e          chooses another counter
+** The edits of a side are words of edit_kit.h.
 */
 #define _GNU_SOURCE /* open_memstream */
-#include "draft_kit.h"
+#include "edit_kit.h"
 
 #include "core/merge_branch.h"
 #include "format/policy_memory.h"
@@ -69,68 +60,6 @@ static const Row ROWS[] = {
     {"overwritten, as nothing is new", "u4 a4 u4 a4", "r2", "r1 <2 p0", "3 4", ""},
 };
 
-/* ---- edits ---- */
-
-static void trim(Conversation *chat, uint32_t count) {
-  Draft *draft = numbered_draft(chat, true);
-  uint32_t batch;
-  uint64_t freed;
-  Hold hold;
-  MessageId ids[16], made;
-  const Sequence *list = conversation_list(chat);
-  Text policy = text_of("{\"trims\":1}");
-  uint32_t first = message_role(conversation_message(chat, sequence_at(list, 0))) == ROLE_SYSTEM;
-  for (uint32_t i = 0; i < count; i++) ids[i] = sequence_at(list, first + i);
-  MessageId kept = sequence_at(list, first + count);
-  assert_int_equal(draft_set_author(draft, text_of("trimmer")), STATUS_OK);
-  assert_int_equal(draft_keep(draft, kept, text_of("kept")), STATUS_OK);
-  assert_int_equal(draft_drop(draft, ids, count, text_of("old"), &freed, &hold), STATUS_OK);
-  assert_int_equal(draft_put(draft, false, ids[0] - 1, "u1", &made, &hold), STATUS_OK);
-  assert_int_equal(ledger_note(draft_ledger(draft), text_of("trimmer"), text_of("done")), STATUS_OK);
-  assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of("trimmed"), &policy, &batch), STATUS_OK);
-  draft_free(draft);
-}
-
-static void put_window(Conversation *chat, const char *id) {
-  Window window = {.content = WINDOW_TEXT};
-  window.texts[WINDOW_ID] = text_plain(id, 1);
-  window.texts[WINDOW_CONTENT] = text_of("now");
-  assert_int_equal(conversation_put_window(chat, &window), STATUS_OK);
-}
-
-static void overwrite(Conversation *chat, MessageId id) {
-  char *bytes;
-  size_t size;
-  assert_int_equal(conversation_redact(chat, id, &bytes, &size), STATUS_OK);
-  for (size_t i = 0; i < size; i++) {
-    if (bytes[i] == 'x') bytes[i] = '#';
-  }
-}
-
-static void edit(Conversation *chat, const char *word) {
-  uint32_t number = (uint32_t)strtoul(word + 1, NULL, 10), pruned, removed;
-  Truncate cut = {.has_keep_last = true, .keep_last = number};
-  Counter counter = counter_of(ESTIMATE_CJK);
-  char text[64];
-  switch (*word) {
-  case '+': assert_int_equal(put(chat, WORDS_APPEND, 0, word + 1), STATUS_OK); break;
-  case '=': assert_int_equal(put(chat, WORDS_REPLACE, number, strchr(word, ':') + 1), STATUS_OK); break;
-  case '<': assert_int_equal(operation_truncate(chat, &cut), STATUS_OK); break;
-  case '!': assert_int_equal(operation_rollback(chat, number, false, 0), STATUS_OK); break;
-  case '#': assert_int_equal(history_name(conversation_history(chat), text_of(word + 1)), STATUS_OK); break;
-  case 'p': assert_int_equal(conversation_compact(chat, number, &pruned, &removed), STATUS_OK); break;
-  case '*': assert_int_equal(conversation_mark(chat, text_of("pinned"), number), STATUS_OK); break;
-  case '/': assert_int_equal(conversation_unmark(chat, text_of("pinned"), number), STATUS_OK); break;
-  case 'w': put_window(chat, word + 1); break;
-  case 'r': overwrite(chat, number); break;
-  case 't': trim(chat, number); break;
-  case 'e': assert_int_equal(conversation_recount(chat, &counter, (Cost){0}), STATUS_OK); break;
-  default:
-    snprintf(text, sizeof text, "{%s}", word + 1);
-    assert_int_equal(conversation_remember(chat, text_of(text)), STATUS_OK);
-  }
-}
-
 /* ---- a world ---- */
 
 typedef struct World {
@@ -138,17 +67,6 @@ typedef struct World {
   Conversation *root;        /* of which `chat` is a branch; may be NULL */
   Conversation *chat, *branch;
 } World;
-
-/* Makes the edits of a text; plain words, as those of `before`, are appended. */
-static void edits(Conversation *chat, const char *text) {
-  char word[32];
-  for (int length; sscanf(text, " %31[^ ]%n", word, &length) == 1; text += length) {
-    bool plain = strchr("suatfgUw", *word) != NULL && (isdigit((unsigned char)word[1]) || word[1] == '(') &&
-                 !(*word == 't' && strchr(word, '(') == NULL);
-    if (plain) assert_int_equal(put(chat, WORDS_APPEND, 0, word), STATUS_OK);
-    else edit(chat, word);
-  }
-}
 
 static Status begin(Conversation *chat, Conversation **branch) {
   Status status = conversation_fork(chat, branch);

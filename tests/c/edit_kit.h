@@ -1,0 +1,94 @@
+/*
+** Edits of conversations for tests, from words; each ends where the first status is not OK:
+**
+**     u4         appends a message, as +u4       <2      keeps the last two messages
+**     =2:u4      replaces message 2             !0      rolls back to batch 0
+**     @2:u4      inserts at position 2          ~       keeps the messages of the user
+**     #name      makes a checkpoint             p0      prunes all but the newest 0 batches, and compacts
+**     *2  /2     marks message 2, or unmarks    m"a":1  remembers {"a":1}
+**     wx         puts window x                  r2      overwrites the text of message 2
+**     t3         trims: drops the first 3 messages, keeps one, inserts one, says why
+**     e          chooses another counter
+*/
+#ifndef EBB_TESTS_EDIT_KIT_H
+#define EBB_TESTS_EDIT_KIT_H
+
+#include "draft_kit.h"
+
+static Status trim_by_draft(Conversation *chat, uint32_t count) {
+  Draft *draft = numbered_draft(chat, true);
+  uint32_t batch;
+  uint64_t freed;
+  Hold hold;
+  MessageId ids[16], made;
+  const Sequence *list = conversation_list(chat);
+  Text policy = text_of("{\"trims\":1}");
+  uint32_t first = message_role(conversation_message(chat, sequence_at(list, 0))) == ROLE_SYSTEM;
+  for (uint32_t i = 0; i < count; i++) ids[i] = sequence_at(list, first + i);
+  MessageId kept = sequence_at(list, first + count);
+  assert_int_equal(draft_set_author(draft, text_of("trimmer")), STATUS_OK);
+  assert_int_equal(draft_keep(draft, kept, text_of("kept")), STATUS_OK);
+  assert_int_equal(draft_drop(draft, ids, count, text_of("old"), &freed, &hold), STATUS_OK);
+  assert_int_equal(draft_put(draft, false, ids[0] - 1, "u1", &made, &hold), STATUS_OK);
+  assert_int_equal(ledger_note(draft_ledger(draft), text_of("trimmer"), text_of("done")), STATUS_OK);
+  assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of("trimmed"), &policy, &batch), STATUS_OK);
+  draft_free(draft);
+  return STATUS_OK;
+}
+
+static Status put_window(Conversation *chat, const char *id) {
+  Window window = {.content = WINDOW_TEXT};
+  window.texts[WINDOW_ID] = text_plain(id, 1);
+  window.texts[WINDOW_CONTENT] = text_of("now");
+  return conversation_put_window(chat, &window);
+}
+
+static Status overwrite(Conversation *chat, MessageId id) {
+  char *bytes;
+  size_t size;
+  Status status = conversation_redact(chat, id, &bytes, &size);
+  for (size_t i = 0; status == STATUS_OK && i < size; i++) {
+    if (bytes[i] == 'x') bytes[i] = '#';
+  }
+  return status;
+}
+
+static UNUSED Status edit(Conversation *chat, const char *word) {
+  uint32_t number = (uint32_t)strtoul(word + 1, NULL, 10), pruned, removed;
+  Truncate cut = {.has_keep_last = true, .keep_last = number};
+  Filter filter = {.roles = 1u << ROLE_USER};
+  Counter counter = counter_of(ESTIMATE_CJK);
+  const char *message = strchr(word, ':');
+  char text[64];
+  switch (*word) {
+  case '+': return put(chat, WORDS_APPEND, 0, word + 1);
+  case '=': return put(chat, WORDS_REPLACE, number, message + 1);
+  case '@': return put(chat, WORDS_INSERT, number, message + 1);
+  case '<': return operation_truncate(chat, &cut);
+  case '~': return operation_filter(chat, &filter);
+  case '!': return operation_rollback(chat, number, false, 0);
+  case '#': return history_name(conversation_history(chat), text_of(word + 1));
+  case 'p': return conversation_compact(chat, number, &pruned, &removed);
+  case '*': return conversation_mark(chat, text_of("pinned"), number);
+  case '/': return conversation_unmark(chat, text_of("pinned"), number);
+  case 'w': return isdigit((unsigned char)word[1]) ? put(chat, WORDS_APPEND, 0, word) : put_window(chat, word + 1);
+  case 'r': return overwrite(chat, number);
+  case 'e': return conversation_recount(chat, &counter, (Cost){0});
+  case 'm':
+    snprintf(text, sizeof text, "{%s}", word + 1);
+    return conversation_remember(chat, text_of(text));
+  case 't':
+    return strchr(word, '(') == NULL ? trim_by_draft(chat, number) : put(chat, WORDS_APPEND, 0, word);
+  default: return put(chat, WORDS_APPEND, 0, word);
+  }
+}
+
+/* Makes all edits of a text, which must not fail. */
+static UNUSED void edits(Conversation *chat, const char *text) {
+  char word[32];
+  for (int length; sscanf(text, " %31[^ ]%n", word, &length) == 1; text += length) {
+    assert_int_equal(edit(chat, word), STATUS_OK);
+  }
+}
+
+#endif

@@ -1,0 +1,345 @@
+/*
+** Edits of conversations that have a fork, and of drafts, while memory runs out: the k-th allocation fails, once and
+** from then on. A failed edit changes nothing and succeeds when it is made again; the fork never changes.
+*/
+#define _GNU_SOURCE /* open_memstream */
+#include "edit_kit.h"
+
+/* ---- conversations ---- */
+
+typedef struct EditRow {
+  const char *before, *edit;         /* words of edit_kit.h */
+} EditRow;
+
+static const char LONG[] = "s4 u9 a9(xy) t9(x) t8(y) u3 a7(z) t2(z) a5 u6 a8(abc) t1(a) t2(b) t3(c) a4 u2 h3 u4 a6";
+
+static const EditRow EDITS[] = {
+    {"u4 a4(x)", "+t4(x)"},         {"u4 a4(x) u4", "+U4(xy)"},      {"u4 a4 e", "+a4(xyz)"},
+    {LONG, "=3:t4(x)"},             {LONG, "=3:t4(y)"},              {LONG, "=2:a4(xyz)"},
+    {LONG, "@3:t4(x)"},             {LONG, "@6:t4(z)"},              {LONG, "@18:U4(cz)"},
+    {LONG, "<7"},                   {LONG, "~"},                     {"u4 a4 u4 <2 e", "!0"},
+    {LONG, "#here"},                {"u4 #one u4", "#one"},          {"u4 a4 u4 a4 <3 <2 <1", "p0"},
+    {"u4 a4(x) t4(x) =1:a5(x) <2", "p0"},                            {"u4 a4 *1 *2 <1 #here", "p0"},
+    {"u4 a4 u4 a4 e <3 <2", "p0"},  {"u4 a4", "*1"},                 {"u4 a4 *1 *2", "/1"},
+    {"u4", "wx"},                   {"u4 wx wy", "wx"},              {"u4 wx w0(x)", "w0(x)"},
+    {"u4 a4", "e"},                 {"u4 a4 <1 e", "+u4"},           {"u4 a4", "m\"a\":1"},
+    {"u4 a4 m\"a\":1 <1", "m\"a\":2"},                               {LONG, "@0:s4"},
+};
+
+static void write_visible(FILE *out, const Conversation *chat) {
+  fprintf(out, "stored %u\n", (unsigned)store_count(conversation_store(chat)));
+  for (uint32_t i = 0; i < visible_count(chat); i++) {
+    MessageId id = visible(chat, i);
+    const Message *message = conversation_message(chat, id);
+    Text raw = message_raw(message);
+    fprintf(out, "%u of %u, %u tokens: %.*s\n", (unsigned)id, (unsigned)store_origin(conversation_store(chat), id),
+            (unsigned)message_tokens(message), (int)raw.size, raw.bytes);
+    for (uint32_t k = 0; k < message_result_count(message); k++) {
+      CallLink link = store_answers(conversation_store(chat), id, k);
+      fprintf(out, "  answers %u.%u\n", (unsigned)link.message, (unsigned)link.call);
+    }
+  }
+}
+
+static void append_text(FILE *out, const Conversation *chat) {
+  char *text = snapshot(chat, false);      /* which calls wait in a table depends on forks */
+  const History *history = conversation_history(chat);
+  Text memory = history_policy_memory(history, history_current(history));
+  uint32_t batch, length;
+  bool named = history_find(history, text_of("here"), &batch, &length);
+  write_visible(out, chat);
+  fprintf(out, "%sremembers %.*s, %u windows, %u\n", text, (int)memory.size, memory.bytes,
+          (unsigned)windows_count(conversation_windows(chat)), named ? (unsigned)length : 0);
+  free(text);
+}
+
+static char *text_of_chat(const Conversation *chat) {
+  char *text;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  append_text(out, chat);
+  fclose(out);
+  return text;
+}
+
+static void assert_text(const Conversation *chat, const char *expected, const EditRow *row, size_t k) {
+  char *now = text_of_chat(chat);
+  if (strcmp(now, expected) != 0) fail_msg("%s: allocation %zu failed:\n%s\nand not\n%s", row->edit, k, now, expected);
+  free(now);
+}
+
+static bool edit_fails(const EditRow *row, size_t k, bool once, const char *after) {
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, ""), *fork;
+  edits(chat, row->before);
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  char *before = text_of_chat(chat);
+  fail.fail_at = fail.calls + k;
+  fail.once = once;
+  Status status = edit(chat, row->edit);
+  fail.fail_at = 0;
+  if (status != STATUS_OK) {
+    assert_int_equal(status, STATUS_MEMORY);
+    assert_text(chat, before, row, k);
+    assert_int_equal(edit(chat, row->edit), STATUS_OK);
+  }
+  assert_text(chat, after, row, k);
+  assert_text(fork, before, row, k);
+  conversation_check(chat);
+  conversation_check(fork);
+  conversation_free(fork);
+  conversation_free(chat);
+  free(before);
+  assert_int_equal(fail.in_use, 0);
+  return fail.failed > 0;
+}
+
+static void edits_beside_a_fork_are_whole_or_none(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof EDITS / sizeof *EDITS; i++) {
+    Fail fail = {0};
+    Conversation *chat = chat_of(&fail, "");
+    edits(chat, EDITS[i].before);
+    assert_int_equal(edit(chat, EDITS[i].edit), STATUS_OK);
+    char *after = text_of_chat(chat);
+    conversation_free(chat);
+    size_t k = 1;
+    while (edit_fails(&EDITS[i], k, true, after) && edit_fails(&EDITS[i], k, false, after)) k++;
+    if (k == 1) fail_msg("%s: no allocation could be made to fail", EDITS[i].edit);
+    free(after);
+  }
+}
+
+/* ---- drafts ---- */
+
+/*
+** The edits of a draft are words, too; positions are those of its list:
+**
+**     d2  k2     drops, keeps message 2         o3        drops the oldest, down to a third of the tokens
+**     =2:a4      replaces message 2             i2:u4     inserts at position 2; I2:u4 inserts two there
+**     b3  B      binds the thinking of the first 3 messages, or none but behind edits
+**     g  G       what is guarded, as it is sent and without     s    looks again at what is changed
+**     n  l  t    numbers slots, gives the list, turns           y:u4 measures a message
+**     W          window tokens                                  c    commits
+*/
+typedef struct DraftRow {
+  const char *chat, *before, *edit;
+  bool free;                 /* without guards */
+} DraftRow;
+
+static const DraftRow DRAFTS[] = {
+    {LONG, "", "d8", false},        {LONG, "", "d2", false},           {LONG, "", "d9", true},
+    {LONG, "d8", "d2", false},      {LONG, "", "k2", false},           {LONG, "k8", "k2", false},
+    {LONG, "", "o3", false},        {LONG, "d8", "o3", false},         {LONG, "", "o3", true},
+    {LONG, "", "=8:a2", false},     {LONG, "", "=3:t1(x)", false},     {LONG, "B", "=16:h9", false},
+    {LONG, "", "i6:u4", false},     {LONG, "", "i2:a4(z)", false},     {LONG, "", "i19:u4", false},
+    {LONG, "d8 d1", "i3:u4", true}, {LONG, "B", "i1:u4", false},       {LONG, "B", "i19:h4", false},
+    {LONG, "", "I6:u4", false},     {LONG, "B d8", "I1:h4", false},    {LONG, "i1:u4", "n", false},
+    {LONG, "i1:u4 d9", "n", false}, {LONG, "d8 d1", "l", false},       {LONG, "d8 d1 =1:a4(xy)", "l", false},
+    {LONG, "", "n", false},         {LONG, "", "t", false},            {LONG, "i1:u4", "t", false},
+    {LONG, "b19", "d8", false},     {LONG, "b3", "d1", false},         {LONG, "", "b19", false},
+    {LONG, "B", "d8", false},       {LONG, "B", "g", false},           {LONG, "b19", "g", false},
+    {LONG, "b9 d8", "g", false},    {LONG, "", "G", false},            {LONG, "B d8", "s", false},
+    {LONG, "B i1:u4 d1", "s", false},                                  {LONG, "B d8 i2:u4", "g", true},
+    {LONG, "", "y:u4", false},      {LONG, "B", "y:h4", false},        {LONG, "d8 d1", "c", false},
+    {LONG, "k8 i1:u4", "c", false}, {LONG, "=8:a2 i1:u4 d9", "c", false},
+    {"e u4 a4 u4 a4 u4", "", "d1", false},                             {"e u4 a4 u4 h4 u4", "B", "=3:h9", false},
+    {"e u4 a4 u4 a4 u4", "d1 i1:u4", "c", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "", "W", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W", "d5", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W", "o3", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W", "k1", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W k1", "k3", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) w0(x) u4", "W i1:u4", "d6", true},
+};
+
+static MessageId at_place(Draft *draft, uint32_t place) {
+  const Sequence *list = NULL;
+  assert_int_equal(draft_list(draft, &list), STATUS_OK);
+  return sequence_at(list, place);
+}
+
+static Status insert_two(Draft *draft, uint32_t place, const char *text) {
+  Words words;
+  MessageId ids[2];
+  const uint32_t places[] = {place, place};
+  MessageSource source = {.next = words_next, .user = &words};
+  Insertion insertion = {.count = 2, .places = places, .source = &source, .ids = ids};
+  words_parse(&words, text);
+  words_add(&words, words.list[0]);
+  reader_init(&words.reader, memory_system());
+  Status status = draft_insert_all(draft, &insertion, text_of("told twice"));
+  reader_free(&words.reader);
+  return status;
+}
+
+static Status measure(Draft *draft, const char *text) {
+  Word word = word_parse(&text);
+  Reader reader;
+  MessageShape shape;
+  char room[JSON_ROOM];
+  uint32_t tokens = 0;
+  reader_init(&reader, memory_system());
+  Text raw = read_word(&reader, &word, room, &shape);
+  Status status = draft_measure(draft, raw, &shape, &tokens);
+  reader_free(&reader);
+  assert_true(status != STATUS_OK || tokens > 0);
+  return status;
+}
+
+/* `id`: of the message that the word names. */
+static Status edit_draft(Draft *draft, const char *word, MessageId id) {
+  uint32_t number = (uint32_t)strtoul(word + 1, NULL, 10), messages, batch;
+  static const uint32_t tokens[] = {5, 7, 9, 11, 13};
+  const char *message = strchr(word, ':');
+  const Sequence *list;
+  const uint32_t *turns;
+  uint64_t freed;
+  MessageId made;
+  GuardedSum guarded;
+  Hold hold;
+  switch (*word) {
+  case 'd': return draft_drop(draft, &id, 1, text_of("old"), &freed, &hold);
+  case 'k': return draft_keep(draft, id, text_of("kept"));
+  case 'o': return draft_drop_oldest(draft, draft_tokens_before(draft) / number, 1, text_of("old"), &messages, &freed);
+  case '=': return draft_put(draft, true, id, message + 1, &made, &hold);
+  case 'i': return draft_put(draft, false, number, message + 1, &made, &hold);
+  case 'I': return insert_two(draft, number, message + 1);
+  case 'b': return draft_bind_thinking(draft, 0, number, NULL);
+  case 'B': return draft_bind_thinking(draft, 0, 0, NULL);
+  case 'g': return draft_guarded_sent(draft, &guarded);
+  case 'G': return draft_guarded(draft, &guarded);
+  case 's': return draft_settle_thinking(draft);
+  case 'n': return draft_number_slots(draft);
+  case 'l': return draft_list(draft, &list);
+  case 't': return draft_turns_after(draft, &turns);
+  case 'y': return measure(draft, message + 1);
+  case 'W': return draft_set_window_tokens(draft, tokens);
+  default: return draft_commit(draft, BATCH_TRIM, text_of("trimmed"), NULL, &batch);
+  }
+}
+
+static bool names_message(const char *word) { return strchr("dk=", *word) != NULL; }
+
+typedef struct DraftWorld {
+  Fail fail;
+  Conversation *chat;
+  Draft *draft;
+  MessageId id;
+} DraftWorld;
+
+static void open_draft(DraftWorld *world, const DraftRow *row) {
+  *world = (DraftWorld){0};
+  world->chat = chat_of(&world->fail, "");
+  edits(world->chat, row->chat);
+  assert_int_equal(draft_new(world->chat, !row->free, &world->draft), STATUS_OK);
+  assert_int_equal(draft_set_author(world->draft, text_of("policy")), STATUS_OK);
+  char word[32];
+  const char *text = row->before;
+  for (int length; sscanf(text, " %31[^ ]%n", word, &length) == 1; text += length) {
+    world->id = names_message(word) ? at_place(world->draft, (uint32_t)strtoul(word + 1, NULL, 10)) : 0;
+    assert_int_equal(edit_draft(world->draft, word, world->id), STATUS_OK);
+  }
+  if (!names_message(row->edit)) return;
+  uint32_t place = (uint32_t)strtoul(row->edit + 1, NULL, 10);
+  world->id = *row->before == '\0' ? visible(world->chat, place) : at_place(world->draft, place);
+}
+
+static void close_draft(DraftWorld *world) {
+  draft_check(world->draft);
+  draft_free(world->draft);
+  conversation_check(world->chat);
+  conversation_free(world->chat);
+  assert_int_equal(world->fail.in_use, 0);
+}
+
+/* What of a draft can be read without a further step of it; once it is committed, its ledger alone. */
+static char *text_of_draft(const DraftWorld *world, bool committed) {
+  char *text, *ledger = ledger_written(draft_ledger(world->draft));
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!committed) {
+    fprintf(out, "%u messages, %llu tokens, %llu of thinking left out, %u unchanged, %u kept\n",
+            (unsigned)draft_count(world->draft), (unsigned long long)draft_tokens(world->draft),
+            (unsigned long long)draft_thinking_left(world->draft), (unsigned)draft_unchanged_count(world->draft),
+            (unsigned)ledger_keep_count(draft_ledger(world->draft)));
+  }
+  fprintf(out, "%s", ledger);
+  append_text(out, world->chat);
+  fclose(out);
+  free(ledger);
+  return text;
+}
+
+static void write_end(FILE *out, DraftWorld *world, const DraftRow *row) {
+  if (*row->edit == 'c') return;
+  const Sequence *list;
+  GuardedSum guarded;
+  assert_int_equal(draft_guarded_sent(world->draft, &guarded), STATUS_OK);
+  fprintf(out, "%llu guarded tokens\n", (unsigned long long)guarded.tokens);
+  assert_int_equal(draft_list(world->draft, &list), STATUS_OK);
+  write_list(out, list);
+  for (uint32_t i = 0; i < sequence_count(list); i++) {
+    fprintf(out, "%u ", (unsigned)draft_message_tokens(world->draft, sequence_at(list, i)));
+  }
+}
+
+/* All that became of a draft; ends its waiting edits. */
+static char *end_of_draft(DraftWorld *world, const DraftRow *row) {
+  char *text, *start = text_of_draft(world, *row->edit == 'c');
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  fprintf(out, "%s", start);
+  write_end(out, world, row);
+  fclose(out);
+  free(start);
+  return text;
+}
+
+static bool draft_fails(const DraftRow *row, size_t k, bool once, const char *before, const char *after) {
+  DraftWorld world;
+  open_draft(&world, row);
+  world.fail.fail_at = world.fail.calls + k;
+  world.fail.once = once;
+  Status status = edit_draft(world.draft, row->edit, world.id);
+  world.fail.fail_at = 0;
+  if (status != STATUS_OK) {
+    char *now = text_of_draft(&world, false);
+    assert_int_equal(status, STATUS_MEMORY);
+    if (strcmp(now, before) != 0)
+      fail_msg("%s, %s: allocation %zu failed:\n%s\nand before\n%s", row->before, row->edit, k, now, before);
+    free(now);
+    draft_check(world.draft);
+    assert_int_equal(edit_draft(world.draft, row->edit, world.id), STATUS_OK);
+  }
+  char *now = end_of_draft(&world, row);
+  if (strcmp(now, after) != 0)
+    fail_msg("%s, %s: allocation %zu failed:\n%s\nand not\n%s", row->before, row->edit, k, now, after);
+  free(now);
+  close_draft(&world);
+  return world.fail.failed > 0;
+}
+
+static void edits_of_drafts_are_whole_or_none(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof DRAFTS / sizeof *DRAFTS; i++) {
+    DraftWorld world;
+    const DraftRow *row = &DRAFTS[i];
+    open_draft(&world, row);
+    char *before = text_of_draft(&world, false);
+    Status status = edit_draft(world.draft, row->edit, world.id);
+    if (status != STATUS_OK) fail_msg("%s, %s: %s", row->before, row->edit, status_code(status));
+    char *after = end_of_draft(&world, row);
+    close_draft(&world);
+    size_t k = 1;
+    while (draft_fails(row, k, true, before, after) && draft_fails(row, k, false, before, after)) k++;
+    free(before);
+    free(after);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(edits_beside_a_fork_are_whole_or_none),
+                                     cmocka_unit_test(edits_of_drafts_are_whole_or_none)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
