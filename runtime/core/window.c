@@ -89,8 +89,6 @@ void windows_free(Windows *windows) {
   memory_free(&memory, windows, sizeof *windows);
 }
 
-Memory windows_memory(const Windows *windows) { return windows->memory; }
-
 /* Adds a record, and takes over the caller's share on success. */
 static Status add(Windows *windows, Window *window) {
   assert(windows->owners == 1);

@@ -63,8 +63,6 @@ Status   windows_new(const Memory *memory, HashKey key, Windows **windows);
 Windows *windows_share(Windows *windows);
 void     windows_free(Windows *windows);               /* NULL is allowed */
 
-Memory   windows_memory(const Windows *windows);       /* its allocator */
-
 /* For these three functions NULL is an empty table. */
 uint32_t windows_count(const Windows *windows);
 const Window *windows_at(const Windows *windows, uint32_t index);     /* in order of their creation; index < count */

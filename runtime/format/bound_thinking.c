@@ -13,12 +13,6 @@ static Status first_change(const Memory *memory, const Store *store, const Seque
   return status;
 }
 
-Status bound_thinking_since(const Memory *memory, const Store *store, const Sequence *sent, const Sequence *now,
-                            BoundRange *range) {
-  *range = (BoundRange){.end = sequence_count(now)};
-  return first_change(memory, store, sent, sequence_count(sent), now, &range->first);
-}
-
 Status bound_thinking_of(const Conversation *conversation, BoundRange *range) {
   const History *history = conversation_history(conversation);
   BatchInfo batch = history_batch(history, history_current(history));

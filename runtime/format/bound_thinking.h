@@ -26,10 +26,6 @@ typedef struct BoundRange {
    from its beginning. STATUS_MEMORY. O(log n) for each batch on the path. */
 Status bound_thinking_of(const Conversation *conversation, BoundRange *range);
 
-/* The range in the list `now` after a request with the list `sent`; both of `store`. STATUS_MEMORY. */
-Status bound_thinking_since(const Memory *memory, const Store *store, const Sequence *sent, const Sequence *now,
-                            BoundRange *range);
-
 /* True if the part is reasoning that is bound; false for nested parts. */
 static inline bool part_is_bound(const BoundRange *range, uint32_t position, Part part) {
   return position >= range->first && position < range->end && part.kind == PART_REASONING && !part.nested;

@@ -240,11 +240,6 @@ static Status open_more(Calls *calls, const Message *message) {
   return status;
 }
 
-Status anthropic_open_calls(Calls *calls, const Message *message) {
-  calls_reset(calls);
-  return open_more(calls, message);
-}
-
 /* Opens the calls of a turn [first, end), unless it is a user turn. */
 static Status open_turn(Checker *checker, uint32_t first, uint32_t end) {
   Status status = STATUS_OK;

@@ -65,8 +65,6 @@ bool   checker_see_mark(Checker *checker, Text object, bool *is_late);
 bool   message_is_legacy_call(const Message *message);
 /* Opens the calls of a message's tool_calls or function_call, in their order. STATUS_MEMORY. */
 Status openai_open_calls(Calls *calls, const Message *message);
-/* Opens the calls of a message's tool_use parts, in their order. STATUS_MEMORY. */
-Status anthropic_open_calls(Calls *calls, const Message *message);
 /* The id that a tool message answers: its tool_call_id, or its name; false if it has neither. */
 bool   tool_answers(const Message *message, Text *id);
 /* True if a part of the message's own list has a type of another dialect; *code: the violation. */

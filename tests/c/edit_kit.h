@@ -8,7 +8,7 @@
 **     *2  /2     marks message 2, or unmarks    m"a":1  remembers {"a":1}
 **     wx         puts window x                  r2      overwrites the text of message 2
 **     t3         trims: drops the first 3 messages, keeps one, inserts one, says why
-**     e          chooses another counter
+**     d1         drops message 1 and its unit by a draft    e    chooses another counter
 */
 #ifndef EBB_TESTS_EDIT_KIT_H
 #define EBB_TESTS_EDIT_KIT_H
@@ -36,8 +36,21 @@ static Status trim_by_draft(Conversation *chat, uint32_t count) {
   return STATUS_OK;
 }
 
+static Status drop_by_draft(Conversation *chat, uint32_t place) {
+  Draft *draft = numbered_draft(chat, true);
+  MessageId id = sequence_at(conversation_list(chat), place);
+  uint32_t batch;
+  uint64_t freed;
+  Hold hold;
+  assert_int_equal(draft_drop(draft, &id, 1, text_of("old"), &freed, &hold), STATUS_OK);
+  Status status = draft_commit(draft, BATCH_TRIM, text_of("trimmed"), NULL, &batch);
+  draft_free(draft);
+  return status;
+}
+
 static Status put_window(Conversation *chat, const char *id) {
-  Window window = {.content = WINDOW_TEXT};
+  MessageId now = store_count(conversation_store(chat));
+  Window window = {.content = WINDOW_TEXT, .version = 1, .created = now, .updated = now};
   window.texts[WINDOW_ID] = text_plain(id, 1);
   window.texts[WINDOW_CONTENT] = text_of("now");
   return conversation_put_window(chat, &window);
@@ -72,6 +85,7 @@ static UNUSED Status edit(Conversation *chat, const char *word) {
   case '*': return conversation_mark(chat, text_of("pinned"), number);
   case '/': return conversation_unmark(chat, text_of("pinned"), number);
   case 'w': return isdigit((unsigned char)word[1]) ? put(chat, WORDS_APPEND, 0, word) : put_window(chat, word + 1);
+  case 'd': return drop_by_draft(chat, number);
   case 'r': return overwrite(chat, number);
   case 'e': return conversation_recount(chat, &counter, (Cost){0});
   case 'm':
