@@ -52,10 +52,12 @@ static bool is_refused(const Convert *convert, const Piece *piece, LossKind *kin
   return is_signed ? convert_is_unbound(convert) : convert->writer->signs_reasoning;
 }
 
-/* The id of a piece as it is written. Notes calls and results: ask once for each. */
+/* The id of a piece as it is written. Notes calls and results: ask once for each. A result whose id is its name
+   answers a function_call, which has no id that could change. */
 static Text written_id(Convert *convert, const Piece *piece) {
   CallNames call;
-  if (convert->options->keep_ids && piece->id.size > 0) {
+  bool is_name = piece->kind == PIECE_RESULT && piece->id.bytes == piece->name.bytes;
+  if ((convert->options->keep_ids || is_name) && piece->id.size > 0) {
     convert_note(convert, piece);
     return piece->id;
   }
