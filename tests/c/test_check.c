@@ -456,6 +456,28 @@ static void out_of_memory_wherever_a_block_ends(void **state) {
   }
 }
 
+/* Servers that keep items refuse the first item of a reply without the reasoning that its id names. */
+static void ids_go_with_their_reasoning(void **state) {
+  static const char list[] = U "," MSG("'id':'msg_1',") "," MSG("'id':'msg_2',") "," U "," RS("rs_1") ","
+                             MSG("'id':'msg_3',") "," U "," MSG("");
+  static const char mended[] = U "," MSG("") "," MSG("'id':'msg_2',") "," U "," RS("rs_1") "," MSG("'id':'msg_3',") ","
+                               U "," MSG("");
+  (void)state;
+  Loaded loaded;
+  Buffer out;
+  Ledger *ledger;
+  load_list(&loaded, quoted(list), 0);
+  RepairOptions options = {.target = strict(DIALECT_RESPONSES), .codes = CODES_ALL};
+  codes_add(&options.target.profile.refuses, CHECK_REASONING_LOST);
+  assert_int_equal(repair_conversation(loaded.conversation, &options, &ledger), STATUS_OK);
+  ledger_release(ledger);
+  buffer_init(&out, memory_system());
+  written_of(&loaded, &out);
+  assert_string_equal(out.bytes, quoted(mended));
+  buffer_free(&out);
+  unload(&loaded);
+}
+
 /* The ledger says why each message goes, changes or comes. */
 static void reasons_are_told(void **state) {
   static const struct {
@@ -809,6 +831,7 @@ int main(void) {
     cmocka_unit_test(out_of_memory_changes_nothing),
     cmocka_unit_test(out_of_memory_finds_nothing),
     cmocka_unit_test(out_of_memory_wherever_a_block_ends),
+    cmocka_unit_test(ids_go_with_their_reasoning),
     cmocka_unit_test(reasons_are_told),
     cmocka_unit_test(only_what_is_asked_for_is_mended),
     cmocka_unit_test(dialects_show),

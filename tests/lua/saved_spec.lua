@@ -41,6 +41,7 @@ local function rich(body)
   local room = margins.with(chat:tokens() - 5, margins.of_chat(chat))   -- so that something goes, however it is counted
   assert(chat:trim { budget = room, policy = function(draft, budget)
     draft.memory.cut = { 1, 2 }
+    draft:keep(draft[#draft], "the last word")
     draft:drop_oldest { to = budget, reason = "too long" }
   end })
   chat:append { role = "user", content = "More" }
