@@ -2,17 +2,28 @@
 --
 --     gcov --stdout --branch-probabilities --branch-counts FILES | lua5.4 tests/cover.lua uncovered.txt
 --
--- Prints lines and branches per file and per folder. The list names the
--- functions of which something is never reached, each with its reason:
+-- Prints lines and branches per file and per folder. What is asked:
+--
+--     runtime/core               every line and every branch
+--     runtime/format, json       every line; 90 % of the branches of the folder, and 70 % of each file
+--
+-- A branch of a reader or a converter is often `status == STATUS_OK` in the
+-- condition of a loop, whose other side is memory that ran out just there: one
+-- such side is like another, so that a share of them is enough. A line that
+-- never ran is always a form or a refusal that no test has.
+--
+-- The list names the functions that keep something unreached for a reason:
 --
 --     runtime/core/store.c store_add: a store of four billion messages
 --
--- It fails if a folder is below its goal, a function with something unreached
--- is not in the list, or one in the list has nothing unreached: no entry stays
--- longer than it is true. Headers come once per file that includes them: a line
--- is reached if it is in one of them.
+-- It fails if a folder or a file is below its goal, a function with something
+-- unreached is not in the list, or one in the list has all that is asked: no
+-- entry stays longer than it is true. Headers come once per file that includes
+-- them: a line is reached if it is in one of them.
 
-local LINES, BRANCHES = 95, 90   -- goals of a folder, in percent
+local EVERY_BRANCH = { ["runtime/core"] = true, ["runtime/format"] = false, ["runtime/json"] = false }
+local LINES, BRANCHES, BRANCHES_OF_FILE = 95, 90, 70   -- goals in percent: of a folder, and of a file with SOME branches
+local SOME = 20
 
 ---- Reading ----
 
@@ -56,7 +67,8 @@ end
 
 ---- Adding up ----
 
-local function sums_of(lines, missed)
+---@param every boolean     true: a branch that is not taken is missed, too
+local function sums_of(lines, every, missed)
   local sums = { lines = 0, lines_hit = 0, branches = 0, branches_hit = 0 }
   for number, line in pairs(lines) do
     local whole = line.hit
@@ -65,7 +77,7 @@ local function sums_of(lines, missed)
     for _, hit in ipairs(line.branches) do
       sums.branches = sums.branches + 1
       if hit then sums.branches_hit = sums.branches_hit + 1 end
-      whole = whole and hit
+      whole = whole and (hit or not every)
     end
     if not whole then
       missed[line.in_function] = missed[line.in_function] or {}
@@ -128,11 +140,14 @@ local list, folders = read_list(arg[1]), {}
 for _, path in ipairs(sorted_keys(files)) do
   local folder = path:match "^runtime/%a+"
   local missed = {}
-  if folder == "runtime/core" or folder == "runtime/format" or folder == "runtime/json" then
-    local sums = sums_of(files[path], missed)
+  if EVERY_BRANCH[folder] ~= nil then
+    local sums = sums_of(files[path], EVERY_BRANCH[folder], missed)
     folders[folder] = folders[folder] or {}
     add(folders[folder], sums)
     show(path, sums)
+    if sums.branches >= SOME and percent(sums.branches_hit, sums.branches) < BRANCHES_OF_FILE then
+      complain("%s: below %d %% of branches", path, BRANCHES_OF_FILE)
+    end
   end
   for _, name in ipairs(sorted_keys(missed)) do
     local key = path .. " " .. name

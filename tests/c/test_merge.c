@@ -47,6 +47,8 @@ static const Row ROWS[] = {
     {"names alone", "u4 a4 u4 a4", "+u4", "#there", "1 2 3 4 5", ""},
     {"names, as nothing is new", "u4 a4 u4 a4", "#here", "<3 #there", "2 3 4", ""},
     {"memories alone", "u4 a4 u4 a4", "m\"a\":1 +u4", "m\"b\":2", "1 2 3 4 5", "{\"a\":1,\"b\":2}"},
+    {"a name that the branch forgot", "u4 m\"a\":1,\"b\":2", "m\"a\":1,\"b\":2,\"c\":3 +u4", "m\"a\":1", "1 2",
+     "{\"a\":1,\"c\":3}"},
     {"memories beside a cut", "u4 a4 u4 a4", "m\"a\":1 +u4", "<2 m\"b\":2 <1", "4 5", "{\"a\":1,\"b\":2}"},
     {"memories beside an addition", "u4 a4 u4 a4", "m\"a\":1 +u4", "+a4 m\"b\":2", "1 2 3 4 6 5", "{\"a\":1,\"b\":2}"},
     {"memories, as nothing is new", "u4 a4 u4 a4", "m\"a\":1", "<2 m\"b\":2", "3 4", "{\"a\":1,\"b\":2}"},
@@ -273,6 +275,27 @@ static void conflicts_are_refused(void **state) {
   }
 }
 
+/* Objects with very many names, and what is no object, are merged as one value. */
+static void memories_are_one_value_where_names_are_too_many(void **state) {
+  (void)state;
+  char many[2048] = "{\"z\":0";
+  size_t size = strlen(many);
+  for (int i = 0; i <= MEMORY_NAMES_MAX; i++) size += (size_t)sprintf(many + size, ",\"%d\":1", i);
+  strcpy(many + size, "}");
+  const char *rows[][3] = {{"{}", "{\"a\":1}", many}, {many, "{\"a\":1}", "{}"}, {"{}", many, "{\"a\":1}"},
+                           {"{}", "{\"a\":1}", "[1]"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Buffer merged;
+    bool conflict;
+    buffer_init(&merged, memory_system());
+    assert_int_equal(merge_memories_by_name(text_of(rows[i][0]), text_of(rows[i][1]), text_of(rows[i][2]), &merged,
+                                            &conflict), STATUS_OK);
+    assert_true(conflict);
+    assert_true(text_equal(text_plain(merged.bytes, merged.size), text_of(rows[i][2])));
+    buffer_free(&merged);
+  }
+}
+
 static void a_branch_begins_whole_or_not_at_all(void **state) {
   (void)state;
   static const Row row = {.before = "u4 a4(x) u4 a4 #here wx *2 m\"a\":1 e <3", .ours = "", .theirs = ""};
@@ -298,6 +321,8 @@ static void a_branch_begins_whole_or_not_at_all(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_merged_whole_or_not_at_all), cmocka_unit_test(a_ledger_names_the_new_seqs),
-      cmocka_unit_test(conflicts_are_refused), cmocka_unit_test(a_branch_begins_whole_or_not_at_all)};
+      cmocka_unit_test(conflicts_are_refused),
+      cmocka_unit_test(memories_are_one_value_where_names_are_too_many),
+      cmocka_unit_test(a_branch_begins_whole_or_not_at_all)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
