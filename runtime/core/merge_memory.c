@@ -50,7 +50,8 @@ static Status put_descendants(History *history, const BranchBase *base, Text our
   Status status = STATUS_OK;
   for (uint32_t i = base->batches; i < history_count(history) && status == STATUS_OK; i++) {
     BatchInfo info = history_batch(history, i);
-    bool from_branch = info.parent != BATCH_NONE && info.parent >= base->batches;
+    assert(info.parent < i);                   /* only the first batch has none, and both have that */
+    bool from_branch = info.parent >= base->batches;
     bool *flag = &grew[i - base->batches];
     *flag = from_branch ? grew[info.parent - base->batches] : info.parent == base->batch;
     if (*flag && !info.pruned) status = put_merged(history, i, base, ours, history_policy_memory(history, i), merged);

@@ -8,7 +8,10 @@
 **     *2  /2     marks message 2, or unmarks    m"a":1  remembers {"a":1}
 **     wx         puts window x                  r2      overwrites the text of message 2
 **     t3         trims: drops the first 3 messages, keeps one, inserts one, says why
-**     d1         drops message 1 and its unit by a draft    e    chooses another counter
+**     d1         drops message 1 and its unit by a draft    D    drops message 0 by one, and keeps the last but one
+**     R1         replaces message 1 by a draft              K60  takes a report of 60 tokens
+**     e  E       chooses another counter                    &2   marks message 2 with another name
+**     vx         closes window x
 */
 #ifndef EBB_TESTS_EDIT_KIT_H
 #define EBB_TESTS_EDIT_KIT_H
@@ -48,9 +51,35 @@ static Status drop_by_draft(Conversation *chat, uint32_t place) {
   return status;
 }
 
-static Status put_window(Conversation *chat, const char *id) {
+static Status drop_and_keep(Conversation *chat) {
+  Draft *draft = numbered_draft(chat, true);
+  const Sequence *list = conversation_list(chat);
+  MessageId id = sequence_at(list, 0), kept = sequence_at(list, sequence_count(list) - 2);
+  uint32_t batch;
+  uint64_t freed;
+  Hold hold;
+  assert_int_equal(draft_drop(draft, &id, 1, text_of("old"), &freed, &hold), STATUS_OK);
+  assert_int_equal(draft_keep(draft, kept, text_of("kept")), STATUS_OK);
+  Status status = draft_commit(draft, BATCH_TRIM, text_of("trimmed"), NULL, &batch);
+  draft_free(draft);
+  return status;
+}
+
+static Status replace_by_draft(Conversation *chat, uint32_t place) {
+  Draft *draft = numbered_draft(chat, true);
+  uint32_t batch;
+  Hold hold;
+  MessageId made;
+  MessageId id = sequence_at(conversation_list(chat), place);
+  assert_int_equal(draft_put(draft, true, id, "a1", &made, &hold), STATUS_OK);
+  Status status = draft_commit(draft, BATCH_TRIM, text_of("trimmed"), NULL, &batch);
+  draft_free(draft);
+  return status;
+}
+
+static Status put_window(Conversation *chat, const char *id, unsigned flags) {
   MessageId now = store_count(conversation_store(chat));
-  Window window = {.content = WINDOW_TEXT, .version = 1, .created = now, .updated = now};
+  Window window = {.content = WINDOW_TEXT, .version = 1, .created = now, .updated = now, .flags = flags};
   window.texts[WINDOW_ID] = text_plain(id, 1);
   window.texts[WINDOW_CONTENT] = text_of("now");
   return conversation_put_window(chat, &window);
@@ -70,7 +99,7 @@ static UNUSED Status edit(Conversation *chat, const char *word) {
   uint32_t number = (uint32_t)strtoul(word + 1, NULL, 10), pruned, removed;
   Truncate cut = {.has_keep_last = true, .keep_last = number};
   Filter filter = {.roles = 1u << ROLE_USER};
-  Counter counter = counter_of(ESTIMATE_CJK);
+  Counter counter = counter_of(*word == 'E' ? ESTIMATE_CLAUDE : ESTIMATE_CJK);
   const char *message = strchr(word, ':');
   char text[64];
   switch (*word) {
@@ -84,9 +113,15 @@ static UNUSED Status edit(Conversation *chat, const char *word) {
   case 'p': return conversation_compact(chat, number, &pruned, &removed);
   case '*': return conversation_mark(chat, text_of("pinned"), number);
   case '/': return conversation_unmark(chat, text_of("pinned"), number);
-  case 'w': return isdigit((unsigned char)word[1]) ? put(chat, WORDS_APPEND, 0, word) : put_window(chat, word + 1);
+  case 'w': return isdigit((unsigned char)word[1]) ? put(chat, WORDS_APPEND, 0, word) : put_window(chat, word + 1, 0);
   case 'd': return drop_by_draft(chat, number);
   case 'r': return overwrite(chat, number);
+  case 'D': return drop_and_keep(chat);
+  case 'R': return replace_by_draft(chat, number);
+  case 'K': return conversation_calibrate(chat, number);
+  case '&': return conversation_mark(chat, text_of("seen"), number);
+  case 'v': return put_window(chat, word + 1, WINDOW_CLOSED);
+  case 'E':
   case 'e': return conversation_recount(chat, &counter, (Cost){0});
   case 'm':
     snprintf(text, sizeof text, "{%s}", word + 1);

@@ -5,6 +5,9 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "edit_kit.h"
 
+#include "core/merge_branch.h"
+#include "format/policy_memory.h"
+
 /* ---- conversations ---- */
 
 typedef struct EditRow {
@@ -24,6 +27,8 @@ static const EditRow EDITS[] = {
     {"u4", "wx"},                   {"u4 wx wy", "wx"},              {"u4 wx w0(x)", "w0(x)"},
     {"u4 a4", "e"},                 {"u4 a4 <1 e", "+u4"},           {"u4 a4", "m\"a\":1"},
     {"u4 a4 m\"a\":1 <1", "m\"a\":2"},                               {LONG, "@0:s4"},
+    {"u4 a4 u4", "r2"},             {"u4 a4 u4 e", "r2"},            {"u4 a4", "p0"},
+    {"u4 a4 *1 &2", "*3"},          {"u4 a4 *1 &2", "/1"},           {"u4 a4(y) =1:a4(y)", "r2"},
 };
 
 static void write_visible(FILE *out, const Conversation *chat) {
@@ -68,10 +73,16 @@ static void assert_text(const Conversation *chat, const char *expected, const Ed
   free(now);
 }
 
-static bool edit_fails(const EditRow *row, size_t k, bool once, const char *after) {
+/* `isolated`: in a branch of a conversation that was edited so. */
+static bool edit_fails(const EditRow *row, bool isolated, size_t k, bool once, const char *after) {
   Fail fail = {0};
-  Conversation *chat = chat_of(&fail, ""), *fork;
+  Conversation *chat = chat_of(&fail, ""), *root = NULL, *fork;
   edits(chat, row->before);
+  if (isolated) {
+    root = chat;
+    assert_int_equal(conversation_fork(root, &chat), STATUS_OK);
+    assert_int_equal(conversation_begin_branch(chat, root, merge_memories_by_name), STATUS_OK);
+  }
   assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
   char *before = text_of_chat(chat);
   fail.fail_at = fail.calls + k;
@@ -84,11 +95,12 @@ static bool edit_fails(const EditRow *row, size_t k, bool once, const char *afte
     assert_int_equal(edit(chat, row->edit), STATUS_OK);
   }
   assert_text(chat, after, row, k);
-  assert_text(fork, before, row, k);
+  if (isolated || *row->edit != 'r') assert_text(fork, before, row, k);      /* forks share what is overwritten */
   conversation_check(chat);
   conversation_check(fork);
   conversation_free(fork);
   conversation_free(chat);
+  conversation_free(root);
   free(before);
   assert_int_equal(fail.in_use, 0);
   return fail.failed > 0;
@@ -103,9 +115,10 @@ static void edits_beside_a_fork_are_whole_or_none(void **state) {
     assert_int_equal(edit(chat, EDITS[i].edit), STATUS_OK);
     char *after = text_of_chat(chat);
     conversation_free(chat);
-    size_t k = 1;
-    while (edit_fails(&EDITS[i], k, true, after) && edit_fails(&EDITS[i], k, false, after)) k++;
-    if (k == 1) fail_msg("%s: no allocation could be made to fail", EDITS[i].edit);
+    for (int isolated = 0; isolated <= 1; isolated++) {
+      size_t k = 1;
+      while (edit_fails(&EDITS[i], isolated, k, true, after) && edit_fails(&EDITS[i], isolated, k, false, after)) k++;
+    }
     free(after);
   }
 }
@@ -120,7 +133,7 @@ static void edits_beside_a_fork_are_whole_or_none(void **state) {
 **     b3  B      binds the thinking of the first 3 messages, or none but behind edits
 **     g  G       what is guarded, as it is sent and without     s    looks again at what is changed
 **     n  l  t    numbers slots, gives the list, turns           y:u4 measures a message
-**     W          window tokens                                  c    commits
+**     W          window tokens          c  C     commits, C with what policies remember
 */
 typedef struct DraftRow {
   const char *chat, *before, *edit;
@@ -141,11 +154,25 @@ static const DraftRow DRAFTS[] = {
     {LONG, "B", "d8", false},       {LONG, "B", "g", false},           {LONG, "b19", "g", false},
     {LONG, "b9 d8", "g", false},    {LONG, "", "G", false},            {LONG, "B d8", "s", false},
     {LONG, "B i1:u4 d1", "s", false},                                  {LONG, "B d8 i2:u4", "g", true},
-    {LONG, "", "y:u4", false},      {LONG, "B", "y:h4", false},        {LONG, "d8 d1", "c", false},
+    {LONG, "", "y:u4", false},      {LONG, "B", "y:h4", false},        {"", "", "i0:u4", false},       {"", "", "I0:u4", false},          {"", "i0:u4", "i0:u4", false},
+    {"", "I0:u4", "i1:u4", false},  {LONG, "i6:u4", "i7:u4", false},   {LONG, "i6:u4", "i6:u4", false},
+    {LONG, "", "C", false},         {LONG, "d8", "C", false},          {LONG, "", "o1", false},
+    {LONG, "B i1:u4", "s", false},  {LONG, "B", "g", true},            {LONG, "b3", "l", false},
+    {"u4 h4 h4 u4", "b2 k0 k1 k2", "g", false},                        {"u4 h4 h4 u4", "b3 k1 k2", "g", false},
+    {"u4 h4 u4 h4 u4", "B", "d3", false},                              {"u4 h4 u4 h4 u4", "B d3", "d1", false},
+    {"u4 h4 u4 h4 u4", "B d1", "d2", false},                           {"u4 h4 u4 h4 u4", "B i0:u4", "=4:h9", false},
+    {"u4 h4 u4 h4 u4", "B d3", "=1:h9", false},                        {"u4 h4 u4 h4 u4", "B i4:h4", "i4:h4", false},
+    {"u4 h4 u4 h4 u4", "B =3:h9", "=3:a4", false},                     {"u4 h4 u4 h4 u4", "b4", "=1:a4", false},
+    {LONG, "d8 d1", "c", false},
     {LONG, "k8 i1:u4", "c", false}, {LONG, "=8:a2 i1:u4 d9", "c", false},
     {"e u4 a4 u4 a4 u4", "", "d1", false},                             {"e u4 a4 u4 h4 u4", "B", "=3:h9", false},
     {"e u4 a4 u4 a4 u4", "d1 i1:u4", "c", false},
     {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "", "W", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W", "W", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W d1", "o3", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W d1 i0:u4 n", "o3", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W d1 i0:u4 n", "d5", false},
+    {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4 vx", "W", "k1", false},
     {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W", "d5", false},
     {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W", "o3", false},
     {"wx wy u4 w0(x) u4 w0(y) a4 w0(x) u4", "W", "k1", false},
@@ -192,6 +219,7 @@ static Status edit_draft(Draft *draft, const char *word, MessageId id) {
   uint32_t number = (uint32_t)strtoul(word + 1, NULL, 10), messages, batch;
   static const uint32_t tokens[] = {5, 7, 9, 11, 13};
   const char *message = strchr(word, ':');
+  const Text memory = text_of("{\"a\":1}");
   const Sequence *list;
   const uint32_t *turns;
   uint64_t freed;
@@ -215,6 +243,7 @@ static Status edit_draft(Draft *draft, const char *word, MessageId id) {
   case 't': return draft_turns_after(draft, &turns);
   case 'y': return measure(draft, message + 1);
   case 'W': return draft_set_window_tokens(draft, tokens);
+  case 'C': return draft_commit(draft, BATCH_TRIM, text_of("trimmed"), &memory, &batch);
   default: return draft_commit(draft, BATCH_TRIM, text_of("trimmed"), NULL, &batch);
   }
 }
@@ -271,22 +300,29 @@ static char *text_of_draft(const DraftWorld *world, bool committed) {
   return text;
 }
 
+static bool commits(const DraftRow *row) { return *row->edit == 'c' || *row->edit == 'C'; }
+
+static void write_tokens(FILE *out, const DraftWorld *world) {
+  for (MessageId id = 1; id <= store_count(conversation_store(world->chat)); id++) {
+    fprintf(out, "%u ", (unsigned)draft_message_tokens(world->draft, id));
+  }
+}
+
 static void write_end(FILE *out, DraftWorld *world, const DraftRow *row) {
-  if (*row->edit == 'c') return;
+  if (commits(row)) return;
+  write_tokens(out, world);
   const Sequence *list;
   GuardedSum guarded;
   assert_int_equal(draft_guarded_sent(world->draft, &guarded), STATUS_OK);
   fprintf(out, "%llu guarded tokens\n", (unsigned long long)guarded.tokens);
   assert_int_equal(draft_list(world->draft, &list), STATUS_OK);
   write_list(out, list);
-  for (uint32_t i = 0; i < sequence_count(list); i++) {
-    fprintf(out, "%u ", (unsigned)draft_message_tokens(world->draft, sequence_at(list, i)));
-  }
+  write_tokens(out, world);
 }
 
 /* All that became of a draft; ends its waiting edits. */
 static char *end_of_draft(DraftWorld *world, const DraftRow *row) {
-  char *text, *start = text_of_draft(world, *row->edit == 'c');
+  char *text, *start = text_of_draft(world, commits(row));
   size_t size;
   FILE *out = open_memstream(&text, &size);
   fprintf(out, "%s", start);
