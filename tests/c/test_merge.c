@@ -283,7 +283,7 @@ static void conflicts_are_refused(void **state) {
   }
 }
 
-/* Objects with very many names, and values of other kinds, are merged as one value. */
+/* An object with too many names, or another kind of value, is merged as one value. */
 static void memories_are_one_value_where_names_are_too_many(void **state) {
   (void)state;
   char many[2048] = "{\"z\":0";
