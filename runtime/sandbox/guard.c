@@ -383,7 +383,7 @@ void guard_begin(Sandbox *sandbox, const SandboxLimits *limits, const SandboxLim
   sandbox->closing = sandbox->barred = 0;
   sandbox->late_since = 0;
   sandbox->looked = sandbox->started;
-  sandbox->reached_memory = false;
+  sandbox->wide = sandbox->owning = sandbox->reached_memory = false;
   sandbox->armed = true;     /* the first instruction looks: a script that is cancelled does nothing */
   sandbox->credit = sandbox->granted = 0;
   pace_collector(sandbox);
