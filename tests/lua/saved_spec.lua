@@ -316,3 +316,68 @@ describe("a saved conversation", function()
     end)
   end)
 end)
+
+describe("a saved conversation of version 1, which has no digest,", function()
+  --- Messages that were replaced, inserted and removed, a kept batch, and what a policy did.
+  local function everything()
+    local chat = ebb.conversation { clock = clock }
+    for i = 1, 4 do chat:append { role = i % 2 == 1 and "user" or "assistant", content = "m" .. i } end
+    chat:append { role = "assistant", content = "", tool_calls = { { id = "x", type = "function",
+      ["function"] = { name = "f", arguments = "{}" } } } }
+    chat:append { role = "tool", tool_call_id = "x", content = "r" }
+    chat:replace(2, { role = "assistant", content = "new" })
+    chat:insert(1, { role = "user", content = "put" })
+    assert(chat:trim { budget = 100000, policy = function(draft)
+      draft.memory.a = 1
+      draft:keep(draft[2], "wanted")
+      assert(draft:replace(draft[5], { content = "z" }))
+    end })
+    chat:report_usage { prompt_tokens = 60 }
+    return chat
+  end
+
+  local function without_digest(chat)
+    return ((chat:write "ebb"):gsub('{"ebb":2', '{"ebb":1', 1):gsub(',\n"digest":"[^"]*"', ""))
+  end
+
+  it("is read", function()
+    local chat = everything()
+    assert.equal(chat:json(), assert(ebb.parse(without_digest(chat))):json())
+  end)
+
+  it("is refused in its first row that cannot be", function()
+    local whole = without_digest(everything())
+    local pruned = everything()
+    pruned:truncate { keep_last = 3 }
+    pruned:prune { keep = 1 }
+    local rows = {
+      -- what stands there, what takes its place, what the error names
+      { whole, '"keeps":["function","wanted",1]', '"keeps":["function","wanted",99]', "a seq" },
+      { whole, '"keeps":["function","wanted",1]', '"keeps":["function",1,1]', "a string" },
+      { whole, '"origins":[[7,2]', '"origins":[[7,99]', "the seq of an older message" },
+      { whole, '[9,4]]', '[9,7]]', "a message that replaced none" },
+      { whole, '"moved":[[8,0,2147483648,0]]', '"moved":[[8,0,0,0]]', "a step" },
+      { whole, '"moved":[[8,0,2147483648,0]]', '"moved":[[7,0,2147483648,0]]',
+        "a message that is a replacement or inserted, not both" },
+      { whole, '"moved":[[8,0,2147483648,0]]', '"moved":5', "a list" },
+      { whole, '"answers":[[6,5,0]]', '"answers":[[6,9,0]]', "the seq of an older message" },
+      { whole, '"answers":[[6,5,0]]', '"answers":[[6,5,"a"]]', "the number of a call" },
+      { whole, '"calibration":[60,39]', '"calibration":[60,61]', "no more tokens than were reported" },
+      { whole, '"calibration":[60,39]', '"calibration":[60,1]', "a likely ratio" },
+      { whole, '"keep":[0,4,5,2],', '', "what is kept of the parent" },
+      { whole, '"put":[4,9,1]', '"put":[4,9,99]', "a count" },
+      { whole, '"put":[4,9,1]', '"put":[4,9]', "a count" },
+      { whole, '"memory":{"function":{"a":1}}', '"memory":{"function":["' .. ("x"):rep(1 << 20) .. '"]}',
+        "at most 1 MiB of what policies remember" },
+      { without_digest(pruned), '"count":6}', '"count":6,"memory":{"a":{}}}', "a pruned batch without messages" },
+    }
+    for _, row in ipairs(rows) do
+      local text, was, is, expected = table.unpack(row)
+      local at, last = text:find(was, 1, true)
+      assert.is_truthy(at, was .. " in " .. text)
+      local chat, problem = ebb.parse(text:sub(1, at - 1) .. is .. text:sub(last + 1))
+      assert.is_nil(chat, is)
+      assert.is_truthy(problem.message:find(expected, 1, true), problem.message)
+    end
+  end)
+end)
