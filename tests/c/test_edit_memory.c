@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "edit_kit.h"
 
+#include "core/explain.h"
 #include "core/merge_branch.h"
 #include "format/policy_memory.h"
 
@@ -375,8 +376,123 @@ static void edits_of_drafts_are_whole_or_none(void **state) {
   }
 }
 
+/* ---- other calls ---- */
+
+static void insertions_of_none_or_of_windows(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u4 a4 u4");
+  Draft *draft;
+  assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
+  const Insertion none = {0};
+  assert_int_equal(draft_insert_all(draft, &none, text_of("none")), STATUS_OK);
+  assert_int_equal(draft_count(draft), 3);
+  assert_int_equal(insert_two(draft, 0, "w0(x)"), STATUS_GUARDED);
+  assert_int_equal(draft_count(draft), 3);
+  assert_int_equal(ledger_count(draft_ledger(draft)), 0);
+  draft_free(draft);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+static void thinking_weighs_no_more_than_the_request(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u4 h4 u4");
+  Draft *draft;
+  assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
+  uint64_t all = draft_tokens(draft), more = all + 1;
+  assert_int_equal(draft_bind_thinking(draft, 0, 2, &more), STATUS_ARGUMENT);
+  assert_false(draft_binds_thinking(draft));
+  assert_int_equal(draft_bind_thinking(draft, 0, 2, &all), STATUS_OK);
+  assert_true(draft_thinking_left(draft) == all);
+  draft_free(draft);
+  conversation_free(chat);
+}
+
+static void explanations_are_whole_or_none(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u4 a4 u4 a4 u4");
+  edits(chat, "D <3 =1:a6 d0");
+  size_t in_use = fail.in_use;
+  for (MessageId id = 1; id <= store_count(conversation_store(chat)); id++) {
+    Status status = STATUS_MEMORY;
+    for (size_t k = 1; status != STATUS_OK; k++) {
+      Explanation explanation = {.memory = fail_memory(&fail)};
+      fail.fail_at = fail.calls + k;
+      status = explain_message(chat, id, &explanation);
+      fail.fail_at = 0;
+      assert_true(status == STATUS_OK || status == STATUS_MEMORY);
+      explanation_free(&explanation);
+      assert_int_equal(fail.in_use, in_use);
+    }
+  }
+  uint8_t appended[8] = {0};
+  const Memory memory = fail_memory(&fail);
+  fail.fail_at = fail.calls + 1;
+  assert_int_equal(explain_appended(chat, 1, 5, &memory, appended), STATUS_MEMORY);
+  fail.fail_at = 0;
+  assert_int_equal(explain_appended(chat, 1, 5, &memory, appended), STATUS_OK);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+static void tools_are_described_once_there_is_memory(void **state) {
+  (void)state;
+  static const char raw[] = "{\"role\":\"system\",\"content\":\"Tools: none\"}";
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u4");
+  MessageShape shape;
+  Reader reader;
+  Json json;
+  Text read;
+  reader_init(&reader, memory_system());
+  json_open(&json, raw, sizeof raw - 1);
+  assert_true(reader_message(&reader, &json, &read, &shape));
+  fail.fail_at = fail.calls + 1;
+  assert_int_equal(conversation_set_tools(chat, text_of("Tools:"), read, &shape), STATUS_MEMORY);
+  fail.fail_at = 0;
+  assert_int_equal(conversation_set_tools(chat, text_of("Tools:"), read, &shape), STATUS_OK);
+  size_t in_use = fail.in_use;
+  Status status = STATUS_MEMORY;
+  for (size_t k = 1; status != STATUS_OK; k++) {
+    fail.fail_at = fail.calls + k;
+    status = conversation_describe_tools(chat);
+    fail.fail_at = 0;
+    assert_int_equal(visible_count(chat), status == STATUS_OK ? 2 : 1);
+  }
+  assert_true(fail.in_use >= in_use);
+  reader_free(&reader);
+  conversation_check(chat);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+static void no_more_windows_than_their_limit(void **state) {
+  (void)state;
+  Memory memory = memory_system();
+  Windows *windows;
+  assert_int_equal(windows_new(&memory, (HashKey){{0}}, &windows), STATUS_OK);
+  Window window = {.version = 1};
+  char name[16];
+  for (uint32_t i = 0; i <= WINDOW_COUNT_MAX; i++) {
+    snprintf(name, sizeof name, "%u", (unsigned)i);
+    window.texts[WINDOW_ID] = text_of(name);
+    assert_int_equal(windows_put(&windows, &window), i < WINDOW_COUNT_MAX ? STATUS_OK : STATUS_LIMIT);
+  }
+  assert_int_equal(windows_count(windows), WINDOW_COUNT_MAX);
+  assert_int_equal(windows_find(windows, text_of("7")), 7);
+  windows_free(windows);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(edits_beside_a_fork_are_whole_or_none),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(insertions_of_none_or_of_windows),
+                                     cmocka_unit_test(thinking_weighs_no_more_than_the_request),
+                                     cmocka_unit_test(explanations_are_whole_or_none),
+                                     cmocka_unit_test(tools_are_described_once_there_is_memory),
+                                     cmocka_unit_test(no_more_windows_than_their_limit),
+                                     cmocka_unit_test(edits_beside_a_fork_are_whole_or_none),
                                      cmocka_unit_test(edits_of_drafts_are_whole_or_none)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -470,3 +470,32 @@ describe("rules for some models", function()
     assert.is_nil(find(check("gemini", body, {}), "missing_signature"))
   end)
 end)
+
+describe("Anthropic's check", function()
+  local function codes(body, target)
+    local list = {}
+    for _, violation in ipairs(assert(ebb.parse(body)):check(target)) do
+      list[#list + 1] = (violation.index or "") .. violation.code
+    end
+    return list
+  end
+
+  it("names the items of Responses, which have no form there", function()
+    local body = '{"model":"gpt-5","input":[{"role":"user","content":"q"},{"type":"message","id":"m",'
+      .. '"role":"assistant","content":[{"type":"output_text","text":"t"}]},{"type":"reasoning","id":"r","summary":[]},'
+      .. '{"type":"function_call","id":"i","call_id":"c","name":"f","arguments":"{}"},'
+      .. '{"type":"function_call_output","call_id":"c","output":"r"}]}'
+    local found = table.concat(codes(body, { dialect = "anthropic" }), " ")
+    for _, code in ipairs { "2foreign_part", "4foreign_call", "5foreign_role" } do
+      assert.is_truthy(found:find(code, 1, true), found)
+    end
+  end)
+
+  it("takes texts of the system inside the list where the model does, and nothing else", function()
+    local body = '{"model":"%s","max_tokens":5,"messages":[{"role":"user","content":"q"},{"role":"system","content":'
+      .. '[{"type":"text","text":"s"}]},{"role":"assistant","content":"a"},{"role":"user","content":"u"},'
+      .. '{"role":"system","content":[{"type":"image","source":{"type":"url","url":"https://e.org/i.png"}}]}]}'
+    assert.same({ "5system_place" }, codes(body:format "claude-opus-4-8", { dialect = "anthropic" }))
+    assert.same({ "2system_inside", "5system_inside" }, codes(body:format "claude-sonnet-5", { dialect = "anthropic" }))
+  end)
+end)
