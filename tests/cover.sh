@@ -31,7 +31,8 @@ run() {
 export -f run
 export build log
 
-# The longest sweep and the specs that wait longest come first; all processes add to the same counters, which lock their files.
+# The longest sweep and the specs that wait longest come first; all processes add to the same counters, which lock
+# their files.
 LONG='places_spec session_postgres_spec session_tail_spec session_spec'
 SWEEP=$build/tests/test_bind_memory
 programs() { for source in tests/c/test_*.c; do echo "$build/tests/$(basename "$source" .c)"; done | grep -vx $SWEEP; }
