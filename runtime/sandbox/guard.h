@@ -50,10 +50,11 @@ uint64_t  guard_part_end(lua_State *L, GuardPart part, bool *over);
    raise, for want of memory. Every userdata that a script can have comes from here: it has a number, by
    which pairs orders keys. */
 void *guard_userdata(lua_State *L, size_t size, int user_values);
-/* The same of zero bytes, for content that has an end, behind `header` bytes: `end` is called when the block goes. It
-   may free, and call nothing of Lua's; it must bear zero bytes, and content that it has ended. Where guard_ends_owners
-   is false (outside of sandboxes, and where malloc aligns to 8 bytes only), a finalizer of the caller's calls it. */
+/* True if the allocator ends what userdata own: in sandboxes, where malloc aligns to 16 bytes. */
 bool  guard_ends_owners(lua_State *L);
+/* As guard_userdata, of zero bytes, for content that has an end, behind `header` bytes: `end` is called when the block
+   goes. It may free, and call nothing of Lua's; it must bear zero bytes, and content that it has ended. Where
+   guard_ends_owners is false, a finalizer of the caller's calls it. */
 void *guard_owner(lua_State *L, size_t size, int user_values, size_t header, void (*end)(void *content));
 /* The label of the value at index: a number that texts have in the place of its address, in the order in
    which values were first written. For states of a sandbox. Raises, for want of memory. */
