@@ -7,8 +7,8 @@
 **     | IS_OWNER, 8 bytes | content ... | end, content | number, place |    at an address of 16 n + 8 (number.h)
 **
 ** Finalizers would do the same at a price that grows with what lives: in each of its cycles the collector walks in one
-** stretch along all objects that have one, a chat of the host's among them. And at the last of its 200 levels of C calls
-** Lua cannot call a finalizer: it gives up, warns, and frees the userdata some time later.
+** stretch along all objects that have one, a chat of the host's among them. And at the last of its 200 levels of C
+** calls Lua cannot call a finalizer: it gives up, warns, and frees the userdata some time later.
 **
 ** Buffers of Lua's auxiliary library have a finalizer: a long text grows in a block beside its userdata, the box,
 ** whose form is the library's. Once a sandbox was warned, its allocator ends those, too. Boxes are known by their
