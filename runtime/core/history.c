@@ -196,7 +196,9 @@ static void set_policy_memory(History *history, uint32_t batch, Batch *entry, Po
    need it ends early: the next addition goes on. */
 static void forget_oldest(History *history) {
   Batch *entry;
-  while (history->remembered > POLICY_MEMORY_KEPT && history->forgotten < history->batches.count) {
+  static_assert(POLICY_MEMORY_MAX <= POLICY_MEMORY_KEPT, "the memory of the current batch fits alone");
+  while (history->remembered > POLICY_MEMORY_KEPT) {
+    assert(history->forgotten < history->batches.count);
     uint32_t batch = history->forgotten;
     if (batch != history->current && at(history, batch)->policy_memory != NULL) {
       if (batches_own(&history->batches, batch, &entry) != STATUS_OK) return;
@@ -204,6 +206,12 @@ static void forget_oldest(History *history) {
     }
     history->forgotten++;
   }
+}
+
+/* A batch that was spared as the current one may be forgotten from now on. */
+static void set_current(History *history, uint32_t batch) {
+  history->forgotten = min_u32(history->forgotten, history->current);
+  history->current = batch;
 }
 
 Status history_remember(History *history, uint32_t batch, Text text) {
@@ -236,7 +244,7 @@ Status history_add(History *history, const NewBatch *added) {
   status = batches_push(&history->batches, &batch, added->description);
   policy_memory_release(&history->memory, batch.policy_memory);
   if (status == STATUS_OK) {
-    history->current = count;
+    set_current(history, count);
     if (count > 0) history->remembered = history->remembered - before + remembered_at(history, count - 1);
     history->remembered += remembered_at(history, count);
     forget_oldest(history);
@@ -256,7 +264,7 @@ Status history_add_pruned(History *history, const NewBatch *added, uint32_t born
 Status history_rollback(History *history, uint32_t batch) {
   if (batch >= history->batches.count || at(history, batch)->list == NULL) return STATUS_RANGE;
   history->counts.rollbacks += batch != history->current;
-  history->current = batch;
+  set_current(history, batch);
   return STATUS_OK;
 }
 
@@ -325,7 +333,8 @@ HistoryCounts history_counts(const History *history) { return history->counts; }
 
 /* True if both histories have the checkpoint's state. Only the other one may have grown an old batch to it. */
 static bool is_shared(const History *history, const Checkpoint *checkpoint, const SharedStates *shared) {
-  if (checkpoint->batch >= shared->batches || checkpoint->batch >= history->batches.count) return false;
+  if (checkpoint->batch >= shared->batches) return false;
+  assert(checkpoint->batch < history->batches.count);
   if (checkpoint->length > history_batch(history, checkpoint->batch).count) return false;
   return checkpoint->batch != shared->batch || checkpoint->length <= shared->length;
 }
@@ -382,6 +391,7 @@ void history_check(const History *history) {
   for (uint32_t i = 0; i < history->batches.count; i++) {
     check_batch(history, i);
     remembered += remembered_at(history, i);
+    assert(i >= history->forgotten || i == history->current || at(history, i)->policy_memory == NULL);
   }
   assert(remembered == history->remembered && history->forgotten <= history->batches.count);
   (void)remembered;

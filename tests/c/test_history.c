@@ -92,6 +92,52 @@ static void a_batch_remembers_what_its_parent_did(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* Bytes of all policy memories: each batch of this test has its own. */
+static size_t kept(const History *history) {
+  size_t size = 0;
+  for (uint32_t i = 0; i < history_count(history); i++) size += history_policy_memory(history, i).size;
+  return size;
+}
+
+/* The largest policy memory there may be, in the current batch. */
+static void remember_much(Conversation *chat, char letter) {
+  char *text = malloc(POLICY_MEMORY_MAX);
+  memset(text, letter, POLICY_MEMORY_MAX);
+  assert_int_equal(conversation_remember(chat, text_plain(text, POLICY_MEMORY_MAX)), STATUS_OK);
+  free(text);
+}
+
+static void roll_back_and_remember(Conversation *chat, uint32_t batch) {
+  const History *history = conversation_history(chat);
+  assert_int_equal(operation_rollback(chat, batch, false, 0), STATUS_OK);
+  remember_much(chat, (char)('0' + batch));
+  assert_int_equal(history_policy_memory(history, batch).size, POLICY_MEMORY_MAX);
+  if (kept(history) > POLICY_MEMORY_KEPT) fail_msg("batch %u: %zu bytes are kept", (unsigned)batch, kept(history));
+  conversation_check(chat);
+}
+
+/* The current batch is spared, but only while it is the current one. */
+static void the_oldest_batches_forget(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u1 a1");
+  History *history = conversation_history(chat);
+  uint32_t most = POLICY_MEMORY_KEPT / POLICY_MEMORY_MAX;
+  for (uint32_t i = 0; i < 3 * most; i++) {
+    assert_int_equal(conversation_remember(chat, text_plain((const char[]){(char)('a' + i % 26)}, 1)), STATUS_OK);
+    assert_int_equal(put(chat, WORDS_INSERT, 0, "u5"), STATUS_OK);
+  }
+  for (uint32_t i = 2 * most; i < 3 * most; i++) roll_back_and_remember(chat, i);
+  for (uint32_t i = 0; i < 2 * most; i++) roll_back_and_remember(chat, i);
+  assert_int_equal(history_policy_memory(history, 0).size, 0);
+  assert_int_equal(put(chat, WORDS_INSERT, 0, "u5"), STATUS_OK);
+  remember_much(chat, 'z');
+  assert_true(kept(history) <= POLICY_MEMORY_KEPT);
+  conversation_check(chat);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
 static void what_was_pruned_is_out_of_reach(void **state) {
   (void)state;
   Fail fail = {0};
@@ -247,6 +293,7 @@ int main(void) {
     cmocka_unit_test(pruning_spares_what_is_named_or_current),
     cmocka_unit_test(a_fork_costs_a_node_per_level_of_what_is_behind_it),
     cmocka_unit_test(without_memory_nothing_shared_changes),
+    cmocka_unit_test(the_oldest_batches_forget),
     cmocka_unit_test(what_was_pruned_is_out_of_reach),
     cmocka_unit_test(a_batch_remembers_what_its_parent_did),
     cmocka_unit_test(kinds_have_names),
