@@ -235,7 +235,7 @@ Status call_index_leave(CallIndex *index, const Sequence *list, uint32_t positio
     IndexedResult *result = &index->results[at];
     IndexedCall *call = result->call == NONE ? NULL : &index->calls[result->call];
     result->id = 0;
-    if (call != NULL && --call->answers == 0 && !call->in_heap) status = push(index, store, result->call);
+    if (call != NULL && --call->answers == 0) status = push(index, store, result->call);
     at = result->sibling;
   }
   map_remove(&index->results_of, id);

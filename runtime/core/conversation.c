@@ -327,10 +327,9 @@ static Status rank_message(Conversation *conversation, const Place *place, Messa
 static Status weigh_first(Conversation *conversation, MessageId id) {
   Cost cost;
   Status status = token_weights_count(conversation->store, &conversation->first, id, &cost);
-  if (status != STATUS_OK) return status;
-  store_weigh(conversation->store, id, cost.tokens);
-  if (cost.guessed) store_note_guess(conversation->store, id);
-  return STATUS_OK;
+  if (status == STATUS_OK) status = store_weigh(conversation->store, id, cost.tokens);
+  if (status == STATUS_OK && cost.guessed) store_note_guess(conversation->store, id);
+  return status;
 }
 
 /* Counts a message with every counter in use but the first: the active one, and that of the list. */

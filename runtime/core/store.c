@@ -107,8 +107,9 @@ void store_release(Store *store) {
 
 void store_close(Store *store) {
   if (store == NULL) return;
-  if (store->owners > 1 && !store->closed) {
-    if (store->forked.count > 0 && store->forked.count >= store->base) store_rewind(store, store->forked);
+  assert(!store->closed);
+  if (store->owners > 1) {
+    if (store->forked.count > 0) store_rewind(store, store->forked);
     map_free(&store->waiting);
     store->closed = true;
   }
@@ -254,12 +255,12 @@ Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape
   return status;
 }
 
-void store_weigh(Store *store, MessageId id, uint32_t tokens) {
-  Message *message = NULL;
+Status store_weigh(Store *store, MessageId id, uint32_t tokens) {
+  Message *message;
   assert(tokens <= MESSAGE_TOKENS_MAX && id > store->base);
-  Status status = own_message(store, id, &message);      /* just added, so its page is not shared */
-  assert(status == STATUS_OK);
+  Status status = own_message(store, id, &message);
   if (status == STATUS_OK) message->tokens = tokens & MESSAGE_TOKENS_MAX;
+  return status;
 }
 
 void store_note_guess(Store *store, MessageId id) {
@@ -300,6 +301,8 @@ void store_rewind(Store *store, StoreMark mark) {
   pages_cut(&store->times, store->count);
   pages_cut(&store->ranks, store->rank_count);
   if (store->arena != NULL) arena_rewind(store->arena, mark.bytes);
+  /* A fork may have been made of what is removed now: while a host counted a message, or between a draft's edits. */
+  if (store->forked.count > store->count) store->forked = store_mark(store);
 }
 
 /* ---- replacing and inserting ---- */

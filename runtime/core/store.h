@@ -103,8 +103,9 @@ Status     store_adopt(Store *store, char *bytes, size_t size, size_t capacity);
    copied. Its calls wait, its results have no links, its tokens are 0. STATUS_MEMORY;
    STATUS_LIMIT when ids run out or raw has 2 GiB or more. */
 Status     store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id);
-/* Sets the tokens of the message just added. tokens <= MESSAGE_TOKENS_MAX */
-void       store_weigh(Store *store, MessageId id, uint32_t tokens);
+/* Sets the tokens of the message just added. tokens <= MESSAGE_TOKENS_MAX. STATUS_MEMORY, if the store was forked
+   since it was added: by the host that counted it. */
+Status     store_weigh(Store *store, MessageId id, uint32_t tokens);
 /* Marks the tokens of a message as partly a guess. */
 void       store_note_guess(Store *store, MessageId id);
 bool       store_is_guess(const Store *store, MessageId id);

@@ -102,11 +102,13 @@ static uint32_t last_equal(const Store *store, CallLink link) {
   uint32_t count = details_key_count(message->details), hash = (uint32_t)id_hash(store, key);
   uint32_t at = count == 0 ? message_call_count(message)
                            : first_key(keys, count, (CallKey){.hash = hash, .call = UINT32_MAX});
-  while (at-- > 0) {
-    uint32_t call = count == 0 ? at : keys[at].call;
-    if (text_equal(message_call_key(message, call), key)) return call;
-  }
-  return link.call;
+  uint32_t call;
+  do {
+    assert(at > 0);      /* that call itself has its key */
+    at--;
+    call = count == 0 ? at : keys[at].call;
+  } while (!text_equal(message_call_key(message, call), key));
+  return call;
 }
 
 /* ---- stacks of waiting calls ---- */
@@ -253,7 +255,8 @@ static void check_message(const Store *store, MessageId id) {
 
 void store_check(const Store *store) {
   uint32_t guesses = 0, fragments = 0;
-  assert(store->owners > 0 && store->base <= store->count && store->indexed <= store->count);
+  assert(store->owners > 0 && !store->closed);
+  assert(store->base <= store->count && store->indexed <= store->count);
   for (MessageId id = 1; id <= store->count; id++) {
     if (!store_has(store, id)) continue;
     check_message(store, id);
@@ -262,5 +265,5 @@ void store_check(const Store *store) {
   }
   assert(guesses == store->guesses && fragments == store->fragments);
   (void)guesses, (void)fragments, (void)is_reachable;
-  if (!store->closed) check_stacks(store);
+  check_stacks(store);
 }

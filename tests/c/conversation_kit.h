@@ -114,12 +114,16 @@ static UNUSED void words_parse(Words *words, const char *text) {
   while (*text != '\0') words_add(words, word_parse(&text));
 }
 
-static Text read_word(Reader *reader, const Word *word, char room[JSON_ROOM], MessageShape *shape) {
+static bool read_json(Reader *reader, const char *text, Text *raw, MessageShape *shape) {
   Json json;
+  json_open(&json, text, strlen(text));
+  return reader_message(reader, &json, raw, shape);
+}
+
+static Text read_word(Reader *reader, const Word *word, char room[JSON_ROOM], MessageShape *shape) {
   Text raw;
   word_json(word, room);
-  json_open(&json, room, strlen(room));
-  assert_true(reader_message(reader, &json, &raw, shape));
+  assert_true(read_json(reader, room, &raw, shape));
   return raw;
 }
 
@@ -133,14 +137,16 @@ static Status words_next(void *user, bool *more, Text *raw, MessageShape *shape)
 
 typedef enum WordsCall { WORDS_APPEND, WORDS_INSERT, WORDS_REPLACE } WordsCall;
 
+static Status put_source(Conversation *chat, WordsCall call, uint32_t position, MessageSource source) {
+  if (call == WORDS_APPEND) return operation_append(chat, &source);
+  if (call == WORDS_INSERT) return operation_insert(chat, position, &source);
+  return operation_replace(chat, position, &source);
+}
+
 static Status put_words(Conversation *chat, WordsCall call, uint32_t position, Words *words) {
-  MessageSource source = {.next = words_next, .user = words};
-  Status status;
   words->at = 0;
   reader_init(&words->reader, memory_system());
-  if (call == WORDS_APPEND) status = operation_append(chat, &source);
-  else if (call == WORDS_INSERT) status = operation_insert(chat, position, &source);
-  else status = operation_replace(chat, position, &source);
+  Status status = put_source(chat, call, position, (MessageSource){.next = words_next, .user = words});
   reader_free(&words->reader);
   return status;
 }
@@ -149,6 +155,29 @@ static UNUSED Status put(Conversation *chat, WordsCall call, uint32_t position, 
   Words words;
   words_parse(&words, text);
   return put_words(chat, call, position, &words);
+}
+
+typedef struct OneJson {
+  const char *json;          /* NULL: it was read */
+  Reader reader;
+} OneJson;
+
+static Status json_next(void *user, bool *more, Text *raw, MessageShape *shape) {
+  OneJson *one = user;
+  *more = one->json != NULL;
+  if (!*more) return STATUS_OK;
+  assert_true(read_json(&one->reader, one->json, raw, shape));
+  one->json = NULL;
+  return STATUS_OK;
+}
+
+/* A message that words do not tell of. */
+static UNUSED Status put_json(Conversation *chat, WordsCall call, uint32_t position, const char *json) {
+  OneJson one = {.json = json};
+  reader_init(&one.reader, memory_system());
+  Status status = put_source(chat, call, position, (MessageSource){.next = json_next, .user = &one});
+  reader_free(&one.reader);
+  return status;
 }
 
 /* ---- conversations ---- */

@@ -162,9 +162,114 @@ static void a_series_of_searches_is_one_walk(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* ---- without memory ---- */
+
+/* One edit of a series: a word, or a message in JSON, is inserted or replaces the message at a position. */
+typedef struct Put {
+  uint32_t position;
+  bool replaces;
+  const char *word;
+} Put;
+
+/* The first of these results finds its call by name, without the index, the second one by id. */
+#define BY_NAME_AND_ID "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"tool_z\",\"response\":{}}}," \
+                       "{\"functionResponse\":{\"id\":\"z\",\"name\":\"f\",\"response\":{}}}]}"
+
+/* In a list of calls and results by turns, far apart, so that the window moves and results ahead are looked at. */
+static const Put PUTS[] = {
+  {6, false, BY_NAME_AND_ID}, {10, false, "t(z)"}, {40, false, "U(zy)"},
+  {62, true, "U(ab)"},        {66, true, "U(ab)"}, {70, true, "U(ab)"},  {74, true, "U(ab)"}, {78, true, "U(ab)"},
+  {82, true, "U(ab)"},        {86, true, "U(ba)"}, {90, false, "a(z)"},  {91, true, "t(c)"},  {120, false, "t(z)"},
+  {121, true, "u"},
+};
+
+static Conversation *chat_of_calls(Fail *fail) {
+  Conversation *chat = chat_of(fail, "u");
+  for (int i = 0; i < 40; i++) assert_int_equal(put(chat, WORDS_APPEND, 0, "a(abc) U(ab) a(z) t(c)"), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_INSERT, 0, "a(y)"), STATUS_OK);      /* so that places are looked for by rank */
+  return chat;
+}
+
+static Status put_one(Conversation *chat, Sequence **list, CallIndex *calls, const Put *row, MessageId *id) {
+  const char *text = row->word;
+  char room[JSON_ROOM];
+  Reader reader;
+  MessageShape shape;
+  Text raw;
+  reader_init(&reader, memory_system());
+  if (*text == '{') {
+    assert_true(read_json(&reader, text, &raw, &shape));
+  } else {
+    Word word = word_parse(&text);
+    raw = read_word(&reader, &word, room, &shape);
+  }
+  Place place = {.list = *list, .position = row->position, .calls = calls,
+                 .replaced = row->replaces ? sequence_at(*list, row->position) : 0};
+  Status status = conversation_store_one(chat, &place, raw, false, &shape, id);
+  reader_free(&reader);
+  if (status != STATUS_OK) return status;
+  return row->replaces ? sequence_replace(list, row->position, *id) : sequence_insert(list, row->position, *id);
+}
+
+/* Writes what the results of the new messages answer. */
+static Status put_series(Conversation *chat, char links[1000]) {
+  CallIndex calls;
+  Sequence *list;
+  Status status = sequence_share(conversation_list(chat), &list);
+  if (status != STATUS_OK) return status;
+  size_t size = 0;
+  call_index_init(&calls, *conversation_memory(chat));
+  for (size_t i = 0; i < sizeof PUTS / sizeof *PUTS && status == STATUS_OK; i++) {
+    MessageId id;
+    status = put_one(chat, &list, &calls, &PUTS[i], &id);
+    if (status != STATUS_OK) break;
+    uint32_t count = message_result_count(conversation_message(chat, id));
+    for (uint32_t k = 0; k < count; k++) {
+      CallLink link = store_answers(conversation_store(chat), id, k);
+      size += (size_t)snprintf(links + size, 1000 - size, "%u.%u: %u.%u\n", (unsigned)id, (unsigned)k,
+                               (unsigned)link.message, (unsigned)link.call);
+    }
+  }
+  call_index_free(&calls);
+  sequence_release(list);
+  return status;
+}
+
+static void a_series_fails_without_memory_and_then_succeeds(void **state) {
+  (void)state;
+  Fail fail = {0};
+  char expected[1000] = "", links[1000];
+  Conversation *chat = chat_of_calls(&fail);
+  assert_int_equal(put_series(chat, expected), STATUS_OK);
+  assert_non_null(strstr(expected, ".1: "));
+  conversation_free(chat);
+  Status status = STATUS_MEMORY;
+  for (size_t k = 1; status != STATUS_OK; k++) {
+    chat = chat_of_calls(&fail);
+    Store *store = conversation_store(chat);
+    StoreMark mark = store_mark(store);
+    fail.fail_at = fail.calls + k;
+    fail.once = true;
+    status = put_series(chat, links);
+    fail.fail_at = 0;
+    if (status != STATUS_OK) {
+      assert_int_equal(status, STATUS_MEMORY);
+      store_rewind(store, mark);
+      store_check(store);
+      assert_int_equal(put_series(chat, links), STATUS_OK);
+    }
+    assert_string_equal(links, expected);
+    store_rewind(store, mark);
+    conversation_check(chat);
+    conversation_free(chat);
+  }
+  assert_int_equal(fail.in_use, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(links_are_those_of_a_plain_search),
+    cmocka_unit_test(a_series_fails_without_memory_and_then_succeeds),
     cmocka_unit_test(a_series_of_searches_is_one_walk),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
