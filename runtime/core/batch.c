@@ -140,7 +140,7 @@ const Batch *batches_at(const Batches *batches, uint32_t index) { return find(ba
 /* All owners of the batch share its list, and so its memo. */
 uint32_t batches_straight(const Batches *batches, uint32_t index) {
   Batch *batch = find(batches, index);
-  if (batch->list == NULL) return 0;
+  assert(batch->list != NULL);
   uint32_t end = sequence_count(batch->list), next = batch->born + batch->straight;
   assert(next <= end);
   if (next == end) return batch->straight;

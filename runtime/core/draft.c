@@ -96,7 +96,8 @@ static void hold_windows(const Draft *draft, const Sequence *list, Slots *slots)
     bool has_hold = slots->flags[slot] & SLOT_HOLD;
     if (!has_hold || !item->obsolete || items[item->newest].obsolete) continue;
     uint32_t newest = sequence_index_of(list, items[item->newest].id, slot);
-    if (newest < slots->count) slots_hold_unit(slots, slots->units->unit_of[newest], HOLD_PINNED);
+    assert(newest < slots->count);      /* who drops the visible item drops the older ones */
+    slots_hold_unit(slots, slots->units->unit_of[newest], HOLD_PINNED);
   }
 }
 

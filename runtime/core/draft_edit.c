@@ -218,7 +218,7 @@ static Status drop_chosen(Draft *draft, Cause cause, uint64_t *dropped, size_t w
 }
 
 static Status search_oldest(Draft *draft, uint64_t target, uint32_t keep, Cause cause, uint64_t *freed) {
-  if (draft->tokens <= target) return STATUS_OK;
+  assert(draft->tokens > target);
   uint32_t count = sequence_count(draft->list);
   uint64_t *dropped = bitset_new(&draft->memory, count);
   if (dropped == NULL) return STATUS_MEMORY;

@@ -155,8 +155,8 @@ static Hold hold_at(const Draft *draft, const Sequence *list, uint32_t position,
   if (!draft->guarded) return HOLD_NONE;
   if (role == ROLE_SYSTEM) return HOLD_SYSTEM;
   uint32_t turns = sequence_sum(list).turns;
-  bool last = turns > 0 && sequence_find(list, MEASURE_TURNS, turns - 1) == position;
-  return last && role == ROLE_USER ? HOLD_LAST_USER : HOLD_NONE;
+  bool starts_last_turn = turns > 0 && sequence_find(list, MEASURE_TURNS, turns - 1) == position;
+  return starts_last_turn ? HOLD_LAST_USER : HOLD_NONE;
 }
 
 /* Stores the message and inserts it into *list; leaves what it stored on failure. */

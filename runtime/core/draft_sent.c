@@ -1,6 +1,8 @@
 /*
 ** What of a draft is sent, where thinking is bound to what stands before it.
 */
+#include <assert.h>
+
 #include "base/minmax.h"
 #include "core/common_prefix.h"
 #include "core/draft_data.h"
@@ -13,11 +15,9 @@ static Status first_changed(Draft *draft, uint32_t *thought) {
   Status status = draft_list(draft, &list);
   if (status == STATUS_OK) status = common_prefix_count(&draft->memory, draft->store, before, list, &equal);
   if (status != STATUS_OK || equal >= sequence_count(before)) return status;
-  for (uint32_t at = equal; at < sequence_count(list); at++) {
-    uint32_t slot = draft_slot_of(draft, sequence_at(list, at));
-    if (slot >= draft->slots.numbered) continue;      /* inserted since */
-    *thought = thinking_lower_bound(&draft->thinking, slot);
-    return STATUS_OK;
+  assert(draft->slots.numbered == draft->slots.count);
+  if (equal < sequence_count(list)) {
+    *thought = thinking_lower_bound(&draft->thinking, draft_slot_of(draft, sequence_at(list, equal)));
   }
   return STATUS_OK;
 }

@@ -144,8 +144,8 @@ void draft_leave_thoughts(Draft *draft, uint32_t slot) {
 void draft_drop_thought(Draft *draft, uint32_t slot) {
   DraftThinking *thinking = &draft->thinking;
   uint32_t at = thinking->is_listed ? thought_of(thinking, slot) : UNIT_NONE;
-  if (at == UNIT_NONE || at < thinking->from) return;
-  assert(thinking->left >= thinking->list[at].tokens);
+  if (at == UNIT_NONE) return;
+  assert(at >= thinking->from && thinking->left >= thinking->list[at].tokens);
   thinking->left -= thinking->list[at].tokens;
 }
 
@@ -164,12 +164,13 @@ void draft_put_thought(Draft *draft, uint32_t slot, uint32_t tokens) {
   bool exists = at < thinking->count && thinking->list[at].slot == slot;
   if (!exists && tokens == 0) return;
   if (!exists) {
-    assert(thinking->count < thinking->room && at >= thinking->from);
+    assert(thinking->count < thinking->room);
     memmove(thinking->list + at + 1, thinking->list + at, (thinking->count - at) * sizeof *thinking->list);
     thinking->count++;
   }
   thinking->list[at] = (Thought){.slot = slot, .tokens = tokens};
-  if (at >= thinking->from) thinking->left += tokens;
+  assert(at >= thinking->from);      /* an edit leaves out what stands behind it */
+  thinking->left += tokens;
 }
 
 /* ---- slots get other numbers ---- */

@@ -291,7 +291,7 @@ static void merge_removed(Marks *into, const Marks *base, const Marks *theirs, u
 }
 
 Status marks_merge(Marks **ours, const Marks *base, const Marks *theirs, MessageId last, uint32_t shift) {
-  if (theirs->edits == base->edits) return STATUS_OK;
+  assert(theirs->edits != base->edits);
   Marks *merged;
   Status status = copy_marks(*ours, NULL, &merged);
   if (status != STATUS_OK) return status;

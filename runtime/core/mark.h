@@ -27,7 +27,7 @@ void   marks_release(Marks *marks);    /* NULL is allowed */
 Status marks_make_private(Marks **marks);
 
 /* Applies to *ours the additions and removals that a fork has made: by which `theirs` differs from
-   `base`, the marks at the fork. `last` is the newest message at the fork; those that the fork
+   `base`, the marks at the fork, of which there are some. `last` is the newest message at the fork; those that the fork
    added later have got ids greater by `shift`, so `shift` is added to origins of `theirs` above
    `last`. STATUS_MEMORY: *ours is unchanged. */
 Status marks_merge(Marks **ours, const Marks *base, const Marks *theirs, MessageId last, uint32_t shift);

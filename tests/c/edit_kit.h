@@ -132,12 +132,14 @@ static UNUSED Status edit(Conversation *chat, const char *word) {
   }
 }
 
-/* Makes all edits of a text, which must not fail. */
-static UNUSED void edits(Conversation *chat, const char *text) {
+/* Makes all edits of a text up to a word |, which must not fail. Returns the text behind it. */
+static UNUSED const char *edits(Conversation *chat, const char *text) {
   char word[32];
   for (int length; sscanf(text, " %31[^ ]%n", word, &length) == 1; text += length) {
+    if (*word == '|') return text + length;
     assert_int_equal(edit(chat, word), STATUS_OK);
   }
+  return text;
 }
 
 #endif

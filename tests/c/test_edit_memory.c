@@ -5,6 +5,8 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "edit_kit.h"
 
+#include "vocab_kit.h"
+
 #include "core/explain.h"
 #include "core/merge_branch.h"
 #include "format/policy_memory.h"
@@ -12,12 +14,18 @@
 /* ---- conversations ---- */
 
 typedef struct EditRow {
-  const char *before, *edit;         /* words of edit_kit.h */
+  const char *before, *edit;         /* words of edit_kit.h; | is where the conversation is forked, else at the end */
 } EditRow;
 
-static const char LONG[] = "s4 u9 a9(xy) t9(x) t8(y) u3 a7(z) t2(z) a5 u6 a8(abc) t1(a) t2(b) t3(c) a4 u2 h3 u4 a6";
+#define LONG "s4 u9 a9(xy) t9(x) t8(y) u3 a7(z) t2(z) a5 u6 a8(abc) t1(a) t2(b) t3(c) a4 u2 h3 u4 a6"
+#define FIVE(text) text " " text " " text " " text " " text
+/* So long that few edits are applied one by one. */
+#define LONGEST FIVE(FIVE(LONG))
+/* So long that twenty edits are few. */
+#define USERS FIVE(FIVE(FIVE("u u u u u u u u u u u u")))
 
 static const EditRow EDITS[] = {
+    {"u4 a4 u4 <2 | !0", "+a4"},    {"u4 a4(x) u4 <2 e | !0", "<1"},  {"u4 a4 u4 <2 E <1 e | !1", "+u4"},
     {"u4 a4(x)", "+t4(x)"},         {"u4 a4(x) u4", "+U4(xy)"},      {"u4 a4 e", "+a4(xyz)"},
     {LONG, "=3:t4(x)"},             {LONG, "=3:t4(y)"},              {LONG, "=2:a4(xyz)"},
     {LONG, "@3:t4(x)"},             {LONG, "@6:t4(z)"},              {LONG, "@18:U4(cz)"},
@@ -78,13 +86,15 @@ static void assert_text(const Conversation *chat, const char *expected, const Ed
 static bool edit_fails(const EditRow *row, bool isolated, size_t k, bool once, const char *after) {
   Fail fail = {0};
   Conversation *chat = chat_of(&fail, ""), *root = NULL, *fork;
-  edits(chat, row->before);
+  const char *behind = edits(chat, row->before);
   if (isolated) {
     root = chat;
     assert_int_equal(conversation_fork(root, &chat), STATUS_OK);
     assert_int_equal(conversation_begin_branch(chat, root, merge_memories_by_name), STATUS_OK);
   }
   assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  char *forked = text_of_chat(chat);
+  edits(chat, behind);
   char *before = text_of_chat(chat);
   fail.fail_at = fail.calls + k;
   fail.once = once;
@@ -96,13 +106,14 @@ static bool edit_fails(const EditRow *row, bool isolated, size_t k, bool once, c
     assert_int_equal(edit(chat, row->edit), STATUS_OK);
   }
   assert_text(chat, after, row, k);
-  if (isolated || *row->edit != 'r') assert_text(fork, before, row, k);      /* forks share what is overwritten */
+  if (isolated || *row->edit != 'r') assert_text(fork, forked, row, k);      /* forks share what is overwritten */
   conversation_check(chat);
   conversation_check(fork);
   conversation_free(fork);
   conversation_free(chat);
   conversation_free(root);
   free(before);
+  free(forked);
   assert_int_equal(fail.in_use, 0);
   return fail.failed > 0;
 }
@@ -112,7 +123,7 @@ static void edits_beside_a_fork_are_whole_or_none(void **state) {
   for (size_t i = 0; i < sizeof EDITS / sizeof *EDITS; i++) {
     Fail fail = {0};
     Conversation *chat = chat_of(&fail, "");
-    edits(chat, EDITS[i].before);
+    edits(chat, edits(chat, EDITS[i].before));
     assert_int_equal(edit(chat, EDITS[i].edit), STATUS_OK);
     char *after = text_of_chat(chat);
     conversation_free(chat);
@@ -135,6 +146,7 @@ static void edits_beside_a_fork_are_whole_or_none(void **state) {
 **     g  G       what is guarded, as it is sent and without     s    looks again at what is changed
 **     n  l  t    numbers slots, gives the list, turns           y:u4 measures a message
 **     W          window tokens          c  C     commits, C with what policies remember
+**     e          chooses another counter, before any edit
 */
 typedef struct DraftRow {
   const char *chat, *before, *edit;
@@ -166,6 +178,12 @@ static const DraftRow DRAFTS[] = {
     {"u4 h4 u4 h4 u4", "B d3", "=1:h9", false},                        {"u4 h4 u4 h4 u4", "B i4:h4", "i4:h4", false},
     {"u4 h4 u4 h4 u4", "B =3:h9", "=3:a4", false},                     {"u4 h4 u4 h4 u4", "b4", "=1:a4", false},
     {LONG, "d8 d1", "c", false},
+    {"wx w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) " USERS, "", "d9", false},
+    {LONG, "e d8 =1:u2", "c", false},
+    {LONGEST, "", "d8", false},     {LONGEST, "d8", "l", false},       {LONGEST, "=8:a2", "l", false},
+    {LONGEST, "d8 =1:u2 d9", "l", true},                               {LONGEST, "d18", "o3", true},
+    {"u4 h4 u4 h4 u4", "B k3", "g", true},                             {"u4 h4 u4 h4 u4", "B i2:a4", "=2:a6", false},
+    {"u4 h4 h4 h4 h4 h4 h4 h4 h4 a4 u4", "B", "=9:h4", false},
     {LONG, "k8 i1:u4", "c", false}, {LONG, "=8:a2 i1:u4 d9", "c", false},
     {"e u4 a4 u4 a4 u4", "", "d1", false},                             {"e u4 a4 u4 h4 u4", "B", "=3:h9", false},
     {"e u4 a4 u4 a4 u4", "d1 i1:u4", "c", false},
@@ -222,6 +240,7 @@ static Status edit_draft(Draft *draft, const char *word, MessageId id) {
   static const uint32_t tokens[] = {5, 7, 9, 11, 13};
   const char *message = strchr(word, ':');
   const Text memory = text_of("{\"a\":1}");
+  const Counter claude = counter_of(ESTIMATE_CLAUDE);
   const Sequence *list;
   const uint32_t *turns;
   uint64_t freed;
@@ -245,6 +264,7 @@ static Status edit_draft(Draft *draft, const char *word, MessageId id) {
   case 't': return draft_turns_after(draft, &turns);
   case 'y': return measure(draft, message + 1);
   case 'W': return draft_set_window_tokens(draft, tokens);
+  case 'e': return draft_recount(draft, &claude, (Cost){0});
   case 'C': return draft_commit(draft, BATCH_TRIM, text_of("trimmed"), &memory, &batch);
   default: return draft_commit(draft, BATCH_TRIM, text_of("trimmed"), NULL, &batch);
   }
@@ -410,6 +430,60 @@ static void thinking_weighs_no_more_than_the_request(void **state) {
   conversation_free(chat);
 }
 
+/* Of a stretch, and of a message of it, which is left out; those before it are sent with theirs. */
+static void thinking_of_a_stretch_is_left_out(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "u4 h40 u4 h60 u4 h80");
+  Draft *draft;
+  assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
+  uint64_t tokens[7];
+  for (MessageId id = 1; id <= 6; id++) tokens[id] = draft_message_tokens(draft, id);
+  assert_int_equal(draft_bind_thinking(draft, 2, 5, NULL), STATUS_OK);
+  for (MessageId id = 1; id <= 6; id++) {
+    assert_int_equal(tokens[id] - draft_message_tokens(draft, id), id == 4 ? 15 : 0);
+  }
+  assert_int_equal(draft_thinking_left(draft), 15);
+  draft_free(draft);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+/* A vocabulary needs memory to count a text. */
+static void thinking_is_weighed_once_there_is_memory(void **state) {
+  (void)state;
+  Fail fail = {0}, counting = {0};
+  const Memory memory = memory_system(), scarce = fail_memory(&counting);
+  Buffer image;
+  Vocab *vocab;
+  Tokenizer *tokenizer;
+  build_tiny(&image);
+  assert_int_equal(vocab_of_bytes(&memory, image.bytes, image.size, &vocab), STATUS_OK);
+  assert_int_equal(tokenizer_new(&scarce, vocab, &tokenizer), STATUS_OK);
+  vocab_release(vocab);
+  Conversation *chat = chat_of(&fail, "u4 h40 u4 h60 u4 h200 u4");
+  const Counter counter = counter_of_tokenizer(tokenizer);
+  Draft *draft;
+  GuardedSum guarded;
+  assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
+  assert_int_equal(draft_recount(draft, &counter, (Cost){0}), STATUS_OK);
+  counting.fail_at = 1;
+  assert_int_equal(draft_bind_thinking(draft, 0, 7, NULL), STATUS_MEMORY);
+  assert_false(draft_binds_thinking(draft));
+  counting.fail_at = 0;
+  assert_int_equal(draft_bind_thinking(draft, 0, 7, NULL), STATUS_OK);
+  assert_true(draft_thinking_left(draft) > 0);
+  counting.fail_at = 1;
+  assert_int_equal(draft_guarded_sent(draft, &guarded), STATUS_MEMORY);
+  counting.fail_at = 0;
+  assert_int_equal(draft_guarded_sent(draft, &guarded), STATUS_OK);
+  draft_free(draft);
+  conversation_free(chat);
+  tokenizer_free(tokenizer);
+  buffer_free(&image);
+  assert_int_equal(fail.in_use + counting.in_use, 0);
+}
+
 static void explanations_are_whole_or_none(void **state) {
   (void)state;
   Fail fail = {0};
@@ -481,6 +555,10 @@ static void no_more_windows_than_their_limit(void **state) {
     window.texts[WINDOW_ID] = text_of(name);
     assert_int_equal(windows_put(&windows, &window), i < WINDOW_COUNT_MAX ? STATUS_OK : STATUS_LIMIT);
   }
+  Windows *others = windows_share(windows);
+  assert_int_equal(windows_put(&others, &window), STATUS_LIMIT);      /* of a share, which would be a copy */
+  assert_ptr_equal(others, windows);
+  windows_free(others);
   assert_int_equal(windows_count(windows), WINDOW_COUNT_MAX);
   assert_int_equal(windows_find(windows, text_of("7")), 7);
   windows_free(windows);
@@ -489,6 +567,8 @@ static void no_more_windows_than_their_limit(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(insertions_of_none_or_of_windows),
                                      cmocka_unit_test(thinking_weighs_no_more_than_the_request),
+                                     cmocka_unit_test(thinking_of_a_stretch_is_left_out),
+                                     cmocka_unit_test(thinking_is_weighed_once_there_is_memory),
                                      cmocka_unit_test(explanations_are_whole_or_none),
                                      cmocka_unit_test(tools_are_described_once_there_is_memory),
                                      cmocka_unit_test(no_more_windows_than_their_limit),
