@@ -22,10 +22,10 @@ static const struct Row {
   {"several, rounded once", "['1','2',{'type':'text','text':'3'}]", BYTES(3)},
 };
 
-static uint32_t tokens_of(const char *content, Estimator estimator) {
+/* A conversation of one message. */
+static Conversation *loaded(Fail *fail, const char *content, Estimator estimator) {
   char text[300];
-  Fail fail = {0};
-  Memory memory = fail_memory(&fail);
+  Memory memory = fail_memory(fail);
   ConversationConfig config = {.memory = memory, .clock = clock_system(), .counter = counter_of(estimator)};
   DocumentWarnings warnings = {.memory = memory};
   DocumentError error;
@@ -37,9 +37,15 @@ static uint32_t tokens_of(const char *content, Estimator estimator) {
   assert_int_equal(conversation_new(&config, &conversation), STATUS_OK);
   assert_int_equal(document_load(conversation, &USUAL, block, (size_t)size, (size_t)size, &document, &warnings, &error),
                    STATUS_OK);
+  memory_free(&memory, warnings.list, warnings.room * sizeof *warnings.list);
+  return conversation;
+}
+
+static uint32_t tokens_of(const char *content, Estimator estimator) {
+  Fail fail = {0};
+  Conversation *conversation = loaded(&fail, content, estimator);
   uint32_t tokens = message_tokens(conversation_message(conversation, 1));
   conversation_free(conversation);
-  memory_free(&memory, warnings.list, warnings.room * sizeof *warnings.list);
   assert_int_equal(fail.in_use, 0);
   return tokens;
 }
@@ -60,10 +66,35 @@ static void the_seeds_rule_has_no_framing(void **state) {
   assert_int_equal(tokens_of("''", ESTIMATE_BYTES4), 3 + 1);
 }
 
+/* What a provider leaves out with the reasoning: not what a tool's result says of its own. */
+static void reasoning_is_that_of_the_message(void **state) {
+  (void)state;
+  static const struct {
+    const char *content;
+    uint32_t tokens;
+  } cases[] = {
+    {"'12345'", 0},
+    {"[{'type':'thinking','thinking':'123456789'},{'type':'text','text':'1'}]", BYTES(9)},
+    {"[{'type':'thinking','thinking':'123456789'}]", BYTES(9) + 3 + 1},
+    {"[{'type':'tool_result','tool_use_id':'t','content':[{'type':'thinking','thinking':'123456789'}]}]", 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Fail fail = {0};
+    Conversation *conversation = loaded(&fail, cases[i].content, ESTIMATE_BYTES4);
+    Cost cost;
+    assert_int_equal(cost_of_reasoning(conversation_counter(conversation), conversation_message(conversation, 1), &cost),
+                     STATUS_OK);
+    if (cost.tokens != cases[i].tokens) fail_msg("%s: %u tokens", cases[i].content, (unsigned)cost.tokens);
+    conversation_free(conversation);
+    assert_int_equal(fail.in_use, 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(parts_cost_what_their_kind_says),
     cmocka_unit_test(the_seeds_rule_has_no_framing),
+    cmocka_unit_test(reasoning_is_that_of_the_message),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

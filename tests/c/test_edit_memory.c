@@ -410,6 +410,7 @@ static void insertions_of_none_or_of_windows(void **state) {
   assert_int_equal(insert_two(draft, 0, "w0(x)"), STATUS_GUARDED);
   assert_int_equal(draft_count(draft), 3);
   assert_int_equal(ledger_count(draft_ledger(draft)), 0);
+  assert_false(draft_is_obsolete(draft, 1));
   draft_free(draft);
   conversation_free(chat);
   assert_int_equal(fail.in_use, 0);

@@ -110,10 +110,31 @@ static void bare_messages_are_a_role_and_a_text(void **state) {
   }
 }
 
+/* Readers find no other bytes around such a text; a host may, which does not say where the role stands. */
+static void each_byte_around_role_and_text_is_looked_at(void **state) {
+  (void)state;
+  static const char bare[] = "{\"role\":\"user\",\"content\":\"abc\"}";
+  const MessageShape shape = {.role = ROLE_USER, .content_kind = CONTENT_STRING, .content = {.at = 26, .size = 3}};
+  for (size_t at = 0; at < sizeof bare - 1; at++) {
+    char text[sizeof bare];
+    Memory memory = memory_system();
+    Store *store;
+    MessageId id;
+    memcpy(text, bare, sizeof bare);
+    text[at]++;
+    assert_int_equal(store_new(&memory, (HashKey){0}, &store), STATUS_OK);
+    assert_int_equal(store_add(store, text_plain(text, sizeof bare - 1), false, &shape, &id), STATUS_OK);
+    const Message *message = store_message(store, id);
+    assert_int_equal(message_is_bare(message), at >= 26);      /* whose length tells of the end */
+    store_release(store);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(texts_are_what_is_said),
     cmocka_unit_test(bare_messages_are_a_role_and_a_text),
+    cmocka_unit_test(each_byte_around_role_and_text_is_looked_at),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -519,7 +519,9 @@ static void what_is_out_of_range_is_refused(void **state) {
   assert_int_equal(sequence_remove(&v.s, 0, 0), STATUS_OK);
   assert_int_equal(sequence_keep(&v.s, NULL), STATUS_OK);
   assert_int_equal(sequence_find(v.s, MEASURE_TOKENS, 0), 0);
+  assert_int_equal(sequence_index_of(v.s, 0, UINT32_MAX), 0);
   version_grow(&v, 50);
+  assert_int_equal(sequence_index_of(v.s, 0, UINT32_MAX), v.model.count);
   uint32_t count = v.model.count;
   assert_int_equal(sequence_append(&v.s, 0), STATUS_RANGE);
   assert_int_equal(sequence_append(&v.s, unknown), STATUS_RANGE);

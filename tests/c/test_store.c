@@ -492,6 +492,19 @@ static void without_memory_nothing_is_borrowed(void **state) {
   store_gone(lender);
 }
 
+static void a_store_without_messages_has_no_bytes_to_share(void **state) {
+  (void)state;
+  Store *store = store_made();
+  assert_null(store_share_bytes(store));
+  add(store, "u5");
+  Arena *bytes = store_share_bytes(store);
+  assert_non_null(bytes);
+  store_release(store);
+  assert_true(fail.in_use > 0);
+  arena_release(bytes);
+  assert_int_equal(fail.in_use, 0);
+}
+
 /* A host may make a message without the place of its role. */
 static void a_role_without_a_place_has_its_usual_spelling(void **state) {
   (void)state;
@@ -507,6 +520,7 @@ static void a_role_without_a_place_has_its_usual_spelling(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_store_without_messages_has_no_bytes_to_share),
     cmocka_unit_test(a_role_without_a_place_has_its_usual_spelling),
     cmocka_unit_test(a_borrowed_message_has_the_lenders_bytes_and_links_of_its_own),
     cmocka_unit_test(without_memory_nothing_is_borrowed),

@@ -6,7 +6,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "core/store.h"
 #include "core/word_search.h"
+#include "format/reader.h"
 
 static const HashKey KEY = {{1, 2}};
 
@@ -114,12 +116,46 @@ static void without_memory_nothing_is_owned(void **state) {
   }
 }
 
+/* The word stands in the second text; the first one needs memory to be decoded. */
+static void without_memory_a_message_is_not_searched(void **state) {
+  (void)state;
+  static const char json[] = "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"line\\nline\"},"
+                             "{\"type\":\"text\",\"text\":\"two\"}]}";
+  Text words[] = {text_of("two"), text_of("three")}, raw;
+  Fail fail = {0};
+  Memory memory = memory_system();
+  Reader reader;
+  MessageShape shape;
+  MessageId id;
+  Json cursor;
+  Store *store;
+  WordSearch search;
+  reader_init(&reader, memory);
+  json_open(&cursor, json, sizeof json - 1);
+  assert_true(reader_message(&reader, &cursor, &raw, &shape));
+  assert_int_equal(store_new(&memory, KEY, &store), STATUS_OK);
+  assert_int_equal(store_add(store, raw, true, &shape, &id), STATUS_OK);
+  reader_free(&reader);
+  assert_int_equal(word_search_init(&search, fail_memory(&fail), KEY, words, 2), STATUS_OK);
+  fail.fail_at = 1;
+  assert_int_equal(word_search_message(&search, store_message(store, id)), STATUS_MEMORY);
+  assert_false(word_search_found(&search, 0));
+  fail.fail_at = 0;
+  assert_int_equal(word_search_message(&search, store_message(store, id)), STATUS_OK);
+  assert_true(word_search_found(&search, 0));
+  assert_false(word_search_found(&search, 1));
+  word_search_free(&search);
+  store_release(store);
+  assert_int_equal(fail.in_use, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(words_stand_by_themselves),
     cmocka_unit_test(escaped_texts_are_decoded),
     cmocka_unit_test(random_texts_agree_with_a_plain_search),
     cmocka_unit_test(without_memory_nothing_is_owned),
+    cmocka_unit_test(without_memory_a_message_is_not_searched),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
