@@ -104,8 +104,11 @@ static Status read_parts(Pieces *pieces, const JsonValue *list, bool nested) {
   return status;
 }
 
-/* One part need not stand in a list. */
+/* One part need not stand in a list. Content or calls make "parts" an unknown member, as for the reader. */
 static bool has_parts(const PieceFields *fields) {
+  bool instead = fields->of[KEY_CONTENT].bytes != NULL || fields->of[KEY_TOOL_CALLS].bytes != NULL ||
+                 fields->of[KEY_FUNCTION_CALL].bytes != NULL;
+  if (instead) return false;
   return piece_is(fields, KEY_PARTS, JSON_ARRAY) || piece_is(fields, KEY_PARTS, JSON_OBJECT);
 }
 

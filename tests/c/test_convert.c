@@ -94,6 +94,12 @@ static const struct Case {
    "'arguments':'{}'}}]},{'role':'tool','tool_call_id':'a','content':'r'},{'role':'user',"
    "'content':[{'type':'image_url','image_url':{'url':'https://a/b.png'}}]}]",
    "[the result of call 'a' is no longer marked as failed]['image' of a result moves to a user message behind it]"},
+  {"content beside parts", DIALECT_OPENAI,
+   "{'role':'user','content':'x','parts':[{'text':'y'}]},{'role':'assistant','content':null,'parts':[{'text':'y'}],"
+   "'tool_calls':[{'id':'a','type':'function','function':{'name':'f','arguments':'{}'}}]}",
+   "[{'role':'user','content':'x'},{'role':'assistant','content':null,'tool_calls':[{'id':'a','type':'function',"
+   "'function':{'name':'f','arguments':'{}'}}]}]",
+   "[the member 'parts' is left out: requests do not have it][the member 'parts' is left out: requests do not have it]"},
 
   {"audio", DIALECT_RESPONSES,
    USER("{'type':'text','text':'x'},{'type':'input_audio','input_audio':{'data':'aGk=','format':'wav'}}"),
