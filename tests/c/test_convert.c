@@ -7,6 +7,9 @@
 
 #define USER(parts) "{'role':'user','content':[" parts "]}"
 #define G(parts) "{'role':'user','parts':[" parts "]}"
+#define RESULT(id)                                                                                                   \
+  "{'type':'tool_result','tool_use_id':'" id "','content':[{'type':'image','source':{'type':'url',"                  \
+  "'url':'https://a/b.png'}}]}"
 
 static const struct Case {
   const char *shows;
@@ -101,6 +104,10 @@ static const struct Case {
    "'function':{'name':'f','arguments':'{}'}}]}]",
    "[the member 'parts' is left out: requests do not have it][the member 'parts' is left out: requests do not have it]"},
 
+  {"texts of a reasoning that have no type", DIALECT_RESPONSES,
+   "{'type':'reasoning','id':'rs_1','summary':[],'content':['m',{'type':'reasoning_text','text':'n'}],'timestamp':1}",
+   "[{'type':'reasoning','id':'rs_1','summary':[],'content':['m',{'type':'reasoning_text','text':'n'}]}]",
+   "[the member 'timestamp' is left out: requests do not have it]"},
   {"audio", DIALECT_RESPONSES,
    USER("{'type':'text','text':'x'},{'type':'input_audio','input_audio':{'data':'aGk=','format':'wav'}}"),
    "[{'role':'user','content':[{'type':'input_text','text':'x'}]}]",
@@ -179,6 +186,12 @@ static const struct Case {
    "{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'refusal','refusal':'no'}]}",
    "[{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'text','text':'no'}]}]",
    "[a refusal becomes text]"},
+  {"signed thinking beside a refusal", DIALECT_ANTHROPIC,
+   "{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'thinking','thinking':'m','signature':'s'},"
+   "{'type':'refusal','refusal':'no'}]}",
+   "[{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'thinking','thinking':'m','signature':'s'},"
+   "{'type':'text','text':'no'}]}]",
+   "[a refusal becomes text]"},
   {"a system message with an image", DIALECT_ANTHROPIC,
    "{'role':'system','content':[{'type':'text','text':'a'},{'type':'image_url',"
    "'image_url':{'url':'https://a/b.png'}}]},{'role':'user','content':'x'}",
@@ -221,6 +234,12 @@ static const struct Case {
    "'image_url':{'url':'https://a/b.png'}}]},{'role':'user','content':'x'}",
    "[{'text':'a'}][{'role':'user','parts':[{'text':'x'}]}]",
    "['image' has no form there: left out]"},
+  {"a call and its result, an object", DIALECT_GEMINI,
+   "{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'tool_use','id':'a','name':'f',"
+   "'input':{}}]},{'role':'user','content':[{'type':'tool_result','tool_use_id':'a','content':{'r':1}}]}",
+   "[{'role':'user','parts':[{'text':'x'}]},{'role':'model','parts':[{'functionCall':{'id':'a','name':'f',"
+   "'args':{}}}]},{'role':'user','parts':[{'functionResponse':{'id':'a','name':'f','response':{'r':1}}}]}]",
+   ""},
   {"a call and its failed result", DIALECT_GEMINI,
    "{'role':'user','content':'x'},{'role':'assistant','content':[{'type':'tool_use','id':'a','name':'f',"
    "'input':{}}]},{'role':'user','content':[{'type':'tool_result','tool_use_id':'a','is_error':true,"
@@ -238,16 +257,26 @@ static void load_list(Loaded *loaded, const struct Case *test) {
   must_load(loaded, test->shows, text, (size_t)size);
 }
 
-/* Writes the list for `to`; *told: what is lost or changed, each in brackets. */
-static Status convert(Loaded *loaded, Dialect to, Buffer *written, Buffer *told) {
-  ConvertOptions options = {.target = to, .unbound_from = CONVERT_NEVER, .unbound_end = CONVERT_NEVER};
-  ConvertReport report;
+static ConvertOptions options_for(Dialect to) {
+  return (ConvertOptions){.target = to, .unbound_from = CONVERT_NEVER, .unbound_end = CONVERT_NEVER};
+}
+
+/* The caller frees the report. */
+static Status convert_all(Loaded *loaded, const ConvertOptions *options, Buffer *written, ConvertReport *report) {
   bool changed;
   const Conversation *chat = loaded->conversation;
-  convert_report_init(&report, *conversation_memory(chat));
+  convert_report_init(report, *conversation_memory(chat));
+  report->with_origins = options->target == DIALECT_OPENAI;
   ConvertSinks sinks = {.system = {add_bytes, written}, .messages = {add_bytes, written}};
-  Status status =
-      convert_list(chat, conversation_list(chat), NULL, text_plain("", 0), &options, sinks, &report, &changed);
+  return convert_list(chat, conversation_list(chat), NULL, text_plain("", 0), options, sinks, report, &changed);
+}
+
+/* Writes the list for `to`; *told: what is lost or changed, each in brackets. */
+static Status convert(Loaded *loaded, Dialect to, Buffer *written, Buffer *told) {
+  ConvertOptions options = options_for(to);
+  ConvertReport report;
+  Status status = convert_all(loaded, &options, written, &report);
+  if (status == STATUS_OK && to == DIALECT_OPENAI) assert_int_equal(report.origin_count > 0, written->size > 2);
   for (uint32_t i = 0; i < report.count && status == STATUS_OK; i++) {
     status = buffer_add_byte(told, '[');
     if (status == STATUS_OK) status = loss_describe(&report, i, told);
@@ -274,6 +303,57 @@ static void parts_become_those_of_the_dialect(void **state) {
     buffer_free(&told);
     unload(&loaded);
   }
+}
+
+static void messages_tell_which_ones_they_are_made_of(void **state) {
+  static const struct Case media = {
+    .shows = "media of two results",
+    .list = "{'role':'assistant','content':[{'type':'tool_use','id':'a','name':'f','input':{}},{'type':'tool_use',"
+            "'id':'b','name':'f','input':{}}]}," USER(RESULT("a")) "," USER(RESULT("b")),
+  };
+  static const ConvertOrigin expected[] = {{0, 0}, {1, 1}, {2, 2}, {1, 2}};      /* the last one has all media */
+  ConvertOptions options = options_for(DIALECT_OPENAI);
+  ConvertReport report;
+  Loaded loaded;
+  Buffer written;
+  (void)state;
+  load_list(&loaded, &media);
+  buffer_init(&written, memory_system());
+  assert_int_equal(convert_all(&loaded, &options, &written, &report), STATUS_OK);
+  assert_int_equal(report.origin_count, 4);
+  for (uint32_t i = 0; i < 4; i++) {
+    assert_int_equal(report.origins[i].first, expected[i].first);
+    assert_int_equal(report.origins[i].last, expected[i].last);
+  }
+  convert_report_free(&report);
+  buffer_free(&written);
+  unload(&loaded);
+}
+
+/* The thinking has no signature, so it goes; a list of parts that is no content stays. */
+static void unknown_members_are_kept_whole(void **state) {
+  static const struct Case parts = {
+    .shows = "content and parts",
+    .list = "{'role':'assistant','content':[{'type':'thinking','thinking':'m'},{'type':'text','text':'x'}],"
+            "'parts':[{'text':'u'}]}",
+    .written = "[{'role':'assistant','content':[{'type':'text','text':'x'}],'parts':[{'text':'u'}]}]",
+  };
+  ConvertOptions options = options_for(DIALECT_ANTHROPIC);
+  ConvertReport report;
+  Loaded loaded;
+  Buffer written;
+  (void)state;
+  options.keep_extra = true;
+  load_list(&loaded, &parts);
+  buffer_init(&written, memory_system());
+  assert_int_equal(convert_all(&loaded, &options, &written, &report), STATUS_OK);
+  assert_int_equal(buffer_add_byte(&written, '\0'), STATUS_OK);
+  assert_string_equal(written.bytes, quoted(parts.written));
+  assert_int_equal(report.count, 1);
+  assert_int_equal(report.list[0].kind, LOSS_REASONING);
+  convert_report_free(&report);
+  buffer_free(&written);
+  unload(&loaded);
 }
 
 /* The k-th allocation fails: nothing is left behind, and the same call then succeeds. */
@@ -314,6 +394,8 @@ static void out_of_memory_writes_nothing_wrong(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(parts_become_those_of_the_dialect),
+    cmocka_unit_test(messages_tell_which_ones_they_are_made_of),
+    cmocka_unit_test(unknown_members_are_kept_whole),
     cmocka_unit_test(out_of_memory_writes_nothing_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
