@@ -5,10 +5,16 @@
 #include "base/minmax.h"
 #include "json/json_fields.h"
 
+/* The offset before the insertion was made. */
+static size_t without(size_t offset, Insertion insertion) {
+  if (offset <= insertion.at) return offset;
+  return offset - min_size(offset - insertion.at, insertion.size);
+}
+
 const char *document_origin(const DocumentLoader *loader, const char *at) {
   assert(at >= loader->bytes && at <= loader->end);
-  size_t offset = (size_t)(at - loader->bytes);
-  if (offset > loader->spread_at) offset -= min_size(offset - loader->spread_at, loader->spread);
+  size_t offset = without((size_t)(at - loader->bytes), loader->opening);
+  offset = without(offset, loader->closing);
   return loader->walk.start + salvage_origin(&loader->salvage, offset);
 }
 

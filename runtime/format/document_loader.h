@@ -9,6 +9,11 @@
 #include "format/document.h"
 #include "format/salvage.h"
 
+/* Bytes that the file does not have. */
+typedef struct Insertion {
+  size_t at, size;
+} Insertion;
+
 typedef struct DocumentLoader {
   Conversation *conversation;
   Reader reader;
@@ -31,7 +36,8 @@ typedef struct DocumentLoader {
   JsonValue single;          /* of a body: what it has instead of a list; bytes NULL: a list */
   const DocumentMessages *messages;    /* of an empty list; or NULL */
   MessageId lent;            /* the last one of those, if it need not be read again; else 0 */
-  size_t spread_at, spread;  /* such a value was made a list: bytes inserted at an offset */
+  Insertion opening;         /* such a value was made a list by these; size 0: it was not */
+  Insertion closing;         /* its offset is that before the opening was inserted */
 } DocumentLoader;
 
 /* The position in the file itself of a byte that was read. */

@@ -224,24 +224,29 @@ static void what_is_over_the_file_cap_says_so(void **state) {
   assert_non_null(strstr(error.expected, "a file within the cap"));
 }
 
-static void without_memory_nothing_is_left(void **state) {
-  (void)state;
-  const char *text = quoted(
-    "{'tools':[{}],'messages':[{'role':'user','content':[{'type':'odd'}],'id':'a'},"
-    "{'role':'assistant','tool_calls':[{'id':'c','function':{'name':'f'}}]},"
-    "{'role':'tool','tool_call_id':'c','content':''}]}");
+static void fail_in_turn(const char *text) {
   for (size_t at = 1;; at++) {
     Loaded loaded;
     Status status = load_within(&loaded, USUAL, text, strlen(text), at);
     if (status != STATUS_OK) {
       assert_int_equal(status, STATUS_MEMORY);
       assert_int_equal(loaded.error.status, STATUS_MEMORY);
+      assert_true(loaded.error.place.line == 1 && loaded.error.place.byte <= strlen(text) + 1);      /* in the file */
     }
     unload(&loaded);
     if (status != STATUS_OK) continue;
     assert_true(at > 5);
     break;
   }
+}
+
+static void without_memory_nothing_is_left(void **state) {
+  (void)state;
+  fail_in_turn(quoted(
+    "{'tools':[{}],'messages':[{'role':'user','content':[{'type':'odd'}],'id':'a'},"
+    "{'role':'assistant','tool_calls':[{'id':'c','function':{'name':'f'}}]},"
+    "{'role':'tool','tool_call_id':'c','content':''}]}"));
+  fail_in_turn(quoted("{'model':'m','input':'a text in place of a list'}"));
 }
 
 int main(void) {
