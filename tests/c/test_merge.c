@@ -310,6 +310,19 @@ static void memories_are_one_value_where_names_are_too_many(void **state) {
   }
 }
 
+static void names_of_both_stand_in_their_order(void **state) {
+  (void)state;
+  Buffer merged;
+  bool conflict;
+  buffer_init(&merged, memory_system());
+  assert_int_equal(merge_memories_by_name(text_of("{}"), text_of("{\"b\":1,\"d\":2}"),
+                                          text_of("{\"c\":3,\"a\":4,\"e\":5}"), &merged, &conflict), STATUS_OK);
+  assert_false(conflict);
+  assert_true(text_equal(text_plain(merged.bytes, merged.size),
+                         text_of("{\"a\":4,\"b\":1,\"c\":3,\"d\":2,\"e\":5}")));
+  buffer_free(&merged);
+}
+
 static void a_branch_begins_whole_or_not_at_all(void **state) {
   (void)state;
   static const Row row = {.before = "u4 a4(x) u4 a4 #here wx *2 m\"a\":1 e <3", .ours = "", .theirs = ""};
@@ -337,6 +350,7 @@ int main(void) {
       cmocka_unit_test(rows_are_merged_whole_or_not_at_all), cmocka_unit_test(a_ledger_names_the_new_seqs),
       cmocka_unit_test(conflicts_are_refused),
       cmocka_unit_test(memories_are_one_value_where_names_are_too_many),
+      cmocka_unit_test(names_of_both_stand_in_their_order),
       cmocka_unit_test(a_branch_begins_whole_or_not_at_all)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
