@@ -218,6 +218,10 @@ static const struct Accepted {
   {"{'role':'function','parts':[{'functionResponse':{'name':'f','response':'x','parts':[{'inlineData':"
    "{'mimeType':'image/png','data':'QQ=='}}]}},{'text':'b'}]}",
    "tool parts result(- f) tool_result(x) >image(QQ==) text(b)"},
+  {"{'role':'user','parts':[{'functionResponse':{'name':'f','parts':{'inlineData':{'mimeType':'image/png',"
+   "'data':'QQ=='}}}}]}", "user parts result(- f) tool_result(-) >image(QQ==)"},
+  {"{'role':'user','parts':[{'functionResponse':{'name':'f','parts':[{'functionResponse':{'name':'g'}},"
+   "{'functionCall':{'name':'h'}}]}}]}", "user parts result(- f) tool_result(-) >tool_result(-) >tool_use(-)"},
   {"{'role':'user','parts':[{'inline_data':{'mime_type':'image/png','data':'QQ=='}},{'inlineData':{'mimeType':'audio/wav',"
    "'data':'Qg=='}},{'fileData':{'mimeType':'application/pdf','fileUri':'u'}},{'file_data':{'file_uri':'v'}}]}",
    "user parts image(QQ==) audio(Qg==) file(u) file(v)"},
@@ -342,6 +346,7 @@ static const struct Refused {
   {"{'role':'model','parts':[{'functionCall':@{'id':'c'}}]}", STATUS_SHAPE, "a name in the function call"},
   {"{'role':'user','parts':[{'functionResponse':@{'id':'c'}}]}", STATUS_SHAPE, "a name in the function response"},
   {"{'role':'user','parts':[{'functionResponse':{'name':'f','parts':[@7]}}]}", STATUS_SHAPE, "a part, an object"},
+  {"{'role':'user','parts':[{'functionResponse':{'name':'f','parts':@'x'}}]}", STATUS_SHAPE, "a part, an object"},
   {"{'role':'user','parts':[{'inlineData':@[]}]}", STATUS_SHAPE, "inline data"},
   {"{'role':'user','parts':[],@'parts':[]}", STATUS_DUPLICATE, once},
   {"{'type':'reasoning',@'type':'reasoning'}", STATUS_DUPLICATE, once},
