@@ -169,6 +169,7 @@ static void members_of_all_dialects_cost_what_they_say(void **state) {
      "{'messages':[],'tools':[{'name':'a','input_schema':{'properties':{'b':{'type':'string'}}}}]}"},
     {"{'contents':[],'systemInstruction':{'parts':[{'text':'be brief'}]}}", "{'messages':[],'system':'be brief'}"},
     {"{'contents':[],'system_instruction':{'parts':{'text':'be brief'}}}", "{'messages':[],'system':'be brief'}"},
+    {"{'contents':[],'systemInstruction':12345678}", "{'messages':[],'system':'12345678'}"},
     {"{'input':[],'instructions':'be brief'}", "{'messages':[],'system':'be brief'}"},
     {"{'input':[],'text':{'format':{'type':'text'},'verbosity':'low'}}", "{'messages':[]}"},
     {"{'input':[],'text':{'format':{'type':'json_schema','schema':{'a':1}}}}", "{'messages':[],'response_format':{'a':1}}"},
