@@ -99,6 +99,26 @@ static void lines_and_levels_are_indented(void **state) {
   buffer_free(&buffer);
 }
 
+/* Long texts are escaped slice by slice, also where no character begins. */
+static void long_texts_need_not_be_valid(void **state) {
+  (void)state;
+  char text[600];
+  Buffer whole, buffer;
+  JsonOut out;
+  memset(text, 'x', sizeof text);
+  memset(text + 200, 0x80, 100);
+  buffer_init(&whole, memory_system());
+  buffer_init(&buffer, memory_system());
+  assert_int_equal(text_escape(text_plain(text, sizeof text), &whole), STATUS_OK);
+  json_out_start(&out, sink_to_buffer(&buffer));
+  json_out_text(&out, text_plain(text, sizeof text));
+  assert_int_equal(json_out_end(&out), STATUS_OK);
+  assert_int_equal(buffer.size, whole.size + 2);
+  assert_memory_equal(buffer.bytes + 1, whole.bytes, whole.size);
+  buffer_free(&buffer);
+  buffer_free(&whole);
+}
+
 /* A sink that takes `left` bytes and then fails. */
 static Status take_some(void *user, const char *bytes, size_t size) {
   size_t *left = user;
@@ -226,6 +246,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(commas_stand_where_they_belong),
     cmocka_unit_test(lines_and_levels_are_indented),
+    cmocka_unit_test(long_texts_need_not_be_valid),
     cmocka_unit_test(the_first_failure_of_the_sink_sticks),
     cmocka_unit_test(members_are_found_by_name_and_kind),
     cmocka_unit_test(members_are_sorted_and_held_against_their_names),
