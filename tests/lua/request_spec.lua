@@ -239,6 +239,14 @@ describe("a probe of a list", function()
     return probe[4], whole[4], probe[3], whole[3]
   end
 
+  it("is not made for a dialect that does not exist", function()
+    local chat = assert(ebb.parse '[{"role":"user","content":"a"}]')
+    local refused = helper.refusal(core.convert, chat, nil, { to = "openia" })
+    assert.equal("unknown_name", refused.code)
+    assert.truthy(refused.message:find("no dialect 'openia'", 1, true))
+    assert.truthy(refused.hint:find("openai", 1, true))
+  end)
+
   it("says of each list what writing it says", function()
     local same = 0
     local short, alphanumeric = { call_id = { max = 24 } }, { call_id = { max = 9, characters = "alphanumeric" } }
