@@ -165,21 +165,30 @@ static bool is_seen(const StateLoader *l, const BatchRead *read, MessageId id) {
   return parent != NULL && sequence_index_of(parent, id, UINT32_MAX) < (uint32_t)read->parent_length;
 }
 
+/* Messages that a batch puts: where the first of them goes, its seq, and how many follow each other from there. */
+typedef struct PutRun {
+  int64_t position, first, left;
+} PutRun;
+
+/* Reads the run at the cursor, whose position is from `low` to `high`. */
+static bool read_run(StateLoader *l, Json *json, int64_t low, int64_t high, PutRun *run) {
+  int64_t most = store_count(l->store);
+  return state_value_integer(l, json, low, high, &run->position, "a position of the list") &&
+         state_integer(l, json, 1, most, &run->first, "a seq") &&
+         state_integer(l, json, 1, most - run->first + 1, &run->left, "a count");
+}
+
 /* Empties the set of what the batch put, run by run. */
 static bool clear_put(StateLoader *l, const BatchRead *read) {
   Json json;
-  int64_t position, first, count;
+  PutRun run;
   json_open_value(&json, &read->values[BATCH_PUT]);
-  if (!state_enter(l, &json, JSON_ARRAY, "a list")) return false;
-  while (json_next_element(&json)) {
-    if (!state_value_integer(l, &json, 0, INT64_MAX, &position, "a position of the list") ||
-        !state_integer(l, &json, 1, store_count(l->store), &first, "a seq") ||
-        !state_integer(l, &json, 1, store_count(l->store) - first + 1, &count, "a count")) {
-      return false;
-    }
-    for (int64_t i = 0; i < count; i++) bitset_remove(l->seen, (size_t)(first + i));
+  bool good = state_enter(l, &json, JSON_ARRAY, "a list");
+  while (good && json_next_element(&json)) {
+    good = read_run(l, &json, 0, INT64_MAX, &run);
+    for (int64_t i = 0; good && i < run.left; i++) bitset_remove(l->seen, (size_t)(run.first + i));
   }
-  return state_end(l, &json, "a position");
+  return good && state_end(l, &json, "a position");
 }
 
 /* ---- what a batch puts ---- */
@@ -200,19 +209,15 @@ static bool put_one(StateLoader *l, const BatchRead *read, Sequence **list, cons
 /* A walk over the runs of "put". */
 typedef struct PutWalk {
   Json json;
-  int64_t position, first, left;     /* of the current run: where its next message goes, its seq, how many follow */
-  bool end, growing;                 /* growing: messages may only be appended */
+  PutRun run;                /* what is left of the current one */
+  bool end, growing;         /* growing: messages may only be appended */
 } PutWalk;
 
 static bool put_next(StateLoader *l, PutWalk *walk, int64_t high) {
-  int64_t low = walk->position;
-  if (walk->left > 0 || walk->end) return true;
+  if (walk->run.left > 0 || walk->end) return true;
   walk->end = !json_next_element(&walk->json);
   if (walk->end) return state_end(l, &walk->json, "a position");
-  int64_t most = store_count(l->store);
-  return state_value_integer(l, &walk->json, low, high, &walk->position, "a position of the list") &&
-         state_integer(l, &walk->json, 1, most, &walk->first, "a seq") &&
-         state_integer(l, &walk->json, 1, most - walk->first + 1, &walk->left, "a count");
+  return read_run(l, &walk->json, walk->run.position, high, &walk->run);
 }
 
 /* Puts messages until the list has `length` of them; fails if it cannot. */
@@ -220,10 +225,11 @@ static bool put_until(StateLoader *l, const BatchRead *read, PutWalk *walk, Sequ
   for (;;) {
     if (!put_next(l, walk, sequence_count(*list))) return false;
     if (walk->end || sequence_count(*list) == length) break;
-    bool behind = walk->position == sequence_count(*list);
+    PutRun *run = &walk->run;
+    bool behind = run->position == sequence_count(*list);
     if (walk->growing && !behind) return state_fail_json(l, &walk->json, "a position behind the list");
-    if (!put_one(l, read, list, &walk->json, (uint32_t)walk->position, (MessageId)walk->first)) return false;
-    walk->position++, walk->first++, walk->left--;
+    if (!put_one(l, read, list, &walk->json, (uint32_t)run->position, (MessageId)run->first)) return false;
+    run->position++, run->first++, run->left--;
   }
   return sequence_count(*list) == length || state_fail_json(l, &walk->json, "as many messages as the batch has");
 }
