@@ -336,6 +336,60 @@ static void test_damage(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* The tail's growth row is read back before it is written on: one that is damaged stays as it is. */
+static void test_damaged_growth(void **state) {
+  (void)state;
+  static const char *const damaged[] = {"", "],\"count\":", "],\"counts\":24", "x],\"count\":24", "],\"count\":23"};
+  Fail fail = {0};
+  Rows rows = {0};
+  StateTail tail;
+  Status status;
+  Conversation *chat = long_chat(&fail, 24);
+  write_all(&rows, chat);
+  Conversation *end = read_tail(&rows, &fail, counts_of(chat), 8, &tail, &status);
+  Conversation *branch = branch_of(end);
+  assert_int_equal(put(branch, WORDS_APPEND, 0, "u5"), STATUS_OK);
+  uint64_t growth = state_tail_growth_row(&tail);
+  for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+    const char *before = row_at(&rows, STATE_ROW_BATCH, growth)->bytes;
+    assert_int_equal(state_write_tail_rows(&tail, text_of(damaged[i]), end, branch, sink_of(&rows)), STATUS_SHAPE);
+    assert_ptr_equal(row_at(&rows, STATE_ROW_BATCH, growth)->bytes, before);
+  }
+  conversation_free(branch);
+  conversation_free(end);
+  conversation_free(chat);
+  rows_free(&rows);
+  assert_int_equal(fail.in_use, 0);
+}
+
+/* ---- messages of another place ---- */
+
+/* A message that replaced an inserted one has its place, which only all of the session tells. */
+static void test_replaced_insertions(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Rows rows = {0};
+  StateTail tail;
+  Status status;
+  Conversation *chat = long_chat(&fail, 400);
+  assert_int_equal(put(chat, WORDS_REPLACE, 397, "u7"), STATUS_OK);
+  write_all(&rows, chat);
+  Conversation *end = read_tail(&rows, &fail, counts_of(chat), 4, &tail, &status);
+  assert_non_null(end);
+  assert_true(tail.hidden > 0);
+  assert_end_of(end, chat);
+  conversation_free(end);
+  assert_int_equal(put(chat, WORDS_INSERT, 397, "u7"), STATUS_OK);
+  assert_int_equal(put(chat, WORDS_REPLACE, 397, "u8"), STATUS_OK);
+  write_all(&rows, chat);
+  assert_null(read_tail(&rows, &fail, counts_of(chat), 4, &tail, &status));
+  assert_int_equal(status, STATUS_OK);
+  assert_same_state(&rows, &fail, chat);
+  conversation_free(chat);
+  rows_free(&rows);
+  assert_int_equal(fail.in_use, 0);
+}
+
 /* ---- calls that are hidden ---- */
 
 static void test_hidden_calls(void **state) {
@@ -374,7 +428,8 @@ static void test_hidden_calls(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rows),          cmocka_unit_test(test_failing_rows), cmocka_unit_test(test_failing_memory),
-    cmocka_unit_test(test_damage),        cmocka_unit_test(test_hidden_calls),
+    cmocka_unit_test(test_damage),        cmocka_unit_test(test_hidden_calls), cmocka_unit_test(test_damaged_growth),
+    cmocka_unit_test(test_replaced_insertions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
