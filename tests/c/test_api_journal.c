@@ -5,6 +5,8 @@
 */
 #include "api_lives.h"
 
+#include "codec/xxh64.h"
+
 typedef struct Pages {
   char *bytes;
   size_t size, room;
@@ -347,6 +349,51 @@ static void damage_is_refused(void **state) {
   free(pages.bytes);
 }
 
+static void put_little(char *bytes, uint64_t value, int size) {
+  for (int i = 0; i < size; i++) bytes[i] = (char)(value >> 8 * i);
+}
+
+/* Writes a whole record of these rows, with right sums. */
+static size_t put_record(char *record, const char *rows, size_t size) {
+  char summed[100] = {0};
+  put_little(summed + 8, size | UINT64_C(1) << 63, 8);
+  memcpy(summed + 16, rows, size);
+  memcpy(record, "EBJ1", 4);
+  memcpy(record + 8, summed + 8, 8);
+  put_little(record + 16, xxh64(summed, 16 + size), 8);
+  put_little(record + 4, (uint32_t)xxh64(record + 8, 16), 4);
+  memcpy(record + 24, rows, size);
+  return 24 + size;
+}
+
+static void rows_that_cannot_be_read_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *bytes;
+    size_t size;
+    const char *expected;
+  } rows[] = {
+    {"\xff", 1, "rows"},                                                /* no such kind */
+    {"\0", 1, "rows"},                                                  /* no number */
+    {"\0\x80\x80", 3, "rows"},                                         /* a number that is cut off */
+    {"\0\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\0", 12, "rows"},     /* one of 64 bits */
+    {"\0\x80\x80\x80\x80\x80\x80\x80\x80\x01\0", 11, "rows that fit together"},      /* one of 57 bits */
+    {"\0\0", 2, "rows"},                                               /* no size */
+    {"\0\0\3" "ab", 5, "rows"},                                        /* a size beyond the record */
+  };
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *read;
+  host_open(&host, &runtime);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char record[100];
+    size_t size = put_record(record, rows[i].bytes, rows[i].size);
+    refused(ebb_chat_read_journal(runtime, record, size, NULL, &read), EBB_DAMAGED, "expected ");
+    assert_string_equal(strstr(ebb_last_error(runtime)->message, "expected ") + 9, rows[i].expected);
+  }
+  host_close(&host, runtime);
+}
+
 /* The k-th allocation fails, once and from then on: the call is refused and has changed nothing, or it is done and
    written. */
 static void without_memory_nothing_has_changed(void **state) {
@@ -400,6 +447,7 @@ int main(void) {
       cmocka_unit_test(settings_and_streams_are_undone_with_their_records),
       cmocka_unit_test(a_crash_leaves_the_records_before_it),
       cmocka_unit_test(damage_is_refused),
+      cmocka_unit_test(rows_that_cannot_be_read_are_refused),
       cmocka_unit_test(without_memory_nothing_has_changed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
