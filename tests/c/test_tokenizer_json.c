@@ -337,6 +337,25 @@ static void bad_files_are_refused(void **state) {
   }
 }
 
+static void added_tokens_are_a_million_at_most(void **state) {
+  static const char begin[] = "{\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":[]},\"pre_tokenizer\":"
+                              "{\"type\":\"ByteLevel\"},\"added_tokens\":[";
+  static const char token[] = "{\"id\":5,\"content\":\"x\"},";
+  enum { ROOM = VOCAB_TOKENS_MAX + 1 };
+  (void)state;
+  size_t size = sizeof begin - 1, step = sizeof token - 1;
+  char *file = malloc(size + ROOM * step + 3);
+  memcpy(file, begin, size);
+  for (size_t i = 0; i < ROOM; i++, size += step) memcpy(file + size, token, step);
+  memcpy(file + size - 1, "]}", 2);
+  Seen seen;
+  assert_int_equal(open_file(&seen, file, size + 1, false, 0, false), STATUS_SHAPE);
+  assert_string_equal(seen.error.expected, "no more than 1000000 tokens");
+  assert_int_equal(seen.error.offset, size - step);
+  close_file(&seen);
+  free(file);
+}
+
 /* ---- models of characters ---- */
 
 /* The tokens of all bytes, <0x00> first, with ids from 1000 on. */
@@ -545,6 +564,7 @@ int main(void) {
     cmocka_unit_test(good_files_are_read),
     cmocka_unit_test(every_byte_has_a_letter),
     cmocka_unit_test(bad_files_are_refused),
+    cmocka_unit_test(added_tokens_are_a_million_at_most),
     cmocka_unit_test(models_of_characters_become_models_of_bytes),
     cmocka_unit_test(other_models_of_characters_are_refused),
     cmocka_unit_test(other_normalizers_are_refused),
