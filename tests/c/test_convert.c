@@ -102,7 +102,8 @@ static const struct Case {
    "'tool_calls':[{'id':'a','type':'function','function':{'name':'f','arguments':'{}'}}]}",
    "[{'role':'user','content':'x'},{'role':'assistant','content':null,'tool_calls':[{'id':'a','type':'function',"
    "'function':{'name':'f','arguments':'{}'}}]}]",
-   "[the member 'parts' is left out: requests do not have it][the member 'parts' is left out: requests do not have it]"},
+   "[the member 'parts' is left out: requests do not have it]"
+   "[the member 'parts' is left out: requests do not have it]"},
 
   {"texts of a reasoning that have no type", DIALECT_RESPONSES,
    "{'type':'reasoning','id':'rs_1','summary':[],'content':['m',{'type':'reasoning_text','text':'n'}],'timestamp':1}",
