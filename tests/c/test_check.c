@@ -27,6 +27,9 @@
 #define FO(id, output) "{'type':'function_call_output','call_id':'" id "','output':'" output "'}"
 #define RS(id) "{'type':'reasoning','id':'" id "','summary':[]}"
 #define MSG(id) "{'type':'message'," id "'role':'assistant','content':[{'type':'output_text','text':'x','annotations':[]}]}"
+#define APPROVAL(id)                                                                                                 \
+  "{'type':'mcp_approval_request','id':'" id "','name':'f','arguments':'{}'},"                                       \
+  "{'type':'mcp_approval_response','approve':true,'approval_request_id':'" id "'}"
 #define NO_RESULT "Error: this call has no result."
 
 #define GU(parts) "{'role':'user','parts':[" parts "]}"
@@ -511,21 +514,28 @@ static void reasons_are_told(void **state) {
 /* What is not asked for stays, whatever stands beside it. */
 static void only_what_is_asked_for_is_mended(void **state) {
   static const struct {
+    Dialect dialect;
     uint64_t codes;
     const char *text, *expected;
   } asked[] = {
-    {BIT(ALTERNATION), U "," A("x ") "," A("y "), U "," AP(T("x ") "," T("y "))},
-    {BIT(TRAILING_SPACE) | BIT(USER_FIRST), A(" "), FIRST "," A(" ")},
-    {BIT(TRAILING_SPACE) | BIT(USER_FIRST), A("x "), FIRST "," AP(T("x"))},
-    {BIT(USER_FIRST), AP("{'type':'reasoning','text':'m'}," T("x")),
+    {DIALECT_ANTHROPIC, BIT(ALTERNATION), U "," A("x ") "," A("y "), U "," AP(T("x ") "," T("y "))},
+    {DIALECT_ANTHROPIC, BIT(TRAILING_SPACE) | BIT(USER_FIRST), A(" "), FIRST "," A(" ")},
+    {DIALECT_ANTHROPIC, BIT(TRAILING_SPACE) | BIT(USER_FIRST), A("x "), FIRST "," AP(T("x"))},
+    {DIALECT_ANTHROPIC, BIT(USER_FIRST), AP("{'type':'reasoning','text':'m'}," T("x")),
      FIRST "," AP("{'type':'reasoning','text':'m'}," T("x"))},
+    {DIALECT_GEMINI, BIT(EMPTY_CONTENT), GU(GT("x")) "," GM(GT("y")) "," GU("{}," GR("a")),
+     GU(GT("x")) "," GM(GT("y")) "," GU(GR("a"))},
+    {DIALECT_GEMINI, BIT(EMPTY_CONTENT) | BIT(UNANSWERED_CALL),
+     GU(GT("x")) "," GM(GC("a")) "," GU(GR("a") "," GR("b") ",{}"),
+     GU(GT("x")) "," GM(GC("a")) "," GU(GR("a") "," GR("b"))},
+    {DIALECT_RESPONSES, BIT(ITEM_ID), APPROVAL("a b"), APPROVAL("a_b_1")},
   };
   (void)state;
   for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
     Loaded loaded;
     Buffer out;
     load_list(&loaded, quoted(asked[i].text), 0);
-    assert_int_equal(repair(&loaded, DIALECT_ANTHROPIC, asked[i].codes, false), STATUS_OK);
+    assert_int_equal(repair(&loaded, asked[i].dialect, asked[i].codes, false), STATUS_OK);
     buffer_init(&out, memory_system());
     written_of(&loaded, &out);
     if (strcmp(out.bytes, quoted(asked[i].expected)) != 0) fail_msg("%s: %s", asked[i].text, out.bytes);
