@@ -53,7 +53,20 @@ static JsonValue content_of(const JsonValue *response, bool *is_error) {
   return own ? *content : *response;
 }
 
-static Status read_parts(Pieces *pieces, const JsonValue *list, bool nested);
+static Status read_parts(Pieces *pieces, const JsonValue *parts, bool nested);
+
+static bool has_parts(const PieceFields *fields) {
+  return piece_is(fields, KEY_PARTS, JSON_ARRAY) || piece_is(fields, KEY_PARTS, JSON_OBJECT);
+}
+
+/* Beside media the response is a text among them, as in other dialects. */
+static Status read_beside_media(Pieces *pieces, const JsonValue *parts) {
+  Piece *result = &pieces->list[pieces->count - 1], said = {.kind = PIECE_TEXT, .nested = true, .text = result->text};
+  result->text = text_plain(NULL, 0);
+  result->is_object = false;
+  Status status = said.text.size > 0 ? pieces_add(pieces, &said) : STATUS_OK;
+  return status == STATUS_OK ? read_parts(pieces, parts, true) : status;
+}
 
 static Status read_response(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   PieceFields inner;
@@ -63,8 +76,7 @@ static Status read_response(Pieces *pieces, Piece *piece, const PieceFields *fie
   piece->name = piece_string(&inner, KEY_NAME);
   if (piece_is(&inner, KEY_RESPONSE, JSON_OBJECT)) content = content_of(&inner.of[KEY_RESPONSE], &piece->is_error);
   Status status = pieces_add_result(pieces, *piece, &content);
-  bool parts = status == STATUS_OK && piece_is(&inner, KEY_PARTS, JSON_ARRAY);
-  return parts ? read_parts(pieces, &inner.of[KEY_PARTS], true) : status;
+  return status == STATUS_OK && has_parts(&inner) ? read_beside_media(pieces, &inner.of[KEY_PARTS]) : status;
 }
 
 /* The member that a part has of two spellings. */
@@ -91,11 +103,13 @@ static Status read_part(Pieces *pieces, const JsonValue *part, bool nested) {
   return pieces_add(pieces, &piece);
 }
 
-static Status read_parts(Pieces *pieces, const JsonValue *list, bool nested) {
+/* One part need not stand in a list. */
+static Status read_parts(Pieces *pieces, const JsonValue *parts, bool nested) {
   Json json;
   JsonValue part;
   Status status = STATUS_OK;
-  json_open_value(&json, list);
+  if (parts->kind == JSON_OBJECT) return read_part(pieces, parts, nested);
+  json_open_value(&json, parts);
   json.tolerant = true;
   json_enter(&json);
   while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &part)) {
@@ -104,19 +118,17 @@ static Status read_parts(Pieces *pieces, const JsonValue *list, bool nested) {
   return status;
 }
 
-/* One part need not stand in a list. Content or calls make "parts" an unknown member, as for the reader. */
-static bool has_parts(const PieceFields *fields) {
+/* Content or calls make "parts" an unknown member, as for the reader. */
+static bool is_message(const PieceFields *fields) {
   bool instead = fields->of[KEY_CONTENT].bytes != NULL || fields->of[KEY_TOOL_CALLS].bytes != NULL ||
                  fields->of[KEY_FUNCTION_CALL].bytes != NULL;
-  if (instead) return false;
-  return piece_is(fields, KEY_PARTS, JSON_ARRAY) || piece_is(fields, KEY_PARTS, JSON_OBJECT);
+  return !instead && has_parts(fields);
 }
 
 static Status read_message(Pieces *pieces, const PieceFields *fields, Text raw) {
   (void)raw;
   if (text_is(pieces->role_text, "model")) pieces->role = ROLE_ASSISTANT;
   else if (pieces->role != ROLE_SYSTEM) pieces->role = ROLE_USER;
-  if (piece_is(fields, KEY_PARTS, JSON_OBJECT)) return read_part(pieces, &fields->of[KEY_PARTS], false);
   return read_parts(pieces, &fields->of[KEY_PARTS], false);
 }
 
@@ -313,7 +325,7 @@ static void write_system(Convert *convert, const Pieces *pieces) {
   }
 }
 
-const PieceReader gemini_pieces = {.parts = PARTS, .owns = has_parts, .read = read_message};
+const PieceReader gemini_pieces = {.parts = PARTS, .owns = is_message, .read = read_message};
 
 const DialectWriter gemini_writer = {
   .system = write_system, .message = write_message, .close = close_message,

@@ -271,8 +271,8 @@ static Status spread_single(DocumentLoader *loader) {
   at = put_bytes(at, body.bytes + before + value_size, body.size - before - value_size);
   assert(at == loader->end);
   loader->document->single = string ? SINGLE_STRING : SINGLE_OBJECT;
-  loader->opening = (Insertion){.at = before, .size = open.size};
-  loader->closing = (Insertion){.at = before + value_size, .size = close.size};
+  loader->opening = (Inserted){.at = before, .size = open.size};
+  loader->closing = (Inserted){.at = before + value_size, .size = close.size};
   bool tolerant = loader->json.tolerant;
   json_open(&loader->json, loader->bytes, (size_t)(loader->end - loader->bytes));
   loader->json.tolerant = tolerant;

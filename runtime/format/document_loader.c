@@ -6,7 +6,7 @@
 #include "json/json_fields.h"
 
 /* The offset before the insertion was made. */
-static size_t without(size_t offset, Insertion insertion) {
+static size_t without(size_t offset, Inserted insertion) {
   if (offset <= insertion.at) return offset;
   return offset - min_size(offset - insertion.at, insertion.size);
 }

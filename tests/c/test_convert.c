@@ -222,6 +222,31 @@ static const struct Case {
    USER("{'type':'image_url','image_url':{'url':'https://a/b.png'}}"),
    "[]",
    "['image' has no form there: left out][nothing of the message is left: left out]"},
+  {"a result with a medium that stands in no list", DIALECT_ANTHROPIC,
+   "{'role':'user','parts':[{'text':'x'}]},{'role':'model','parts':[{'functionCall':{'id':'a','name':'f',"
+   "'args':{}}}]},{'role':'user','parts':[{'functionResponse':{'id':'a','name':'f','response':{'r':1},"
+   "'parts':{'inlineData':{'mimeType':'image/png','data':'aGk='}}}}]}",
+   "[{'role':'user','content':[{'type':'text','text':'x'}]},{'role':'assistant','content':[{'type':'tool_use',"
+   "'id':'a','name':'f','input':{}}]},{'role':'user','content':[{'type':'tool_result','tool_use_id':'a','content':["
+   "{'type':'text','text':'{\\'r\\':1}'},{'type':'image','source':{'type':'base64','media_type':'image/png',"
+   "'data':'aGk='}}]}]}]",
+   ""},
+  {"a result with media, in Responses", DIALECT_RESPONSES,
+   "{'role':'user','parts':[{'text':'x'}]},{'role':'model','parts':[{'functionCall':{'id':'a','name':'f',"
+   "'args':{}}}]},{'role':'user','parts':[{'functionResponse':{'id':'a','name':'f','response':{'r':1},"
+   "'parts':[{'inlineData':{'mimeType':'image/png','data':'aGk='}}]}}]}",
+   "[{'role':'user','content':[{'type':'input_text','text':'x'}]},{'type':'function_call','call_id':'a','name':'f',"
+   "'arguments':'{}'},{'type':'function_call_output','call_id':'a','output':[{'type':'input_text',"
+   "'text':'{\\'r\\':1}'},{'type':'input_image','image_url':'data:image/png;base64,aGk=','detail':'auto'}]}]",
+   ""},
+  {"a result with media, in Chat Completions", DIALECT_OPENAI,
+   "{'role':'user','parts':[{'text':'x'}]},{'role':'model','parts':[{'functionCall':{'id':'a','name':'f',"
+   "'args':{}}}]},{'role':'user','parts':[{'functionResponse':{'id':'a','name':'f','response':{'r':1},"
+   "'parts':[{'inlineData':{'mimeType':'image/png','data':'aGk='}}]}}]}",
+   "[{'role':'user','content':'x'},{'role':'assistant','content':null,'tool_calls':[{'id':'a','type':'function',"
+   "'function':{'name':'f','arguments':'{}'}}]},{'role':'tool','tool_call_id':'a','content':'{\\'r\\':1}'},"
+   "{'role':'user','content':[{'type':'image_url','image_url':{'url':'data:image/png;base64,aGk='}}]}]",
+   "['image' of a result moves to a user message behind it]"},
   {"a file by id", DIALECT_GEMINI,
    USER("{'type':'text','text':'x'},{'type':'file','file':{'file_id':'f1'}}"),
    "[{'role':'user','parts':[{'text':'x'}]}]",
