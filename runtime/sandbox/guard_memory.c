@@ -242,6 +242,10 @@ static COLD bool is_over_when_full(Sandbox *sandbox, size_t more) {
   return false;
 }
 
+void guard_note_garbage(Sandbox *sandbox) {
+  if (sandbox->cycles_due > 0) sandbox->cycles_due = 2;
+}
+
 /* The table of all short strings may be big: a refusal would make Lua collect for each new one. */
 static bool is_over_limit(Sandbox *sandbox, const char *block, size_t old_size, size_t new_size) {
   if (new_size <= old_size) return false;

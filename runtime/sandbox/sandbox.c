@@ -183,6 +183,7 @@ static int make_runner(lua_State *L) {
 static void drop_runner(Sandbox *sandbox) {
   lua_State *L = sandbox->L;
   assert(sandbox->runner == NULL);
+  guard_note_garbage(sandbox);
   if (!lua_checkstack(L, 1)) return;         /* then it goes when the next one is made */
   lua_pushnil(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox->runner);

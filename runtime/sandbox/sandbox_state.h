@@ -240,6 +240,9 @@ void  guard_limit_memory(Sandbox *sandbox, size_t bytes);
 /* After a whole cycle of the collector: true if what lives is as much as is allowed, which is charged and noted as a
    refused block. */
 bool  guard_is_full(Sandbox *sandbox);
+/* Notes that all became garbage that a script held which was stopped: a cycle that runs already spares it, so that the
+   memory would still look full behind it. */
+void  guard_note_garbage(Sandbox *sandbox);
 /* True while Lua calls a finalizer, or closes. */
 bool  guard_calls_finalizer(const Sandbox *sandbox);
 

@@ -118,6 +118,7 @@ SandboxEnd task_start(Sandbox *sandbox, int arguments, const SandboxLimits *limi
 /* Releases the thread without closing it: no code of the script runs for it again. */
 static void drop_thread(Task *task) {
   lua_State *L = task->sandbox->L;
+  guard_note_garbage(task->sandbox);
   if (!lua_checkstack(L, 1)) return;         /* then it lives as long as the state */
   lua_pushnil(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &task->thread);
