@@ -257,10 +257,12 @@ static bool finish_links(MessageProgress *progress) {
   return key.at == 0 || reader_add_result(&progress->context, (Result){.id = key});
 }
 
-/* Completes an item of a window, which has no role: {"type":"window","window":"todo"}. */
+/* Completes an item of a window, which has no role: {"type":"window","window":"todo"}. Items of other types may have
+   an unknown field of that name. */
 static bool finish_window(MessageProgress *progress, const char *start) {
   MessageShape *shape = progress->shape;
-  if (progress->seen & SEEN_ROLE || progress->window.at == 0) return true;
+  bool is_other = progress->type.bytes != NULL && !text_is(json_text(&progress->type), "window");
+  if (progress->seen & SEEN_ROLE || progress->window.at == 0 || is_other) return true;
   const unsigned foreign = SEEN_CONTENT | SEEN_TOOL_CALLS | SEEN_FUNCTION_CALL | SEEN_TOOL_CALL_ID | SEEN_REASONING;
   if (progress->seen & foreign) {
     return json_fail(progress->context.json, STATUS_SHAPE, start, "a window's name alone, or a role");

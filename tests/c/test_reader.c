@@ -247,6 +247,7 @@ static const struct Accepted {
    "assistant item id=fc_1 call(c1 f ~{\\'a\\':1})"},
   {"{'type':'custom_tool_call','call_id':'c1','name':'f','input':'raw'}", "assistant item call(c1 f raw)"},
   {"{'type':'function_call_output','call_id':'c1','output':'42'}", "tool '42' item result(c1)"},
+  {"{'type':'function_call_output','call_id':'c1','output':'42','window':'w'}", "tool '42' item result(c1)"},
   {"{'output':[{'type':'input_text','text':'a'},{'type':'input_image','image_url':'u'}],'call_id':'c1',"
    "'type':'custom_tool_call_output'}", "tool item result(c1) text(a) image(u)"},
   {"{'type':'reasoning','id':'rs_1','summary':[]}", "assistant item id=rs_1 reasoning(-)"},
@@ -337,6 +338,7 @@ static const struct Refused {
   {"@{'type':'function_call','name':'f'}", STATUS_SHAPE, "a call_id"},
   {"@{'type':'custom_tool_call','call_id':'c'}", STATUS_SHAPE, "a name"},
   {"@{'type':'function_call_output','output':'x'}", STATUS_SHAPE, "a call_id"},
+  {"@{'type':'later','window':'w'}", STATUS_SHAPE, "a role in the message"},
   {"{'type':'function_call_output','call_id':'c','output':[@7]}", STATUS_SHAPE, "a content part"},
   {"{'role':@'model','content':'x'}", STATUS_ROLE, "parts beside the role model"},
   {"{'role':'user','parts':@7}", STATUS_SHAPE, "a part, an object"},
