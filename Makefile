@@ -46,7 +46,7 @@ FLAGS_threads  = -O1 -fsanitize=thread
 # Only COUNTED layers are counted (below): each process reads and writes a file per object that is.
 FLAGS_cover    = -O1 -DNDEBUG -DEBB_CLOSE_STATE $(SMALL_NODES)
 COUNTED        = core json format
-COUNT          = -O0 --coverage
+COUNT          = -O0 --coverage -fprofile-update=atomic
 
 WARNINGS   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
 ALL_CFLAGS = -std=c11 -fPIC -fno-semantic-interposition -Iruntime $(WARNINGS) $(CFLAGS) $(FLAGS_$(MODE))

@@ -70,10 +70,46 @@ static void what_a_draft_left_is_removed(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* Of an inserted message only what replaced it is kept, which hands its place on. Before it stand texts of all sizes
+   up to that of a block of the store, so that each allocation is the one for which a block has no room. */
+static void without_memory_nothing_is_removed(void **state) {
+  (void)state;
+  for (uint32_t size = 0; size < 1000; size += 8) {
+    char words[32];
+    snprintf(words, sizeof words, "u%u u%u a4(x)", (unsigned)(size / 2), (unsigned)(size - size / 2));
+    Status status = STATUS_MEMORY;
+    for (size_t k = 1; status != STATUS_OK; k++) {
+      Fail fail = {0};
+      uint32_t pruned, removed;
+      Conversation *chat = chat_of(&fail, words);
+      edits(chat, "@1:a5 =1:a6 +t4(x)");
+      char *before = snapshot(chat, true);
+      fail.fail_at = fail.calls + k;
+      fail.once = true;
+      status = conversation_compact(chat, 0, &pruned, &removed);
+      fail.fail_at = 0;
+      if (status != STATUS_OK) {
+        assert_int_equal(status, STATUS_MEMORY);
+        assert_snapshot(chat, true, before);
+        assert_int_equal(conversation_compact(chat, 0, &pruned, &removed), STATUS_OK);
+      }
+      assert_int_equal(removed, 1);
+      assert_false(store_has(conversation_store(chat), 4));
+      assert_int_equal(sequence_index_of(conversation_list(chat), 5, UINT32_MAX), 1);
+      assert_true(sequence_is_ranked(conversation_list(chat)));
+      free(before);
+      conversation_check(chat);
+      conversation_free(chat);
+      assert_int_equal(fail.in_use, 0);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(links_lead_to_what_is_kept),
     cmocka_unit_test(what_a_draft_left_is_removed),
+    cmocka_unit_test(without_memory_nothing_is_removed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

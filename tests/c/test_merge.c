@@ -32,7 +32,7 @@ static const Row ROWS[] = {
     {"a drop of old messages", "u4 a4 u4 a4", "+u4", "d0 d0", "3 4 5", ""},
     {"drops of old and new messages", "u4 a4 u4 a4", "+u4", "+a4 +u4 d0 d3", "2 3 4 7 5", ""},
     {"a drop of an old message, and a new one kept", "u4 a4 u4 a4", "+u4", "+u4 +a4 +u4 D", "2 3 4 6 7 8 5", ""},
-    {"a drop of an old message, and another one kept", "u4 a4 u4 a4", "+u4", "D", "2 3 4 5", ""},
+    {"a drop of an old message, and another one kept", "u4 a4 a4 u4", "+u4", "D", "2 3 4 5", ""},
     {"an old message replaced by a draft", "u4 a4 u4 a4", "+u4", "R1", "1 6 3 4 5", ""},
     {"lists under three counters", "u4 a4 u4 a4", "+u4", "e <3 E <2 +a4", "3 4 6 5", ""},
     {"reports of both", "u4 a4 u4 a4 K60", "K70 +u4", "+a4 K60", "1 2 3 4 6 5", ""},
