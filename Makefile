@@ -43,7 +43,8 @@ SMALL_NODES    = -DSEQUENCE_FANOUT=4 -DSEQUENCE_LEAF=4 -DPREMERGE_BARRIER=300 -D
 FLAGS_small    = $(FLAGS_sanitize) $(SMALL_NODES)
 FLAGS_threads  = -O1 -fsanitize=thread
 # Without assertions: their other side must never be taken, so it is no branch to be covered.
-# Only COUNTED layers are counted (below): each process reads and writes a file per object that is.
+# Only COUNTED layers are counted (below): each process reads and writes a file per object that is. Tests of threads
+# would lose counts without atomic ones.
 FLAGS_cover    = -O1 -DNDEBUG -DEBB_CLOSE_STATE $(SMALL_NODES)
 COUNTED        = core json format
 COUNT          = -O0 --coverage -fprofile-update=atomic
@@ -274,7 +275,7 @@ help:   ## this list
 
 # Objects depend on the command that compiles them, not on this file, so that a comment here rebuilds nothing.
 build/fuzz/flags: private FLAGS = $(FUZZ_CC) $(LUA_CFLAGS)
-%/flags: private FLAGS = $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LUA_CFLAGS) $(PQ_CFLAGS)
+%/flags: private FLAGS = $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LUA_CFLAGS) $(PQ_CFLAGS) $(if $(filter cover,$(MODE)),$(COUNT))
 %/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
