@@ -82,8 +82,8 @@ static void reasoning_is_that_of_the_message(void **state) {
     Fail fail = {0};
     Conversation *conversation = loaded(&fail, cases[i].content, ESTIMATE_BYTES4);
     Cost cost;
-    assert_int_equal(cost_of_reasoning(conversation_counter(conversation), conversation_message(conversation, 1), &cost),
-                     STATUS_OK);
+    const Message *message = conversation_message(conversation, 1);
+    assert_int_equal(cost_of_reasoning(conversation_counter(conversation), message, &cost), STATUS_OK);
     if (cost.tokens != cases[i].tokens) fail_msg("%s: %u tokens", cases[i].content, (unsigned)cost.tokens);
     conversation_free(conversation);
     assert_int_equal(fail.in_use, 0);

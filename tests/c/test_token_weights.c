@@ -176,7 +176,7 @@ static void a_counter_may_fork_the_conversation(void **state) {
         MessageId id = visible(host.chat, at);
         uint32_t weight = token_weights_get(sequence_token_weights(conversation_list(host.chat)),
                                             conversation_store(host.chat), id);
-        if (weight != id) fail_msg("%s, allocation %zu: seq %u weighs %u", row->shows, k, (unsigned)id, (unsigned)weight);
+        if (weight != id) fail_msg("%s, %zu: seq %u weighs %u", row->shows, k, (unsigned)id, (unsigned)weight);
       }
       for (uint32_t at = 0; at < host.count; at++) assert_snapshot(host.forks[at], false, before);
       free(before);
