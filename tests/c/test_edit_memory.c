@@ -179,6 +179,7 @@ static const DraftRow DRAFTS[] = {
     {"u4 h4 u4 h4 u4", "B =3:h9", "=3:a4", false},                     {"u4 h4 u4 h4 u4", "b4", "=1:a4", false},
     {LONG, "d8 d1", "c", false},
     {"wx w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) " USERS, "", "d9", false},
+    {"wx w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) w0(x) h9 u h9 u", "B", "d9", false},
     {LONG, "e d8 =1:u2", "c", false},
     {LONGEST, "", "d8", false},     {LONGEST, "d8", "l", false},       {LONGEST, "=8:a2", "l", false},
     {LONGEST, "d8 =1:u2 d9", "l", true},                               {LONGEST, "d18", "o3", true},

@@ -44,7 +44,8 @@ static void what_a_table_has_not_counted_has_its_own_weight(void **state) {
 static void weights_are_copied_as_far_as_the_other_table_has_them(void **state) {
   (void)state;
   Fail fail = {0};
-  Conversation *other = chat_of(&fail, "u10 u20 u30 u40"), *chat = chat_of(&fail, "u10 u20 a5 a6 u30 u40 u50");
+  Conversation *other = chat_of(&fail, "u10 u20 u30 u40 u60 u80 u99");
+  Conversation *chat = chat_of(&fail, "u10 u20 a5 a6 u30 u40 u60 u80 u99 u50");
   TokenWeights *theirs = opened(other, ESTIMATE_CLAUDE), *ours = opened(chat, ESTIMATE_CLAUDE);
   Store *store = conversation_store(chat);
   assert_int_equal(token_weights_fill(theirs, conversation_store(other)), STATUS_OK);
