@@ -132,9 +132,12 @@ static Status put_content(ToolRun *run, const Message *message, Buffer *out, boo
   return buffer_add_string(out, "\"\"");
 }
 
+/* An item of Responses has its call's id under another name. */
+static bool is_item(const Message *message) { return message_form(message) == FORM_ITEM; }
+
 typedef struct HeadEdits {
-  MemberEdit list[3];
-  size_t at[3];
+  MemberEdit list[4];
+  size_t at[4];
   uint32_t count;
 } HeadEdits;
 
@@ -162,6 +165,10 @@ static Status edit_head(ToolRun *run, HeadEdits *edits, Buffer *values, bool *ha
     if (calls && value.kind == JSON_ARRAY && text_is(key, "tool_calls")) {
       status = put_tool_calls(run, text_plain(value.bytes, value.size), &call, values);
       note_edit(edits, "tool_calls", at);
+    } else if (is_item(message) && text_is(key, "call_id") && run->plan->calls.count > 0 &&
+               run->fates[0].name_size > 0) {
+      status = plan_put(values, "\"", new_id(run, &run->fates[0]), "\"");
+      note_edit(edits, "call_id", at);
     } else if (calls && value.kind == JSON_OBJECT && text_is(key, "function_call")) {
       if (run->fates[call++].dropped) note_edit(edits, "function_call", at);
     } else if (value.kind == JSON_ARRAY && text_is(key, "content")) {
@@ -245,7 +252,8 @@ static Status write_result(ToolRun *run, uint32_t index) {
       from = text_plain(content.bytes, content.size);
     }
     if (status == STATUS_OK) {
-      status = plan_put_renamed(plan, from, "tool_call_id", NULL, new_id(run, &run->fates[call]), raw);
+      const char *key = is_item(message) ? "call_id" : "tool_call_id";
+      status = plan_put_renamed(plan, from, key, NULL, new_id(run, &run->fates[call]), raw);
     }
   }
   buffer_free(&content);
