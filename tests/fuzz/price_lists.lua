@@ -6,7 +6,7 @@ local models = require "ebb.models"
 local price_list = require "ebb.models.price_list"
 
 local function check_entry(list, entry)
-  assert(type(entry.name) == "string" and entry.name ~= "")
+  assert(type(entry.name) == "string" and (entry.name ~= "" or entry.problem))
   assert(list.place(entry.at):find "^list:%d+:%d+$")
   assert(entry.model or entry.left_out or entry.problem)
   if not entry.model or entry.left_out or not entry.model.window then return end

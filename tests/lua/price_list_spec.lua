@@ -127,6 +127,12 @@ describe("a price list", function()
     assert.equal("😀 😀 é \u{FFFD} \u{FFFD}", ebb.json.decode(javascript.literal("list", text .. "]", 3).json)[1])
   end)
 
+  it("has no model without a name", function()
+    local list = price_list.read("list", '{"":{"max_tokens":5},"m":{"max_tokens":5}}', "2026-11-23")
+    assert.equal("expected the name of a model", list.entries[1].problem)
+    assert.is_nil(list.entries[2].problem)
+  end)
+
   it("has no price beyond what a token can cost", function()
     local list = price_list.read("list", '{"m":{"max_tokens":5,"input_cost_per_token":1e308}}', "2026-11-23")
     contains("model m: input_cost_per_token: expected a price, got 1e+308", list.entries[1].problem)

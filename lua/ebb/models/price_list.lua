@@ -263,6 +263,7 @@ end
 
 --- What an entry says, or what is wrong with it.
 local function read_entry(entry, day)
+  if entry.name == "" then return { problem = "expected the name of a model", name = entry.name, at = entry.at } end
   local ok, result = pcall(entry.read, entry.name, entry.value, entry.provider, day)
   if not ok and not is_refusal(result) then error(result, 0) end
   if not ok then result = { problem = result.message } end
