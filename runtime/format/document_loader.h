@@ -36,8 +36,8 @@ typedef struct DocumentLoader {
   JsonValue single;          /* of a body: what it has instead of a list; bytes NULL: a list */
   const DocumentMessages *messages;    /* of an empty list; or NULL */
   MessageId lent;            /* the last one of those, if it need not be read again; else 0 */
-  Inserted opening;         /* such a value was made a list by these; size 0: it was not */
-  Inserted closing;         /* its offset is that before the opening was inserted */
+  Inserted opening;          /* such a value was made a list by these; size 0: it was not */
+  Inserted closing;          /* its offset is that before the opening was inserted */
 } DocumentLoader;
 
 /* The position in the file itself of a byte that was read. */
