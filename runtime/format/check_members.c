@@ -46,16 +46,11 @@ static Status check_text(Checker *checker, uint32_t index, MemberLevel level, Te
   return check_object(checker, index, level, type, &json);
 }
 
-static Text type_of(Text object) {
-  JsonValue type;
-  return json_find(object, "type", JSON_STRING, &type) ? json_text(&type) : NO_TEXT;
-}
-
 /* An element of tool_calls, and the function in it. */
 static Status check_call(Checker *checker, uint32_t index, Text call) {
   static const char *const inner[] = {"function", "custom"};
   JsonValue value;
-  Status status = check_text(checker, index, MEMBER_OF_CALL, type_of(call), call);
+  Status status = check_text(checker, index, MEMBER_OF_CALL, dialect_type(MEMBER_OF_CALL, call), call);
   for (size_t i = 0; i < 2 && status == STATUS_OK; i++) {
     if (!json_find(call, inner[i], JSON_OBJECT, &value)) continue;
     status = check_text(checker, index, MEMBER_OF_FUNCTION, NO_TEXT, text_plain(value.bytes, value.size));
@@ -94,7 +89,7 @@ static Status check_members(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
   Text raw = message_raw(message);
   Dialect dialect = checker->target->dialect;
-  Text type = dialect == DIALECT_RESPONSES ? type_of(raw) : NO_TEXT;
+  Text type = dialect == DIALECT_RESPONSES ? dialect_type(MEMBER_OF_MESSAGE, raw) : NO_TEXT;
   if (is_foreign(dialect, message)) return STATUS_OK;
   Status status = check_text(checker, index, MEMBER_OF_MESSAGE, type, raw);
   for (uint32_t i = 0; i < message_part_count(message) && status == STATUS_OK; i++) {

@@ -60,11 +60,11 @@ bool convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, Jso
 static void lose_members(Convert *convert, Text raw) {
   Json json;
   Text key;
-  JsonValue value, type;
-  Text kind = json_find(raw, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
+  JsonValue value;
+  Text type = dialect_type(MEMBER_OF_MESSAGE, raw);
   json_open_valid(&json, raw.bytes, raw.size);
   json_enter(&json);
-  while (convert_next_extra(convert->pieces.dialects, kind, &json, &key, &value)) {
+  while (convert_next_extra(convert->pieces.dialects, type, &json, &key, &value)) {
     convert_lose(convert, LOSS_MEMBER, key);
   }
 }

@@ -9,7 +9,6 @@
 
 #include "format/convert.h"
 #include "format/dialect_members.h"
-#include "json/json_fields.h"
 
 typedef struct NativeEdits {
   Convert *convert;
@@ -37,11 +36,6 @@ static bool is_request_member(const ConvertOptions *options, MemberLevel level, 
     if (text_equal(key, options->members[i])) return true;
   }
   return false;
-}
-
-static Text type_of(Text object) {
-  JsonValue type;
-  return json_find(object, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
 }
 
 /* True for reasoning that the target would refuse: bound to what has changed, or not signed. */
@@ -135,7 +129,7 @@ static void put_part(NativeEdits *edits, const JsonValue *part) {
     put_with_ids(edits, part->bytes, part->size);
     return;
   }
-  Text type = type_of(object);
+  Text type = dialect_type(MEMBER_OF_PART, object);
   open_object(&json, object);
   put(edits, "{", 1);
   while (json_next_member(&json, &key) && json_value(&json, &value)) {
@@ -177,7 +171,7 @@ static bool is_part_list(Text key, const JsonValue *value) {
 static bool put_members(NativeEdits *edits, Text raw) {
   assert(raw.size > 1 && raw.bytes[0] == '{');
   Json json;
-  Text key, type = type_of(raw);
+  Text key, type = dialect_type(MEMBER_OF_MESSAGE, raw);
   JsonValue value;
   bool first = true, empty = false;
   open_object(&json, raw);
@@ -197,7 +191,7 @@ static bool put_members(NativeEdits *edits, Text raw) {
 
 static bool has_extra(const ConvertOptions *options, MemberLevel level, Text object) {
   Json json;
-  Text key, type = type_of(object);
+  Text key, type = dialect_type(level, object);
   JsonValue value;
   open_object(&json, object);
   while (json_next_member(&json, &key) && json_value(&json, &value)) {

@@ -4,7 +4,6 @@
 
 #include "core/request_order.h"
 #include "format/dialect_members.h"
-#include "json/json_fields.h"
 
 typedef struct OwnText {
   size_t at, size;           /* in OwnForm.bytes */
@@ -76,16 +75,11 @@ static Status place_text(OwnForm *form, MessageId id, OwnText text) {
   return status == STATUS_OK ? map_put(&form->places, id, form->count - 1) : status;
 }
 
-static Text type_of(Text object) {
-  JsonValue type;
-  return json_find(object, "type", JSON_STRING, &type) ? json_text(&type) : text_plain(NULL, 0);
-}
-
 /* Adds the members of a message that no request has to the bytes of `element`, or reports them where there is none, or
    where they would mean something there. */
 static Status put_extra(OwnConversion *work, const RunMessage *message, const Text *element) {
   Json json;
-  Text key, type = element == NULL ? text_plain(NULL, 0) : type_of(*element);
+  Text key, type = element == NULL ? text_plain(NULL, 0) : dialect_type(MEMBER_OF_MESSAGE, *element);
   JsonValue value;
   Status status = STATUS_OK;
   Buffer *bytes = &work->form->bytes;
@@ -93,7 +87,7 @@ static Status put_extra(OwnConversion *work, const RunMessage *message, const Te
   if ((message->dialects >> target & 1) != 0) return STATUS_OK;     /* written as it is, for all that it mixes forms */
   json_open_valid(&json, message->raw.bytes, message->raw.size);
   json_enter(&json);
-  while (status == STATUS_OK && convert_next_extra(message->dialects, type_of(message->raw), &json, &key, &value)) {
+  while (status == STATUS_OK && convert_next_extra(message->dialects, dialect_type(MEMBER_OF_MESSAGE, message->raw), &json, &key, &value)) {
     if (element == NULL || dialect_member(target, MEMBER_OF_MESSAGE, type, key)) {
       work->convert.index = message->index;
       convert_lose(&work->convert, LOSS_MEMBER, key);

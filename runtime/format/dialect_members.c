@@ -3,6 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "format/reader_parts.h"
+#include "json/json_fields.h"
+
 /* The members of one kind of object. */
 typedef struct MemberRow {
   MemberLevel level;
@@ -99,6 +102,16 @@ static bool lists(const char *names, Text key) {
     if (text_equal(key, text_plain(at, (size_t)(end - at)))) return true;
   }
   return false;
+}
+
+Text dialect_type(MemberLevel level, Text object) {
+  JsonValue type, role;
+  bool item_has_role;
+  if (!json_find(object, "type", JSON_STRING, &type)) return text_plain(NULL, 0);
+  Text text = json_text(&type);
+  bool is_message = level == MEMBER_OF_MESSAGE && reader_is_item(text, &item_has_role) && !item_has_role &&
+                    json_find(object, "role", JSON_STRING, &role);
+  return is_message ? text_plain(NULL, 0) : text;
 }
 
 bool dialect_member(Dialect dialect, MemberLevel level, Text type, Text key) {

@@ -15,7 +15,11 @@ typedef enum MemberLevel {
   MEMBER_OF_FUNCTION         /* openai: the function or custom tool of a call, function_call */
 } MemberLevel;
 
-/* True if the dialect has the member `key` there. `type`: the "type" of a part, call or item, size 0: none.
+/* The type by which an object's members are told: its "type". A message with a role and the type of an item is read
+   as a message, so it has none: size 0. */
+Text dialect_type(MemberLevel level, Text object);
+
+/* True if the dialect has the member `key` there. `type`: the dialect_type of the part, call or item.
    Types that are not known may have any member: providers keep adding new ones. */
 bool dialect_member(Dialect dialect, MemberLevel level, Text type, Text key);
 

@@ -231,6 +231,10 @@ static const struct Case {
    "{'type':'text','text':'{\\'r\\':1}'},{'type':'image','source':{'type':'base64','media_type':'image/png',"
    "'data':'aGk='}}]}]}]",
    ""},
+  {"a message with the type of an item", DIALECT_RESPONSES,
+   "{'type':'function_call_output','role':'assistant','content':[{'type':'odd'}]}",
+   "[{'role':'assistant','content':[{'type':'odd'}]}]",
+   "[the member 'type' is left out: requests do not have it]"},
   {"a result with media, in Responses", DIALECT_RESPONSES,
    "{'role':'user','parts':[{'text':'x'}]},{'role':'model','parts':[{'functionCall':{'id':'a','name':'f',"
    "'args':{}}}]},{'role':'user','parts':[{'functionResponse':{'id':'a','name':'f','response':{'r':1},"
