@@ -46,10 +46,11 @@ static int l_batch(lua_State *L) {
 /* conversation:all() -> Selection of every message that is stored, by seq */
 static int l_all(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
-  uint32_t count = store_count(conversation_store(handle->conversation));
+  const Store *store = conversation_store(handle->conversation);
+  uint32_t count = 0;
+  for (MessageId id = store_next(store, 0); id != 0; id = store_next(store, id)) count++;
   Selection *selection = bind_new_selection(L, 1, count);
-  for (MessageId id = 1; id <= count; id++) {
-    if (!store_has(conversation_store(handle->conversation), id)) continue;
+  for (MessageId id = store_next(store, 0); id != 0; id = store_next(store, id)) {
     selection->items[selection->count] = (Selected){.id = id, .position = selection->count};
     selection->count++;
   }

@@ -47,8 +47,7 @@ static bool is_visible(const Compaction *compaction, MessageId id) {
 
 static void note_origins(Compaction *compaction) {
   const Store *store = compaction->from;
-  for (MessageId id = 1; id <= store_count(store); id++) {
-    if (!store_has(store, id)) continue;
+  for (MessageId id = store_next(store, 0); id != 0; id = store_next(store, id)) {
     if (!is_visible(compaction, id)) {
       compaction->removed++;
       continue;

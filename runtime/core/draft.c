@@ -151,7 +151,27 @@ static void hold_guarded(const Conversation *conversation, const Sequence *list,
   }
 }
 
-Status slots_make(const Draft *draft, const Sequence *list, Slots *result) {
+Status draft_reserve_id(Draft *draft, MessageId id) {
+  void *element;
+  return pages_own(&draft->slot_of, id, &element);
+}
+
+void draft_set_slot(Draft *draft, MessageId id, uint32_t slot) {
+  uint32_t *element = pages_at(&draft->slot_of, id);
+  assert(element != NULL && slot < UNIT_NONE);
+  *element = slot + 1;
+}
+
+/* Copies the ids of the list, and makes room in slot_of for them. */
+static Status slots_copy_ids(Draft *draft, const Sequence *list, Slots *slots) {
+  Status status = STATUS_OK;
+  SequenceWalk walk = sequence_walk(list, 0, slots->count);
+  while (sequence_walk_next(&walk)) memcpy(slots->ids + walk.index, walk.ids, walk.count * sizeof *slots->ids);
+  for (uint32_t i = 0; i < slots->count && status == STATUS_OK; i++) status = draft_reserve_id(draft, slots->ids[i]);
+  return status;
+}
+
+Status slots_make(Draft *draft, const Sequence *list, Slots *result) {
   const Memory *memory = &draft->memory;
   uint32_t count = sequence_count(list);
   Slots slots = {.count = count, .numbered = count};
@@ -162,14 +182,12 @@ Status slots_make(const Draft *draft, const Sequence *list, Slots *result) {
     slots.flags = memory_new_array(memory, slots.count, sizeof *slots.flags);
     if (slots.ids != NULL) slots.ids_room = count;
     if (slots.flags != NULL) slots.flags_room = count;
-    if (slots.ids == NULL || slots.flags == NULL) {
+    if (slots.ids == NULL || slots.flags == NULL || slots_copy_ids(draft, list, &slots) != STATUS_OK) {
       slots_free(memory, &slots);
       return STATUS_MEMORY;
     }
     memset(slots.flags, 0, slots.count);
   }
-  SequenceWalk walk = sequence_walk(list, 0, slots.count);
-  while (sequence_walk_next(&walk)) memcpy(slots.ids + walk.index, walk.ids, walk.count * sizeof *slots.ids);
   if (draft->guarded) hold_guarded(draft->conversation, list, &slots);
   if (draft->guarded) hold_windows(draft, list, &slots);
   assert(slots.units->message_count == slots.count);
@@ -177,24 +195,15 @@ Status slots_make(const Draft *draft, const Sequence *list, Slots *result) {
   return STATUS_OK;
 }
 
-Status draft_reserve_ids(Draft *draft) {
-  uint32_t room = store_count(draft->store) + 2;
-  if (room <= draft->slot_of_room) return STATUS_OK;
-  if (draft->slot_of_room > 0) room += room / 2;
-  uint32_t *grown = memory_resize_array(&draft->memory, draft->slot_of, draft->slot_of_room, room, sizeof *grown);
-  if (grown == NULL) return STATUS_MEMORY;
-  memset(grown + draft->slot_of_room, 0, (room - draft->slot_of_room) * sizeof *grown);
-  draft->slot_of = grown;
-  draft->slot_of_room = room;
-  return STATUS_OK;
+static void set_slots(Draft *draft, const Slots *slots) {
+  for (uint32_t slot = 0; slot < slots->count; slot++) draft_set_slot(draft, slots->ids[slot], slot);
 }
 
 static Status number_first(Draft *draft) {
   Slots slots;
-  Status status = draft_reserve_ids(draft);
-  if (status == STATUS_OK) status = slots_make(draft, draft->list, &slots);
+  Status status = slots_make(draft, draft->list, &slots);
   if (status != STATUS_OK) return status;
-  for (uint32_t slot = 0; slot < slots.count; slot++) draft->slot_of[slots.ids[slot]] = slot + 1;
+  set_slots(draft, &slots);
   draft->slots = slots;
   draft->numbered = true;
   return STATUS_OK;
@@ -239,10 +248,11 @@ static void renumber_ids(Draft *draft, const Slots *slots) {
     uint32_t old = draft_slot_of(draft, slots->ids[slot]);
     if (old != UNIT_NONE) numbers[old] = slot + 1;
   }
-  for (uint32_t id = 0; id < draft->slot_of_room; id++) {
-    if (draft->slot_of[id] > 0) draft->slot_of[id] = numbers[draft->slot_of[id] - 1];
+  for (uint32_t id = pages_next(&draft->slot_of, 0); id != UINT32_MAX; id = pages_next(&draft->slot_of, id + 1)) {
+    uint32_t *number = pages_at(&draft->slot_of, id);
+    if (*number > 0) *number = numbers[*number - 1];
   }
-  for (uint32_t slot = 0; slot < slots->count; slot++) draft->slot_of[slots->ids[slot]] = slot + 1;
+  set_slots(draft, slots);
 }
 
 void draft_renumber(Draft *draft, Sequence *list, Slots slots) {
@@ -250,7 +260,7 @@ void draft_renumber(Draft *draft, Sequence *list, Slots slots) {
   carry_holds(draft, &slots);
   draft_unplace_thoughts(draft);
   if (draft->slots.count > 0) renumber_ids(draft, &slots);
-  else for (uint32_t slot = 0; slot < slots.count; slot++) draft->slot_of[slots.ids[slot]] = slot + 1;
+  else set_slots(draft, &slots);
   slots_free(&draft->memory, &draft->slots);
   draft_take_list(draft, list);
   draft->slots = slots;
@@ -273,11 +283,11 @@ Status draft_reserve_slot(Draft *draft) {
 
 void draft_add_slot(Draft *draft, MessageId id, Hold hold) {
   Slots *slots = &draft->slots;
-  assert(slots->count < slots->ids_room && slots->count < slots->flags_room && id < draft->slot_of_room);
+  assert(slots->count < slots->ids_room && slots->count < slots->flags_room);
   slots->ids[slots->count] = id;
   slots->flags[slots->count] = (uint8_t)hold;
   units_add(slots->units);
-  draft->slot_of[id] = ++slots->count;
+  draft_set_slot(draft, id, slots->count++);
 }
 
 Status draft_cover_slots(Draft *draft) {
@@ -320,9 +330,7 @@ Status draft_turns_after(Draft *draft, const uint32_t **turns) {
 uint32_t draft_slot_count(const Draft *draft) { return draft->slots.count; }
 const Units *draft_units(const Draft *draft) { return draft->slots.units; }
 
-uint32_t draft_slot_of(const Draft *draft, MessageId id) {
-  return id < draft->slot_of_room && draft->slot_of[id] > 0 ? draft->slot_of[id] - 1 : UNIT_NONE;
-}
+uint32_t draft_slot_of(const Draft *draft, MessageId id) { return slot_of_id(draft, id); }
 
 MessageId draft_slot_message(const Draft *draft, uint32_t slot) {
   assert(slot < draft->slots.count);
@@ -361,6 +369,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
                    .version = conversation_version(conversation), .before = conversation_tokens(conversation),
                    .base = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
+  pages_init(&draft->slot_of, *memory, sizeof(uint32_t));
   Status status = sequence_share(conversation_list(conversation), &draft->list);
   if (status == STATUS_OK) status = windows_start(draft);
   if (status == STATUS_OK) status = ledger_new(memory, *store_hash_key(draft->store), &draft->ledger);
@@ -409,7 +418,7 @@ void draft_free(Draft *draft) {
   draft_windows_free(draft);
   draft_free_thoughts(draft);
   memory_free(&memory, draft->waiting, draft->waiting_room * sizeof *draft->waiting);
-  memory_free(&memory, draft->slot_of, draft->slot_of_room * sizeof *draft->slot_of);
+  pages_free(&draft->slot_of);
   ledger_release(draft->ledger);
   rewind_store(draft);
   store_release(draft->store);

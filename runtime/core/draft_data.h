@@ -27,6 +27,7 @@
 #include "base/map.h"
 #include "core/draft.h"
 #include "core/draft_thinking.h"
+#include "core/pages.h"
 
 /* Flags of a slot: its Hold in the lowest bits; its message was dropped; the drop is applied,
    so `list` lacks the message; it was replaced, and `list` still has the old message. */
@@ -73,8 +74,7 @@ struct Draft {
   DraftWindows windows;
   DraftThinking thinking;
   Slots slots;
-  uint32_t *slot_of;         /* per id: slot + 1, or 0 */
-  uint32_t slot_of_room;
+  Pages slot_of;             /* per id, of uint32_t: slot + 1, or 0. Has a page for each id of `slots` */
   uint32_t live;             /* messages of the current list */
   uint32_t unchanged;        /* messages of the first list that were neither dropped nor replaced */
   uint64_t tokens;           /* of the request, with the thinking that is left out */
@@ -84,17 +84,25 @@ struct Draft {
   size_t author_size;
 };
 
+/* The slot of a message, or UNIT_NONE. */
+static inline uint32_t slot_of_id(const Draft *draft, MessageId id) {
+  const uint32_t *number = pages_at(&draft->slot_of, id);
+  return number != NULL && *number > 0 ? *number - 1 : UNIT_NONE;
+}
+
 /* ---- draft.c ---- */
 
-/* Slots for a list, with the holds of the guards. STATUS_MEMORY. */
-Status   slots_make(const Draft *draft, const Sequence *list, Slots *result);
+/* Slots for a list, with the holds of the guards, and room in slot_of. STATUS_MEMORY. */
+Status   slots_make(Draft *draft, const Sequence *list, Slots *result);
 /* Sets the hold of the unit's messages that have none. HOLD_REQUESTED replaces HOLD_PENDING. */
 void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
 /* Tokens of a message with its thinking. */
 uint32_t draft_message_weight(const Draft *draft, MessageId id);
 uint32_t slot_tokens(const Draft *draft, uint32_t slot);
-/* Makes room in slot_of for every id of the store, and one more. STATUS_MEMORY. */
-Status   draft_reserve_ids(Draft *draft);
+/* Makes room in slot_of for an id. STATUS_MEMORY. */
+Status   draft_reserve_id(Draft *draft, MessageId id);
+/* Sets the slot of an id that has room. */
+void     draft_set_slot(Draft *draft, MessageId id, uint32_t slot);
 /* Installs a list and its slots, and takes both over. */
 void     draft_renumber(Draft *draft, Sequence *list, Slots slots);
 /* Makes room for one more slot, and adds it for a message that is a unit by itself. STATUS_MEMORY. */

@@ -277,10 +277,9 @@ static Status store_replacement(Draft *draft, Text raw, const MessageShape *shap
   if (!draft_may_store(draft)) return STATUS_ARGUMENT;
   StoreMark mark = store_mark(store);
   if (draft->stored == 0) draft->mark = mark;      /* at the first addition: an older draft may rewind before it */
-  Status status = draft_reserve_ids(draft);
-  if (status != STATUS_OK) return status;
   Place place = {.list = draft->list, .replaced = replaced};
-  status = conversation_store_one(draft->conversation, &place, raw, false, shape, new_id);
+  Status status = conversation_store_one(draft->conversation, &place, raw, false, shape, new_id);
+  if (status == STATUS_OK) status = draft_reserve_id(draft, *new_id);
   if (status == STATUS_OK && !same_frame(store_message(store, replaced), store_message(store, *new_id))) {
     status = STATUS_ARGUMENT;
   }
@@ -298,7 +297,7 @@ static void put_replacement(Draft *draft, uint32_t slot, MessageId new_id, Cause
   draft->unchanged -= before <= draft->base;
   draft->slots.ids[slot] = new_id;
   draft->slots.flags[slot] |= SLOT_CHANGED;
-  draft->slot_of[new_id] = slot + 1;
+  draft_set_slot(draft, new_id, slot);
   draft->waiting[draft->waiting_count++] = slot;
   uint32_t now = slot_tokens(draft, slot);
   draft->tokens = draft->tokens - old + now;

@@ -95,7 +95,6 @@ Status draft_insert_all(Draft *draft, const Insertion *insertion, Text reason) {
   call_index_init(&calls, draft->memory);
   if (status == STATUS_OK) status = put_all(draft, insertion, cause, &calls, &list, &tokens);
   call_index_free(&calls);
-  if (status == STATUS_OK) status = draft_reserve_ids(draft);
   if (status == STATUS_OK) status = slots_make(draft, list, &slots);
   if (status != STATUS_OK) {
     ledger_rewind(draft->ledger, entries);
@@ -165,7 +164,7 @@ static Status store_plain(Draft *draft, const Place *place, Text raw, const Mess
   Status status = conversation_store_one(draft->conversation, place, raw, false, shape, id);
   if (status == STATUS_OK) status = sequence_insert(list, place->position, *id);
   if (status == STATUS_OK) status = ledger_reserve(draft->ledger);
-  if (status == STATUS_OK) status = draft_reserve_ids(draft);
+  if (status == STATUS_OK) status = draft_reserve_id(draft, *id);
   return status == STATUS_OK ? draft_reserve_slot(draft) : status;
 }
 

@@ -6,10 +6,6 @@
 #include "base/minmax.h"
 #include "core/draft_data.h"
 
-static uint32_t slot_of(const Draft *draft, MessageId id) {
-  return id < draft->slot_of_room && draft->slot_of[id] > 0 ? draft->slot_of[id] - 1 : UNIT_NONE;
-}
-
 static const Counter *counter_of_draft(const Draft *draft) {
   return draft->weights != NULL ? token_weights_counter(draft->weights) : conversation_counter(draft->conversation);
 }
@@ -192,7 +188,7 @@ void draft_unplace_thoughts(Draft *draft) {
 void draft_place_thoughts(Draft *draft) {
   DraftThinking *thinking = &draft->thinking;
   for (uint32_t i = 0; i < thinking->count; i++) {
-    thinking->list[i].slot = slot_of(draft, thinking->list[i].slot);
+    thinking->list[i].slot = slot_of_id(draft, thinking->list[i].slot);
     assert(thinking->list[i].slot != UNIT_NONE && (i == 0 || thinking->list[i].slot > thinking->list[i - 1].slot));
   }
 }
@@ -209,7 +205,7 @@ static uint32_t left_at_start(const Draft *draft, MessageId id) {
   const DraftThinking *thinking = &draft->thinking;
   uint32_t tokens;
   if (thinking->at_start == 0) return 0;
-  uint32_t at = draft->numbered ? slot_of(draft, id) : sequence_index_of(draft->list, id, 0);
+  uint32_t at = draft->numbered ? slot_of_id(draft, id) : sequence_index_of(draft->list, id, 0);
   if (at < thinking->first || at >= thinking->end) return 0;
   return tokens_of(draft, id, &tokens) == STATUS_OK ? tokens : 0;
 }
@@ -218,7 +214,7 @@ uint32_t draft_thought_left(const Draft *draft, MessageId id) {
   const DraftThinking *thinking = &draft->thinking;
   if (!thinking->is_bound) return 0;
   if (ledger_count(draft->ledger) == 0) return left_at_start(draft, id);
-  uint32_t slot = slot_of(draft, id);
+  uint32_t slot = slot_of_id(draft, id);
   if (slot == UNIT_NONE || draft->slots.ids[slot] != id) return 0;
   uint32_t at = thought_of(thinking, slot);
   return at != UNIT_NONE && at >= thinking->from ? thinking->list[at].tokens : 0;

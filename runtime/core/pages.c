@@ -119,3 +119,24 @@ void pages_cut(Pages *pages, uint32_t count) {
     }
   }
 }
+
+uint32_t pages_next(const Pages *pages, uint32_t index) {
+  uint32_t page = index >> PAGE_BITS, end = pages->room << BLOCK_BITS;
+  if (pages_at(pages, index) != NULL) return index;
+  while (page < end) {
+    const PageBlock *block = pages->root[page >> BLOCK_BITS];
+    if (block == NULL) page |= BLOCK_PAGES - 1;      /* the last page of the block */
+    else if (block->pages[page & (BLOCK_PAGES - 1)] != NULL) return page << PAGE_BITS;
+    page++;
+  }
+  return UINT32_MAX;
+}
+
+Status pages_clear(Pages *pages, uint32_t first, uint32_t end) {
+  void *element;
+  for (uint32_t i = pages_next(pages, first); i < end; i = pages_next(pages, i + 1)) {
+    if (pages_own(pages, i, &element) != STATUS_OK) return STATUS_MEMORY;
+    memset(element, 0, pages->element_size);
+  }
+  return STATUS_OK;
+}

@@ -54,6 +54,11 @@ Status pages_own(Pages *pages, uint32_t index, void **element);
 /* Frees the pages whose elements all have an index >= count. */
 void   pages_cut(Pages *pages, uint32_t count);
 
+/* The first index from `index` on whose page was written, or UINT32_MAX. O(1) for each 4096 elements skipped. */
+uint32_t pages_next(const Pages *pages, uint32_t index);
+/* Makes the elements first .. end - 1 zero, or leaves them in pages that were never written. STATUS_MEMORY. */
+Status pages_clear(Pages *pages, uint32_t first, uint32_t end);
+
 /* The element at `index`, or NULL if its page was never written. */
 static inline void *pages_at(const Pages *pages, uint32_t index) {
   uint32_t entry = index >> (PAGE_BITS + BLOCK_BITS);

@@ -222,7 +222,7 @@ Status store_push_calls(Store *store, Details *details) {
 
 bool store_can_add(const Store *store, size_t bytes) {
   assert(!store->closed);
-  return store->count < UINT32_MAX - 1 && bytes < (size_t)1 << 31;
+  return store->count < STORE_MESSAGES_MAX && bytes < (size_t)1 << 31;
 }
 
 Status store_add(Store *store, Text raw, bool adopted, const MessageShape *shape, MessageId *id) {

@@ -37,6 +37,10 @@
 
 typedef struct Store Store;
 
+/* The most messages that a store ever has, removed ones among them: sets and tables of seqs have a place for each, so
+   that a short file that names a high seq cannot ask for more. One message a second lasts for two years. */
+#define STORE_MESSAGES_MAX 67108864
+
 /* The order of a message among all messages that can share a list with it. No
    operation moves one message past another, so ranks rise along every list:
 **
@@ -79,6 +83,8 @@ uint32_t   store_indexed(const Store *store);
 /* The compaction of the store moved messages up to this seq to new addresses; 0: never compacted. */
 uint32_t   store_moved(const Store *store);
 bool       store_has(const Store *store, MessageId id);           /* false for a removed message too */
+/* The next message after `id`, or 0: walks all messages from 0 on. Long runs of removed ones cost next to nothing. */
+MessageId  store_next(const Store *store, MessageId id);
 const HashKey *store_hash_key(const Store *store);     /* for other tables of the same texts */
 const Message *store_message(const Store *store, MessageId id);   /* needs store_has */
 

@@ -206,8 +206,8 @@ void store_link(Store *store, MessageId id, uint32_t result, CallLink link) {
 }
 
 void store_link_removed(Store *store) {
-  for (MessageId id = 1; id <= store->count; id++) {
-    uint32_t results = store_has(store, id) ? message_result_count(store_message(store, id)) : 0;
+  for (MessageId id = store_next(store, 0); id != 0; id = store_next(store, id)) {
+    uint32_t results = message_result_count(store_message(store, id));
     for (uint32_t i = 0; i < results; i++) {
       CallLink link = store_answers(store, id, i);
       if (link.message != 0 && !store_has(store, link.message)) store_link(store, id, i, link);
@@ -257,8 +257,7 @@ void store_check(const Store *store) {
   uint32_t guesses = 0, fragments = 0;
   assert(store->owners > 0 && !store->closed);
   assert(store->base <= store->count && store->indexed <= store->count);
-  for (MessageId id = 1; id <= store->count; id++) {
-    if (!store_has(store, id)) continue;
+  for (MessageId id = store_next(store, 0); id != 0; id = store_next(store, id)) {
     check_message(store, id);
     guesses += store_is_guess(store, id);
     fragments += message_is_fragment(store_message(store, id));

@@ -120,16 +120,9 @@ Status store_take(Store *store, const Store *fork, MessageId id, uint32_t shift)
 
 Status store_skip(Store *store, uint32_t count) {
   assert(!store->closed);
-  if (count > UINT32_MAX - 1 - store->count) return STATUS_LIMIT;
-  for (uint32_t i = store->count; i < store->count + count; i++) {
-    void *stale = pages_at(&store->messages, i);
-    if (stale == NULL) {
-      i |= PAGE_ELEMENTS - 1;      /* the page does not exist */
-      continue;
-    }
-    if (pages_own(&store->messages, i, &stale) != STATUS_OK) return STATUS_MEMORY;
-    memset(stale, 0, sizeof(Message));
-  }
+  if (count > STORE_MESSAGES_MAX - store->count) return STATUS_LIMIT;
+  Status status = pages_clear(&store->messages, store->count, store->count + count);
+  if (status != STATUS_OK) return status;
   store->count += count;
   return STATUS_OK;
 }
@@ -145,7 +138,7 @@ typedef struct Compaction {
 
 static Status note_replacements(Compaction *compaction) {
   const Store *from = compaction->from;
-  for (MessageId id = 1; id <= from->count; id++) {
+  for (MessageId id = store_next(from, 0); id != 0; id = store_next(from, id)) {
     if (!bitset_has(compaction->keep, id) || store_origin(from, id) == id) continue;
     Status status = map_put(&compaction->replacements, store_origin(from, id), id);
     if (status != STATUS_OK) return status;
@@ -181,12 +174,16 @@ static Status keep_message(Compaction *compaction, MessageId id) {
 }
 
 static Status keep_messages(Compaction *compaction) {
+  const Store *from = compaction->from;
+  Store *to = compaction->to;
   Status status = note_replacements(compaction);
-  for (MessageId id = 1; id <= compaction->from->count && status == STATUS_OK; id++) {
-    bool keeps = bitset_has(compaction->keep, id) && store_has(compaction->from, id);
-    status = keeps ? keep_message(compaction, id) : store_skip(compaction->to, 1);
+  for (MessageId id = store_next(from, 0); id != 0 && status == STATUS_OK; id = store_next(from, id)) {
+    if (!bitset_has(compaction->keep, id)) continue;
+    status = store_skip(to, id - 1 - to->count);
+    if (status == STATUS_OK) status = keep_message(compaction, id);
   }
-  if (status == STATUS_OK) store_link_removed(compaction->to);
+  if (status == STATUS_OK) status = store_skip(to, from->count - to->count);
+  if (status == STATUS_OK) store_link_removed(to);
   return status;
 }
 
@@ -217,8 +214,7 @@ void store_succeed(Store *store, Store *from) {
   store->waiting = from->waiting;
   map_init(&from->waiting, from->memory);
   store->indexed = from->indexed;
-  for (MessageId id = base + 1; id <= store->count; id++) {
-    if (!store_has(store, id)) continue;       /* the fork of an empty store was compacted */
+  for (MessageId id = store_next(store, base); id != 0; id = store_next(store, id)) {
     const Message *message = store_message(store, id);
     for (uint32_t i = 0; i < message_result_count(message); i++) {
       CallLink link = store_answers(store, id, i);

@@ -20,6 +20,13 @@ bool store_has(const Store *store, MessageId id) {
   return message != NULL && message->raw != NULL;
 }
 
+MessageId store_next(const Store *store, MessageId id) {
+  for (uint32_t i = pages_next(&store->messages, id); i < store->count; i = pages_next(&store->messages, i + 1)) {
+    if (store_has(store, i + 1)) return i + 1;
+  }
+  return 0;
+}
+
 int64_t store_time(const Store *store, MessageId id) {
   assert(store_has(store, id));
   const int64_t *time = pages_at(&store->times, id - 1);

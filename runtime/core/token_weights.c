@@ -26,7 +26,8 @@ static Status table_new(const Memory *memory, const Counter *counter, TokenWeigh
 
 static uint32_t weight_at(const TokenWeights *weights, MessageId id) {
   assert(id >= 1 && id <= weights->count);
-  return *(const uint32_t *)pages_at(&weights->weights, id - 1);
+  const uint32_t *weight = pages_at(&weights->weights, id - 1);
+  return weight == NULL ? 0 : *weight;
 }
 
 /* ---- the tables of a store, which are its attachment ---- */
@@ -107,10 +108,17 @@ static Status add_weight(TokenWeights *weights, uint32_t weight) {
   return STATUS_OK;
 }
 
+/* Counts the next message; removed messages before it have no weight. */
 static Status count_next(TokenWeights *weights, const Store *store) {
-  MessageId id = weights->count + 1;
-  Cost cost = {0};
-  Status status = store_has(store, id) ? token_weights_count(store, &weights->counter, id, &cost) : STATUS_OK;
+  MessageId id = store_next(store, weights->count);
+  Cost cost;
+  uint32_t end = id == 0 ? store_count(store) : id - 1;
+  if (end > weights->count) {
+    Status status = pages_clear(&weights->weights, weights->count, end);
+    if (status == STATUS_OK) weights->count = end;
+    return status;
+  }
+  Status status = token_weights_count(store, &weights->counter, id, &cost);
   return status == STATUS_OK ? add_weight(weights, cost.tokens | (cost.guessed ? GUESSED : 0)) : status;
 }
 

@@ -6,7 +6,8 @@
 **
 ** Messages without calls and results are skipped by the marks of the leaves. Calls and
 ** results are close together in real logs, so an array by seq is read nearly in order,
-** where each look-up in a map would miss the cache.
+** where each look-up in a map would miss the cache. A list that has few of the many
+** messages of a long life has a map, which costs nothing for the others.
 */
 #include "core/unit.h"
 
@@ -19,7 +20,8 @@ typedef struct Builder {
   const Store *store;
   const Sequence *sequence;
   Units *units;
-  uint32_t *places;    /* per seq: position + 1 of the message with calls that has this origin, or 0 */
+  uint32_t *places;    /* per seq: position + 1 of the message with calls that has this origin, or 0; NULL: sparse */
+  Map sparse;          /* the same places by seq, without 0 */
   Map answered;        /* position and call -> 1 if the call has a visible result */
 } Builder;
 
@@ -40,19 +42,32 @@ static void join(uint32_t *parent, uint32_t a, uint32_t b) {
 
 static uint64_t key_of(uint32_t position, uint32_t call) { return (uint64_t)position << 32 | call; }
 
-static bool note_callers(Builder *builder) {
-  bool any = false;
+static Status note_caller(Builder *builder, MessageId origin, uint32_t position) {
+  if (builder->places == NULL) return map_put(&builder->sparse, origin, position + 1);
+  builder->places[origin] = position + 1;
+  return STATUS_OK;
+}
+
+static uint32_t place_of(const Builder *builder, MessageId origin) {
+  if (builder->places != NULL) return builder->places[origin];
+  const uint64_t *place = map_find(&builder->sparse, origin);
+  return place == NULL ? 0 : (uint32_t)*place;
+}
+
+static Status note_callers(Builder *builder, bool *any) {
+  Status status = STATUS_OK;
   SequenceWalk walk = sequence_walk(builder->sequence, 0, builder->units->message_count);
-  while (sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count; i++) {
+  *any = false;
+  while (sequence_walk_next(&walk) && status == STATUS_OK) {
+    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
       uint32_t position = walk.index + i;
       builder->units->unit_of[position] = position;
       if (!(walk.marks[i] & MARK_CALLS)) continue;
-      builder->places[store_origin(builder->store, walk.ids[i])] = position + 1;
-      any = true;
+      status = note_caller(builder, store_origin(builder->store, walk.ids[i]), position);
+      *any = true;
     }
   }
-  return any;
+  return status;
 }
 
 /* Records that a call is answered. During the passes next[position] = 1 records it for messages
@@ -82,7 +97,7 @@ static Status join_results(Builder *builder, uint32_t position, MessageId id) {
   const Message *message = store_message(builder->store, id);
   for (uint32_t i = 0; i < message_result_count(message); i++) {
     CallLink link = store_answers(builder->store, id, i);
-    uint32_t place = link.message == 0 ? 0 : builder->places[store_origin(builder->store, link.message)], call;
+    uint32_t place = link.message == 0 ? 0 : place_of(builder, store_origin(builder->store, link.message)), call;
     if (place == 0) continue;
     MessageId caller = sequence_at(builder->sequence, place - 1);
     if (!store_call(builder->store, caller, link, id, i, &call)) continue;
@@ -162,17 +177,31 @@ static void find_pending(Builder *builder) {
   }
 }
 
+/* Seqs for each message of the list from which on it is sparse: the array would be mostly empty, its cost that of the
+   conversation's life. */
+enum { SPARSE_SEQS = 64 };
+
+static Status open_places(Builder *builder, size_t seqs) {
+  if (seqs / SPARSE_SEQS > builder->units->message_count) return STATUS_OK;
+  builder->places = memory_new_array(&builder->units->memory, seqs, sizeof *builder->places);
+  if (builder->places == NULL) return STATUS_MEMORY;
+  memset(builder->places, 0, seqs * sizeof *builder->places);
+  return STATUS_OK;
+}
+
 static Status join_units(Builder *builder) {
   const Memory *memory = &builder->units->memory;
-  size_t count = (size_t)store_count(builder->store) + 1;
-  builder->places = memory_new_array(memory, count, sizeof *builder->places);
-  if (builder->places == NULL) return STATUS_MEMORY;
-  memset(builder->places, 0, count * sizeof *builder->places);
+  size_t seqs = (size_t)store_count(builder->store) + 1;
+  bool any;
+  map_init(&builder->sparse, *memory);
+  Status status = open_places(builder, seqs);
+  if (status != STATUS_OK) return status;
   memset(builder->units->next, 0, builder->units->message_count * sizeof *builder->units->next);
-  bool any = note_callers(builder);
-  if (store_fragments(builder->store) > 0) join_replies(builder);
-  Status status = any ? join_all_results(builder) : STATUS_OK;
-  memory_free(memory, builder->places, count * sizeof *builder->places);
+  status = note_callers(builder, &any);
+  if (status == STATUS_OK && store_fragments(builder->store) > 0) join_replies(builder);
+  if (status == STATUS_OK && any) status = join_all_results(builder);
+  memory_free(memory, builder->places, seqs * sizeof *builder->places);
+  map_free(&builder->sparse);
   return status;
 }
 

@@ -87,7 +87,8 @@ static Status put_extra(OwnConversion *work, const RunMessage *message, const Te
   if ((message->dialects >> target & 1) != 0) return STATUS_OK;     /* written as it is, for all that it mixes forms */
   json_open_valid(&json, message->raw.bytes, message->raw.size);
   json_enter(&json);
-  while (status == STATUS_OK && convert_next_extra(message->dialects, dialect_type(MEMBER_OF_MESSAGE, message->raw), &json, &key, &value)) {
+  Text own_type = dialect_type(MEMBER_OF_MESSAGE, message->raw);
+  while (status == STATUS_OK && convert_next_extra(message->dialects, own_type, &json, &key, &value)) {
     if (element == NULL || dialect_member(target, MEMBER_OF_MESSAGE, type, key)) {
       work->convert.index = message->index;
       convert_lose(&work->convert, LOSS_MEMBER, key);

@@ -60,11 +60,15 @@ static bool open_removed(StateLoader *l, MessageLists *lists) {
   return state_open_field(l, &lists->removed, STATE_REMOVED, JSON_ARRAY) && next_removed(l, lists);
 }
 
+static_assert(STORE_MESSAGES_MAX == 67108864, "as the error says");
+
 /* Skips the next seqs if their messages were removed. */
 static bool skip_removed(StateLoader *l, MessageLists *lists) {
   if (lists->removed_first != (int64_t)store_count(l->store) + 1) return true;
   Status status = store_skip(l->store, (uint32_t)lists->removed_count);
-  if (status != STATUS_OK) return state_fail(l, status, l->bytes, "fewer messages");
+  if (status != STATUS_OK) {
+    return state_fail(l, status, lists->removed.at, "at most 67108864 messages, removed ones among them");
+  }
   return next_removed(l, lists);
 }
 

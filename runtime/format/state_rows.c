@@ -63,8 +63,8 @@ static void put_message(RowWriter *r, MessageId id) {
 
 static void put_messages(RowWriter *r) {
   const Store *store = r->writer.store;
-  MessageId first = r->before == NULL ? 1 : store_count(conversation_store(r->before)) + 1;
-  for (MessageId id = first; id <= store_count(store) && r->status == STATUS_OK; id++) {
+  MessageId known = r->before == NULL ? 0 : store_count(conversation_store(r->before));
+  for (MessageId id = store_next(store, known); id != 0 && r->status == STATUS_OK; id = store_next(store, id)) {
     put_message(r, id);
     put_element(r, STATE_ROW_ORIGIN, id, state_write_origin);
     put_element(r, STATE_ROW_MOVED, id, state_write_moved);
@@ -77,7 +77,7 @@ static void put_messages(RowWriter *r) {
   const MessageId *redacted;
   uint32_t count = conversation_redacted(r->after, &redacted);
   for (uint32_t i = 0; i < count; i++) {
-    if (redacted[i] < first) put_message(r, redacted[i]);
+    if (redacted[i] <= known) put_message(r, redacted[i]);
   }
 }
 

@@ -248,8 +248,9 @@ bool state_tail_answers(const StateTail *tail, const Conversation *before, const
   const Store *store = conversation_store(after);
   bool hides = tail->hidden > 0 && history_current(conversation_history(before)) == 0;
   if (!hides) return true;
-  for (MessageId id = store_count(conversation_store(before)) + 1; id <= store_count(store); id++) {
-    if (store_has(store, id) && !answers_for_sure(store, id)) return false;
+  MessageId known = store_count(conversation_store(before));
+  for (MessageId id = store_next(store, known); id != 0; id = store_next(store, id)) {
+    if (!answers_for_sure(store, id)) return false;
   }
   return true;
 }

@@ -35,8 +35,7 @@ static void open_field(StateWriter *w, StateField which, char bracket) {
 
 static void write_messages(StateWriter *w) {
   open_field(w, STATE_MESSAGES, '[');
-  for (MessageId id = 1; id <= store_count(w->store); id++) {
-    if (!store_has(w->store, id)) continue;
+  for (MessageId id = store_next(w->store, 0); id != 0; id = store_next(w->store, id)) {
     Text raw = message_raw(store_message(w->store, id));
     json_out_line(&w->out);
     json_out_raw(&w->out, raw);
@@ -46,19 +45,19 @@ static void write_messages(StateWriter *w) {
 
 /* Writes the runs of seqs whose messages were removed; no field if there are none. */
 static void write_removed(StateWriter *w) {
-  MessageId count = store_count(w->store), first = 1;
+  MessageId last = 0, id;      /* the message before a run, and behind it */
   bool any = false;
-  while (first <= count) {
-    MessageId end = first;
-    while (end <= count && !store_has(w->store, end)) end++;
-    if (end > first) {
+  do {
+    id = store_next(w->store, last);
+    MessageId end = id == 0 ? store_count(w->store) + 1 : id;
+    if (end > last + 1) {
       if (!any) open_field(w, STATE_REMOVED, '[');
       any = true;
-      number(w, first);
-      number(w, end - first);
+      number(w, last + 1);
+      number(w, end - last - 1);
     }
-    first = end + 1;
-  }
+    last = id;
+  } while (id != 0);
   if (any) close_bracket(w, ']');
 }
 
@@ -74,7 +73,7 @@ bool state_write_origin(StateWriter *w, MessageId id) {
 
 bool state_write_moved(StateWriter *w, MessageId id) {
   MessageId origin = store_origin(w->store, id);
-  if (!store_has(w->store, id) || !store_is_moved(w->store, id)) return false;
+  if (!store_is_moved(w->store, id)) return false;
   if (origin != id && store_has(w->store, origin)) return false;      /* it has the rank of its origin */
   Rank rank = store_rank(w->store, id);
   if (rank.step == 0) return false;            /* of an appended message, whose replacement has its rank */
@@ -88,7 +87,7 @@ bool state_write_moved(StateWriter *w, MessageId id) {
 }
 
 bool state_write_answers(StateWriter *w, MessageId id) {
-  uint32_t count = store_has(w->store, id) ? message_result_count(store_message(w->store, id)) : 0;
+  uint32_t count = message_result_count(store_message(w->store, id));
   if (count == 0) return false;
   open_bracket(w, '[');
   number(w, id);
@@ -104,7 +103,7 @@ bool state_write_answers(StateWriter *w, MessageId id) {
 /* Writes an element for each message that has one. */
 static void write_elements(StateWriter *w, StateField which, bool (*write)(StateWriter *w, MessageId id)) {
   open_field(w, which, '[');
-  for (MessageId id = 1; id <= store_count(w->store); id++) write(w, id);
+  for (MessageId id = store_next(w->store, 0); id != 0; id = store_next(w->store, id)) write(w, id);
   close_bracket(w, ']');
 }
 

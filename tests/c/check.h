@@ -23,6 +23,7 @@
    in_use != 0. Allocation number `fail_at` (1 is the next one) and all later ones fail. */
 typedef struct Fail {
   size_t in_use;
+  size_t peak;       /* the most that was in use; a test may set it back */
   size_t calls;      /* allocations and resizes */
   size_t fail_at;    /* 0: none fails */
   bool once;         /* only that one fails */
@@ -39,6 +40,7 @@ static inline void *fail_allocate(void *user, void *block, size_t old_size, size
     if (hit) return NULL;
   }
   fail->in_use = fail->in_use - old_size + new_size;
+  if (fail->in_use > fail->peak) fail->peak = fail->in_use;
   if (new_size == 0) {
     free(block);
     return NULL;

@@ -318,9 +318,10 @@ static Status edit_commit(Draft *draft) {
   return draft_commit(draft, BATCH_TRIM, text_of("trim"), NULL, &batch);
 }
 
+/* 30 messages: the second one that a draft adds needs a new page of its slots. */
 static Conversation *long_chat(Fail *fail) {
   Conversation *chat = chat_of(fail, "s u a(xy) t(x) t(y) u a(z) t(z)");
-  for (int i = 0; i < 8; i++) put(chat, WORDS_APPEND, 0, "u4 a9");
+  for (int i = 0; i < 11; i++) put(chat, WORDS_APPEND, 0, "u4 a9");
   return chat;
 }
 

@@ -32,6 +32,7 @@ limits.SECTIONS = {
     { "a message", "MESSAGE_BYTES_MAX", "bytes", "--max-message, max_message" },
     { "an array or a request body; JSONL has no limit", "FILE_BYTES_MAX", "bytes", "--max-file, max_file" },
     { "objects and lists in one another, in any JSON", "JSON_DEPTH_MAX", "levels" },
+    { "messages of one conversation, removed ones among them", "STORE_MESSAGES_MAX", "messages" },
     { "the weight of a message", "MESSAGE_TOKENS_MAX", "tokens" },
     { "a budget, a reserve", "ebb.trim.options fields.budget.max", "tokens" },
     { "what policies remember, at one batch", "POLICY_MEMORY_MAX", "bytes" },

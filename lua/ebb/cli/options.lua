@@ -359,7 +359,7 @@ end
 --- Hints by the code of an error of reading.
 local WAYS_OUT = {
   role = "--role-map old=new reads messages of one role as of another",
-  limit = "--max-message and --max-file raise the caps",
+  limit = "--max-message and --max-file raise caps; `ebb limits` lists all limits",
   damaged = "--lenient reads what is left of a conversation whose digest differs",
 }
 
