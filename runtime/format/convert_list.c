@@ -12,7 +12,8 @@ typedef struct ListConversion {
   RequestOrder order;
   Map positions;             /* of messages in the list, where windows change their order */
   Convert convert;
-  uint32_t next;             /* the first message of the order that is not written */
+  JsonOut messages, system;
+  bool apart, any_system;    /* the target has system texts apart from its messages; some were written */
 } ListConversion;
 
 /* The JSON of a message or of what stands for a window's item; size 0: nothing does. */
@@ -52,46 +53,37 @@ static bool write_bare(ListConversion *work, uint32_t index) {
   return !message_field(message, FIELD_SPELLING, &spelling) && convert_bare(&work->convert, message_raw(message));
 }
 
-static void skip_empty(ListConversion *work) {
-  while (work->next < work->order.count && raw_of(work, work->next).size == 0) work->next++;
-}
-
-/* Writes the system text of the envelope and the system messages at the head. */
-static Status write_system(ListConversion *work, Text system, Sink sink) {
-  JsonOut out;
+/* True if the message was written as a system text. Those at the head are: before them no message was written, though
+   some may have been lost. */
+static bool write_system(ListConversion *work, Text raw) {
   Convert *convert = &work->convert;
-  json_out_start(&out, sink);
-  convert->out = &out;
-  convert->index = CONVERT_NEVER;
-  json_out_open(&out, '[');
-  bool any = system.size > 0 && convert_system(convert, system);
-  for (skip_empty(work); work->next < work->order.count; skip_empty(work)) {
-    convert->index = position_of(work, work->next);
-    if (!convert_system(convert, raw_of(work, work->next))) break;
-    work->next++;
-    any = true;
-  }
-  json_out_close(&out, ']');
-  convert_fail(convert, any ? json_out_end(&out) : STATUS_OK);
-  return convert->status;
+  if (!work->apart || convert->written > 0 || raw.size == 0) return false;
+  convert->out = &work->system;
+  bool taken = convert_system(convert, raw);
+  convert->out = &work->messages;
+  work->any_system = work->any_system || taken;
+  return taken;
 }
 
-static void write_messages(ListConversion *work, Text system, JsonOut *out) {
+static void write_message(ListConversion *work, Text raw) {
+  if (!write_system(work, raw)) convert_message(&work->convert, raw);
+}
+
+static void write_all(ListConversion *work, Text system) {
   Convert *convert = &work->convert;
   bool lines = convert->options->lines;
-  convert->out = out;
-  if (!lines) json_out_open(out, '[');
-  if (system.size > 0) {
-    convert->index = CONVERT_NEVER;
-    convert_message(convert, system);
-  }
-  for (; work->next < work->order.count; work->next++) {
-    convert->index = position_of(work, work->next);
-    if (!write_bare(work, work->next)) convert_message(convert, raw_of(work, work->next));
+  if (work->apart) json_out_open(&work->system, '[');
+  if (!lines) json_out_open(&work->messages, '[');
+  convert->index = CONVERT_NEVER;
+  if (system.size > 0) write_message(work, system);
+  for (uint32_t i = 0; i < work->order.count; i++) {
+    convert->index = position_of(work, i);
+    if (!write_bare(work, i)) write_message(work, raw_of(work, i));
   }
   convert_close(convert);
-  if (lines && convert->written > 0) json_out_line(out);
-  if (!lines && convert->status == STATUS_OK) json_out_close(out, ']');
+  if (work->apart) json_out_close(&work->system, ']');
+  if (lines && convert->written > 0) json_out_line(&work->messages);
+  if (!lines && convert->status == STATUS_OK) json_out_close(&work->messages, ']');
 }
 
 Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
@@ -104,14 +96,14 @@ Status convert_list(const Conversation *conversation, const Sequence *list, cons
   if (status != STATUS_OK) return status;
   map_init(&work.positions, *memory);
   status = note_positions(&work, list);
-  JsonOut out;
-  json_out_start(&out, sinks.messages);
-  convert_init(&work.convert, options, *memory, &out, report);
-  bool apart = convert_has_system(options->target);
-  if (status == STATUS_OK && apart) status = write_system(&work, system, sinks.system);
-  if (status == STATUS_OK) write_messages(&work, apart ? text_plain("", 0) : system, &out);
+  json_out_start(&work.messages, sinks.messages);
+  json_out_start(&work.system, sinks.system);
+  convert_init(&work.convert, options, *memory, &work.messages, report);
+  work.apart = convert_has_system(options->target);
+  if (status == STATUS_OK) write_all(&work, system);
   convert_fail(&work.convert, status);
-  convert_fail(&work.convert, work.convert.status == STATUS_OK ? json_out_end(&out) : STATUS_OK);
+  convert_fail(&work.convert, work.any_system ? json_out_end(&work.system) : STATUS_OK);
+  convert_fail(&work.convert, work.convert.status == STATUS_OK ? json_out_end(&work.messages) : STATUS_OK);
   *changed = work.convert.changed;
   status = convert_end(&work.convert);
   request_order_free(&work.order);

@@ -203,6 +203,11 @@ static const struct Case {
    "[{'role':'user','content':'x'},{'role':'user','content':[{'type':'text','text':'s'}]},{'role':'user',"
    "'content':'y'}]",
    "[a system message in the middle becomes a user's]"},
+  {"a system message behind one of which nothing is left", DIALECT_ANTHROPIC,
+   G("{'fileData':{'mimeType':'audio/wav','fileUri':'gs://a/b'}}") ",{'role':'system','content':'s'},"
+   "{'role':'user','content':'x'}",
+   "[{'type':'text','text':'s'}][{'role':'user','content':'x'}]",
+   "['audio' has no form there: left out][nothing of the message is left: left out]"},
   {"an empty system message in the middle", DIALECT_ANTHROPIC,
    "{'role':'user','content':'x'},{'role':'system','content':''},{'role':'user','content':'y'}",
    "[{'role':'user','content':'x'},{'role':'user','content':'y'}]",
