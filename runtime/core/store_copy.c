@@ -173,18 +173,26 @@ static Status keep_message(Compaction *compaction, MessageId id) {
   return STATUS_OK;
 }
 
+/* Leaves the seqs up to `count` of a new store without messages: it has nothing that could be in their place. */
+static void skip_to(Store *to, uint32_t count) {
+  Status status = store_skip(to, count - to->count);
+  assert(status == STATUS_OK);
+  (void)status;
+}
+
 static Status keep_messages(Compaction *compaction) {
   const Store *from = compaction->from;
   Store *to = compaction->to;
   Status status = note_replacements(compaction);
   for (MessageId id = store_next(from, 0); id != 0 && status == STATUS_OK; id = store_next(from, id)) {
     if (!bitset_has(compaction->keep, id)) continue;
-    status = store_skip(to, id - 1 - to->count);
-    if (status == STATUS_OK) status = keep_message(compaction, id);
+    skip_to(to, id - 1);
+    status = keep_message(compaction, id);
   }
-  if (status == STATUS_OK) status = store_skip(to, from->count - to->count);
-  if (status == STATUS_OK) store_link_removed(to);
-  return status;
+  if (status != STATUS_OK) return status;
+  skip_to(to, from->count);
+  store_link_removed(to);
+  return STATUS_OK;
 }
 
 Status store_compact(const Store *store, const uint64_t *keep, Store **compacted) {

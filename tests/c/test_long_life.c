@@ -73,6 +73,66 @@ static void a_run_hides_what_was_stored_there(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* Pages with what a draft left are a fork's, too, so that clearing them takes memory. */
+static void without_memory_no_seq_is_skipped(void **state) {
+  (void)state;
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, WORDS), *fork;
+  Store *store = conversation_store(chat);
+  Counter counter = {.estimator = ESTIMATE_CJK};
+  uint32_t count = store_count(store);
+  TokenWeights *weights;
+  MessageId made;
+  Hold why;
+  assert_int_equal(conversation_token_weights(chat, &counter, &weights), STATUS_OK);
+  Draft *draft = numbered_draft(chat, true);
+  assert_int_equal(draft_put(draft, false, 2, "u9", &made, &why), STATUS_OK);
+  assert_int_equal(token_weights_fill(weights, store), STATUS_OK);
+  draft_free(draft);
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  fail.fail_at = fail.calls + 1;
+  assert_int_equal(store_skip(store, 100), STATUS_MEMORY);
+  assert_int_equal(store_count(store), count);
+  fail.fail_at = 0;
+  StoreMark mark = store_mark(store);
+  assert_int_equal(store_skip(store, 100), STATUS_OK);
+  fail.fail_at = fail.calls + 1;
+  assert_int_equal(token_weights_fill(weights, store), STATUS_MEMORY);
+  fail.fail_at = 0;
+  assert_int_equal(token_weights_fill(weights, store), STATUS_OK);
+  store_rewind(store, mark);
+  edits(chat, "u4 a4");
+  assert_int_equal(store_count(store), count + 2);
+  assert_int_equal(token_weights_fill(weights, store), STATUS_OK);
+  conversation_check(chat);
+  conversation_check(fork);
+  conversation_free(fork);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+static void without_memory_a_draft_is_not_numbered(void **state) {
+  (void)state;
+  Status status = STATUS_MEMORY;
+  for (size_t k = 1; status != STATUS_OK; k++) {
+    Fail fail = {0};
+    Conversation *chat = aged_chat(&fail, 1000000);
+    Draft *draft;
+    assert_int_equal(draft_new(chat, true, &draft), STATUS_OK);
+    fail.fail_at = fail.calls + k;
+    status = draft_number_slots(draft);
+    fail.fail_at = 0;
+    if (status != STATUS_OK) {
+      assert_int_equal(status, STATUS_MEMORY);
+      assert_int_equal(draft_number_slots(draft), STATUS_OK);
+    }
+    assert_int_equal(draft_slot_count(draft), visible_count(chat));
+    draft_free(draft);
+    conversation_free(chat);
+    assert_int_equal(fail.in_use, 0);
+  }
+}
+
 static void a_store_has_room_up_to_its_limit(void **state) {
   (void)state;
   Fail fail = {0};
@@ -125,6 +185,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_walk_gives_each_message_and_nothing_else),
     cmocka_unit_test(a_run_hides_what_was_stored_there),
+    cmocka_unit_test(without_memory_no_seq_is_skipped),
+    cmocka_unit_test(without_memory_a_draft_is_not_numbered),
     cmocka_unit_test(a_store_has_room_up_to_its_limit),
     cmocka_unit_test(removed_messages_cost_nothing),
   };
