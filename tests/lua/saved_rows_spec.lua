@@ -186,7 +186,7 @@ describe("a saved conversation without a digest", function()
   it("is refused for a window that cannot be", function()
     check_refused(without_digest(everything "c"), {
       { '"kind":"text"', '"kind":"texts"', "one of the names that belong here" },
-      { '"description":""', '"description":5', "a string" },
+      { '"id":"w","description":""', '"id":"w","description":5', "a string" },
       { '"is":["closable","pinned","important"]', '"is":["closable","closed shop"]',
         "one of the names that belong here" },
       { '"is":["closable","pinned","important"]', '"is":["closable","closable"]', "each once" },
