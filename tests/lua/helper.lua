@@ -115,6 +115,17 @@ function helper.snapshot(chat)
   return ebb.json.encode(chat:state()) .. table.concat(all)
 end
 
+--- A conversation saved in version 1, which has no digest: a test may change what stands in it.
+function helper.saved_before_digests(chat)
+  return ((chat:write "ebb"):gsub('{"ebb":2', '{"ebb":1', 1):gsub(',\n"digest":"[^"]*"', ""))
+end
+
+--- An empty conversation that had `count` messages, as it is saved: seqs go on behind them.
+function helper.saved_after(count)
+  local text = helper.saved_before_digests(ebb.conversation { clock = function() return 1700000000000 end })
+  return (text:gsub('"origins"', ('"removed":[1,%d],\n"origins"'):format(count), 1))
+end
+
 function helper.read(path)
   local file = assert(io.open(path, "rb"))
   local text = file:read "a"

@@ -6,14 +6,7 @@ local ebb = helper.ebb
 
 local function clock() return 1700000000000 end
 
---- An empty conversation that had `count` messages, as it is saved.
-local function emptied(count)
-  local text = ebb.conversation({ clock = clock }):write "ebb"
-  text = text:gsub('{"ebb":2', '{"ebb":1', 1):gsub(',\n"digest":"[^"]*"', "")
-  return (text:gsub('"origins"', ('"removed":[1,%d],\n"origins"'):format(count), 1))
-end
-
-local function after(count) return assert(ebb.parse(emptied(count), { clock = clock })) end
+local function after(count) return assert(ebb.parse(helper.saved_after(count), { clock = clock })) end
 
 local MOST = 67108864      -- messages of a conversation, removed ones among them
 
@@ -64,7 +57,7 @@ describe("a conversation of a long life", function()
     assert.equal("limit", problem.code)
     assert.equal(2, #chat)
     assert.equal((chat:write "ebb"), (assert(ebb.parse(chat:write "ebb")):write "ebb"))
-    local _, message, code = helper.outcome(ebb.parse(emptied(MOST + 1)))
+    local _, message, code = helper.outcome(ebb.parse(helper.saved_after(MOST + 1)))
     assert.equal("limit", code)
     assert.truthy(message:find "expected at most 67108864 messages, removed ones among them")
   end)

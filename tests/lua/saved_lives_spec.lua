@@ -199,20 +199,13 @@ local function check(both, model, where)
   assert.same(model.batches[model.current], texts_of(copy), where)
 end
 
---- The text of an empty conversation as if it had had `count` messages: seqs go on behind them.
-local function late(count)
-  local text = ebb.conversation({ clock = clock }):write "ebb"
-  text = text:gsub('{"ebb":2', '{"ebb":1', 1):gsub(',\n"digest":"[^"]*"', "")
-  return (text:gsub('"origins"', ('"removed":[1,%d],\n"origins"'):format(count), 1))
-end
-
 local LATE = { 1, 31, 32, 4095, 4096, 1000000, 60000000 }
 
 local function live(life)
   math.randomseed(SEED * 1000 + life)
   number = 0
   local text = BEGINNINGS[math.random(#BEGINNINGS)]
-  if math.random(3) == 1 then text = late(LATE[math.random(#LATE)]) end
+  if math.random(3) == 1 then text = helper.saved_after(LATE[math.random(#LATE)]) end
   local both = { assert(ebb.parse(text, { clock = clock })), assert(ebb.parse(text, { clock = clock })) }
   local model = { batches = { texts_of(both[1]) }, current = 1 }
   for step = 1, STEPS do

@@ -1,7 +1,8 @@
 --- Saved conversations whose JSON is well formed and whose numbers and names are wrong. They are of version 1, which
 --- has no digest, so that each thing that is read is held against what it refers to.
 
-local ebb = dofile("tests/lua/helper.lua").ebb
+local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
 
 local function clock() return 1700000000000 end
 
@@ -39,10 +40,6 @@ local function pruned()
   return chat
 end
 
-local function without_digest(chat)
-  return ((chat:write "ebb"):gsub('{"ebb":2', '{"ebb":1', 1):gsub(',\n"digest":"[^"]*"', ""))
-end
-
 --- Checks that each of `rows`, { what stands in the text, what takes its place, what the error names }, is refused at
 --- its place or behind it.
 local function check_refused(text, rows)
@@ -61,12 +58,12 @@ describe("a saved conversation without a digest", function()
   it("is read", function()
     for _, make in ipairs { everything, pruned } do
       local chat = make()
-      assert.equal(chat:json(), assert(ebb.parse(without_digest(chat))):json())
+      assert.equal(chat:json(), assert(ebb.parse(helper.saved_before_digests(chat))):json())
     end
   end)
 
   it("is refused for a message that cannot be there", function()
-    check_refused(without_digest(everything "c"), {
+    check_refused(helper.saved_before_digests(everything "c"), {
       { '{"role":"user","content":"m1"}', '{"role":"user","content":5}', "" },
       { '{"role":"user","content":"m1"},', '{"role":"user","content":"m1"}', "','" },
       { '"origins":[[7,2]', '"origins":[[7,99]', "the seq of an older message" },
@@ -102,7 +99,7 @@ describe("a saved conversation without a digest", function()
   end)
 
   it("is refused for a batch that cannot be", function()
-    check_refused(without_digest(everything "c"), {
+    check_refused(helper.saved_before_digests(everything "c"), {
       { '"parent":-1', '"parent":-2', "parent" },
       { '"parent":-1', '"parent":0', "parent" },
       { '"parent":1', '"parent":2', "parent" },
@@ -148,7 +145,7 @@ describe("a saved conversation without a digest", function()
   end)
 
   it("is refused for a ledger, memory, marks or a calibration that cannot be", function()
-    check_refused(without_digest(everything "c"), {
+    check_refused(helper.saved_before_digests(everything "c"), {
       { '["replaced","function"', '["lost","function"', "an action" },
       { '4,1,9,"assistant",0]', '0,1,9,"assistant",0]', "a seq" },
       { '4,1,9,"assistant",0]', '12,1,9,"assistant",0]', "a seq" },
@@ -184,7 +181,7 @@ describe("a saved conversation without a digest", function()
   end)
 
   it("is refused for a window that cannot be", function()
-    check_refused(without_digest(everything "c"), {
+    check_refused(helper.saved_before_digests(everything "c"), {
       { '"kind":"text"', '"kind":"texts"', "one of the names that belong here" },
       { '"id":"w","description":""', '"id":"w","description":5', "a string" },
       { '"is":["closable","pinned","important"]', '"is":["closable","closed shop"]',
@@ -201,7 +198,7 @@ describe("a saved conversation without a digest", function()
   end)
 
   it("is refused for what was pruned and cannot be so", function()
-    check_refused(without_digest(pruned()), {
+    check_refused(helper.saved_before_digests(pruned()), {
       { '"count":6}', '"count":6,"memory":{"a":{}}}', "a pruned batch without messages" },
       { '"count":6}', '"count":6,"keep":[]}', "a pruned batch without messages" },
       { '"current":4', '"current":3', "a batch that was not pruned" },
