@@ -54,7 +54,6 @@ Status   draft_recount(Draft *draft, const Counter *counter, Cost overhead);
 /* Sets the tokens of the visible windows of a draft without edits: tokens[i] is for
    windows_at(i); figures of other windows are ignored. STATUS_MEMORY. */
 Status   draft_set_window_tokens(Draft *draft, const uint32_t *tokens);
-/* True if the message is an obsolete window item of the draft's first list. */
 /* Has thinking at positions [first, end) of the list weigh nothing, and after an edit all thinking behind the first
    changed message: the request will leave it out (core/draft_thinking.h). `tokens`: what [first, end) comes to, or
    NULL if it is to be counted. STATUS_MEMORY, STATUS_LIMIT; STATUS_ARGUMENT if it is more than the request has, and
@@ -64,6 +63,7 @@ bool     draft_binds_thinking(const Draft *draft);
 /* Looks again at what is changed: edits that undo each other leave no thinking out. STATUS_MEMORY, STATUS_LIMIT. */
 Status   draft_settle_thinking(Draft *draft);
 uint64_t draft_thinking_left(const Draft *draft);    /* tokens of bound thinking, which no sum has */
+/* True if the message is an obsolete window item of the draft's first list. */
 bool     draft_is_obsolete(const Draft *draft, MessageId id);
 void     draft_free(Draft *draft);      /* NULL is allowed; discards edits without a commit */
 
@@ -82,9 +82,9 @@ uint32_t draft_message_tokens(const Draft *draft, MessageId id);   /* of any mes
 uint64_t draft_overhead(const Draft *draft);         /* tokens of the request outside messages: tools and framing */
 Trust    draft_trust(const Draft *draft);            /* how exact these tokens are */
 uint64_t draft_tokens_before(const Draft *draft);    /* of the request before all edits */
-/* Tokens of a request with only the messages that have a hold; numbers the slots if it must.
-   STATUS_MEMORY: *tokens has no meaning then. */
-Status   draft_guarded(Draft *draft, GuardedSum *guarded);     /* the present guarded messages. STATUS_MEMORY */
+/* The present messages that have a hold, and their tokens; numbers the slots if it must. STATUS_MEMORY: *guarded has
+   no meaning then. */
+Status   draft_guarded(Draft *draft, GuardedSum *guarded);
 /* The same, without thinking that is left out once all other messages are gone. O(messages). STATUS_LIMIT, too. */
 Status   draft_guarded_sent(Draft *draft, GuardedSum *guarded);
 Ledger  *draft_ledger(const Draft *draft);           /* borrowed until draft_free */

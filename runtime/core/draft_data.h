@@ -1,5 +1,14 @@
 /*
-** The fields of a draft, for draft.c, draft_edit.c and draft_insert.c only.
+** The fields of a draft, for its own files only. Each calls only those above it:
+**
+**     draft_windows.c     which messages are window items, and their tokens
+**     draft_list.c        the list, and edits that wait for it
+**     draft_thinking.c    bound thinking
+**     draft_slots.c       slots and holds
+**     draft.c             its life and its end
+**     draft_edit.c        edits
+**     draft_insert.c      insertions
+**     draft_sent.c        the thinking of a request that is sent
 **
 ** Slots are numbered on first use; until then the draft is only its list, which
 ** suffices for dropping the oldest units (core/evict_oldest.h).
@@ -8,7 +17,7 @@
 ** list before a read: few of them one by one, O(log n) each, many in one edit of the tree.
 **
 ** A message without calls and results that is inserted gets the next slot, and the slots are
-** no longer in the order of the list (`ordered`). Who needs that order numbers them anew:
+** no longer in the order of the list (`numbered` < `count`). Who needs that order numbers them anew:
 **
 **     slot    0       1       2       3            after draft_number_slots   0  1  2  3
 **     list    0       1       3       2                                       0  1  2  3
@@ -90,10 +99,33 @@ static inline uint32_t slot_of_id(const Draft *draft, MessageId id) {
   return number != NULL && *number > 0 ? *number - 1 : UNIT_NONE;
 }
 
-/* ---- draft.c ---- */
+/* ---- draft_windows.c ---- */
+
+/* Finds the items of the draft's first list. STATUS_MEMORY. */
+Status   draft_start_windows(Draft *draft);
+void     draft_free_windows(Draft *draft);
+/* The window item that a message is, or NULL. */
+const WindowItem *draft_window_item(const Draft *draft, MessageId id);
+/* The next older item of the same window, or NULL. */
+const WindowItem *draft_window_older(const Draft *draft, const WindowItem *item);
+/* True if the item is rendered and its window is pinned. */
+bool     draft_window_is_pinned(const Draft *draft, const WindowItem *item);
+/* Tokens of the item's rendering; 0 for one that is not rendered, and for other messages. */
+uint32_t draft_window_tokens(const Draft *draft, MessageId id);
+
+/* ---- draft_list.c ---- */
+
+/* Makes room in `waiting` for one more. STATUS_MEMORY. */
+Status   draft_reserve_waiting(Draft *draft);
+/* Applies waiting drops and replacements to the list. STATUS_MEMORY, STATUS_LIMIT: they still wait. */
+Status   draft_apply_edits(Draft *draft);
+void     draft_take_list(Draft *draft, Sequence *list);      /* releases the list and takes over another one */
+
+/* ---- draft_slots.c ---- */
 
 /* Slots for a list, with the holds of the guards, and room in slot_of. STATUS_MEMORY. */
 Status   slots_make(Draft *draft, const Sequence *list, Slots *result);
+void     slots_free(const Memory *memory, Slots *slots);
 /* Sets the hold of the unit's messages that have none. HOLD_REQUESTED replaces HOLD_PENDING. */
 void     slots_hold_unit(Slots *slots, uint32_t unit, Hold hold);
 /* Tokens of a message with its thinking. */
@@ -108,23 +140,14 @@ void     draft_renumber(Draft *draft, Sequence *list, Slots slots);
 /* Makes room for one more slot, and adds it for a message that is a unit by itself. STATUS_MEMORY. */
 Status   draft_reserve_slot(Draft *draft);
 void     draft_add_slot(Draft *draft, MessageId id, Hold hold);
-/* Makes room in `waiting` for one more. STATUS_MEMORY. */
-Status   draft_reserve_waiting(Draft *draft);
 /* Fills slots.cover. STATUS_MEMORY. */
 Status   draft_cover_slots(Draft *draft);
 
-/* The window item that a message is, or NULL. */
-const WindowItem *draft_window_item(const Draft *draft, MessageId id);
-/* The next older item of the same window, or NULL. */
-const WindowItem *draft_window_older(const Draft *draft, const WindowItem *item);
+/* ---- draft.c ---- */
 
 /* False once the conversation has another store, by a merge or a compaction: messages that
    the draft adds could no longer reach it. */
 bool     draft_may_store(const Draft *draft);
-
-/* Applies waiting drops and replacements to the list. STATUS_MEMORY, STATUS_LIMIT: they still wait. */
-Status   draft_apply_edits(Draft *draft);
-void     draft_take_list(Draft *draft, Sequence *list);      /* releases the list and takes over another one */
 /* The cause of the next entries: the draft's author and a reason. STATUS_MEMORY. */
 Status   draft_cause(Draft *draft, Text reason, Cause *cause);
 /* Adds an entry for one message or a run; the caller has reserved room. */
