@@ -202,6 +202,10 @@ static const struct Case {
    "0 system_inside 1 user_first 2 system_inside 3 alternation ", SPEC "," FIRST "," AP(T("x") "," T("y")) "," SPEC, NULL},
   {"anthropic: what another dialect writes stays", DIALECT_ANTHROPIC, SPEC "," U "," CALLS(CALL("a")) "," R("a"),
    "0 system_inside 2 foreign_call 3 foreign_role ", SPEC "," U "," CALLS(CALL("a")) "," R("a"), NULL},
+  {"anthropic: items of Responses are foreign, and not empty", DIALECT_ANTHROPIC,
+   U "," RS("rs_1") "," FC("a") "," FO("a", "r") ",{'type':'item_reference','id':'msg_1'}",
+   "1 foreign_part 2 alternation 2 foreign_call 3 foreign_role 4 foreign_part ",
+   U "," RS("rs_1") "," FC("a") "," FO("a", "r") ",{'type':'item_reference','id':'msg_1'}", NULL},
 
   {"responses: all is well", DIALECT_RESPONSES, U "," RS("rs_1") "," FC("a") "," FC("b") "," FO("b", "r") "," FO("a", "r"), "",
    U "," RS("rs_1") "," FC("a") "," FC("b") "," FO("b", "r") "," FO("a", "r"), NULL},
