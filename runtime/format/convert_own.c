@@ -26,7 +26,8 @@ typedef struct OwnConversion {
   RequestOrder order;
   Map positions;             /* of messages in the list */
   Convert convert;
-  JsonOut out;
+  JsonOut out, system;
+  bool apart, any_system;    /* the target has system texts apart from its messages; a message became one */
   Buffer written;            /* the messages of the run */
   RunMessage *run;           /* neighbours that are written anew */
   uint32_t run_count, run_room;
@@ -196,51 +197,52 @@ static void go_to(OwnConversion *work, uint32_t index) {
   work->convert.index = (uint32_t)*position;
 }
 
-/* Writes the system messages at the head into the list of system texts. Returns the number of the first other one. */
-static uint32_t write_system(OwnConversion *work, Text system) {
-  JsonOut out;
-  uint32_t next = 0, taken = 0;
+/* True if the message was written as a system text. Those at the head are: before them no message is written, though
+   some may have been lost. */
+static bool write_system(OwnConversion *work, MessageId id, Text raw) {
   Convert *convert = &work->convert;
-  json_out_start(&out, sink_to_buffer(&work->form->system));
-  convert->out = &out;
-  convert->index = CONVERT_NEVER;
-  json_out_open(&out, '[');
-  if (system.size > 0) convert_system(convert, system);
-  for (; next < work->order.count && convert->status == STATUS_OK; next++) {
-    MessageId id = work->order.ids[next];
-    Text raw = raw_of(work, id);
-    if (raw.size == 0) continue;
-    go_to(work, next);
-    if (!is_candidate(work, id) || !convert_system(convert, raw)) break;
-    RunMessage message = {.id = id, .index = convert->index, .raw = raw, .dialects = convert->pieces.dialects};
-    convert_fail(convert, put_extra(work, &message, NULL));
-    convert_fail(convert, place_text(work->form, id, (OwnText){0}));
-    taken++;
-  }
-  json_out_close(&out, ']');
-  convert_fail(convert, json_out_end(&out));
-  if (taken == 0) buffer_reset(&work->form->system);
+  if (!work->apart || convert->written > 0) return false;
+  convert->out = &work->system;
+  bool taken = convert_system(convert, raw);
   convert->out = &work->out;
-  return next;
+  if (!taken) return false;
+  RunMessage message = {.id = id, .index = convert->index, .raw = raw, .dialects = convert->pieces.dialects};
+  convert_fail(convert, put_extra(work, &message, NULL));
+  convert_fail(convert, place_text(work->form, id, (OwnText){0}));
+  work->any_system = true;
+  return true;
 }
 
-static void write_messages(OwnConversion *work, uint32_t next) {
+static void write_message(OwnConversion *work, MessageId id, Text raw) {
   Convert *convert = &work->convert;
-  for (; next < work->order.count && convert->status == STATUS_OK; next++) {
-    MessageId id = work->order.ids[next];
-    Text raw = raw_of(work, id);
+  if (is_candidate(work, id) && write_system(work, id, raw)) return;
+  convert_fail(convert, pieces_read(&convert->pieces, raw));
+  if (convert->status != STATUS_OK) return;
+  if (is_candidate(work, id) && lacks_form(work, id)) {
+    add_to_run(work, id, raw);
+  } else {
+    end_run(work);
+    convert_keep(convert);
+  }
+}
+
+static void write_all(OwnConversion *work, Text system) {
+  Convert *convert = &work->convert;
+  convert->index = CONVERT_NEVER;
+  convert->out = &work->system;
+  json_out_open(&work->system, '[');
+  if (work->apart && system.size > 0) convert_system(convert, system);
+  convert->out = &work->out;
+  for (uint32_t next = 0; next < work->order.count && convert->status == STATUS_OK; next++) {
+    Text raw = raw_of(work, work->order.ids[next]);
     if (raw.size == 0) continue;
     go_to(work, next);
-    convert_fail(convert, pieces_read(&convert->pieces, raw));
-    if (convert->status != STATUS_OK) return;
-    if (is_candidate(work, id) && lacks_form(work, id)) {
-      add_to_run(work, id, raw);
-    } else {
-      end_run(work);
-      convert_keep(convert);
-    }
+    write_message(work, work->order.ids[next], raw);
   }
   end_run(work);
+  json_out_close(&work->system, ']');
+  convert_fail(convert, json_out_end(&work->system));
+  if (!work->any_system) buffer_reset(&work->form->system);
 }
 
 static Status note_positions(OwnConversion *work, const Sequence *list) {
@@ -261,10 +263,11 @@ static Status convert_order(OwnConversion *work, const Sequence *list, Text syst
   map_init(&work->positions, work->form->memory);
   buffer_init(&work->written, work->form->memory);
   json_out_start(&work->out, sink_to_buffer(&work->written));
+  json_out_start(&work->system, sink_to_buffer(&work->form->system));
   convert_init(convert, options, work->form->memory, &work->out, report);
   convert_fail(convert, note_positions(work, list));
-  uint32_t next = convert->status == STATUS_OK && convert_has_system(options->target) ? write_system(work, system) : 0;
-  write_messages(work, next);
+  work->apart = convert_has_system(options->target);
+  if (convert->status == STATUS_OK) write_all(work, system);
   Status status = convert_end(convert);
   memory_free(&work->form->memory, work->run, work->run_room * sizeof *work->run);
   buffer_free(&work->written);

@@ -93,6 +93,16 @@ describe("a body", function()
     assert.equal("changed_system", select(2, request.in_own_form(late, false))[1].code)
   end)
 
+  it("has a system message behind one of which nothing is left at the head, too", function()
+    local media = { role = "user", parts = { { fileData = { mimeType = "audio/wav", fileUri = "gs://a/b" } } } }
+    local chat = parsed "anthropic"
+    local image = { role = "user", content = { { type = "image_url", image_url = { url = "https://a/b.png" } } } }
+    chat:insert(1, { media, SYSTEM, media, SYSTEM, image, SYSTEM })
+    assert.equal('{"system": [{"type":"text","text":"S"},{"type":"text","text":"S"}], "stop_sequences":["x"],'
+      .. '"messages": [ {"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://a/b.png"}}]},'
+      .. '{"role":"user","content":[{"type":"text","text":"S"}]},{"role":"user","content":"a"} ]}', chat:json())
+  end)
+
   it("keeps members that no request has, with what begins with their message", function()
     local chat = parsed "gemini"
     chat:append { { role = "user", content = "b", id = "m1", metadata = { k = 1 } }, CALL }
