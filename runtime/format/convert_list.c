@@ -2,52 +2,20 @@
 
 #include <assert.h>
 
-#include "core/request_order.h"
 #include "format/message_form.h"
+#include "format/request_messages.h"
 #include "json/json_fields.h"
 
 typedef struct ListConversion {
-  const Conversation *conversation;
-  const WindowTexts *windows;
-  RequestOrder order;
-  Map positions;             /* of messages in the list, where windows change their order */
+  RequestMessages request;
   Convert convert;
   JsonOut messages, system;
   bool apart, any_system;    /* the target has system texts apart from its messages; some were written */
 } ListConversion;
 
-/* The JSON of a message or of what stands for a window's item; size 0: nothing does. */
-static Text raw_of(const ListConversion *work, uint32_t index) {
-  assert(index < work->order.count);
-  MessageId id = work->order.ids[index];
-  const Message *message = conversation_message(work->conversation, id);
-  if (!message_is_window(message)) return message_raw(message);
-  return work->windows == NULL ? text_plain("", 0) : work->windows->text(work->windows->user, id);
-}
-
-/* Notes the positions of messages: items of windows stand elsewhere in a request. STATUS_MEMORY. */
-static Status note_positions(ListConversion *work, const Sequence *list) {
-  Status status = STATUS_OK;
-  uint32_t position = 0;
-  if (windows_count(conversation_windows(work->conversation)) == 0) return STATUS_OK;
-  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
-  while (status == STATUS_OK && sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
-      status = map_put(&work->positions, walk.ids[i], position++);
-    }
-  }
-  assert(status != STATUS_OK || position == sequence_count(list));
-  return status;
-}
-
-static uint32_t position_of(const ListConversion *work, uint32_t index) {
-  const uint64_t *position = map_find(&work->positions, work->order.ids[index]);
-  return position == NULL ? index : (uint32_t)*position;
-}
-
 /* True if the message was written as one that is only a role and a text. */
 static bool write_bare(ListConversion *work, uint32_t index) {
-  const Message *message = conversation_message(work->conversation, work->order.ids[index]);
+  const Message *message = conversation_message(work->request.conversation, work->request.order.ids[index]);
   Text spelling;
   if (!message_is_bare(message) || message_role(message) == ROLE_TOOL) return false;
   return !message_field(message, FIELD_SPELLING, &spelling) && convert_bare(&work->convert, message_raw(message));
@@ -76,9 +44,9 @@ static void write_all(ListConversion *work, Text system) {
   if (!lines) json_out_open(&work->messages, '[');
   convert->index = CONVERT_NEVER;
   if (system.size > 0) write_message(work, system);
-  for (uint32_t i = 0; i < work->order.count; i++) {
-    convert->index = position_of(work, i);
-    if (!write_bare(work, i)) write_message(work, raw_of(work, i));
+  for (uint32_t i = 0; i < work->request.order.count; i++) {
+    convert->index = request_messages_position(&work->request, i);
+    if (!write_bare(work, i)) write_message(work, request_messages_raw(&work->request, i));
   }
   convert_close(convert);
   if (work->apart) json_out_close(&work->system, ']');
@@ -88,26 +56,20 @@ static void write_all(ListConversion *work, Text system) {
 
 Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
                     const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report, bool *changed) {
-  ListConversion work = {.conversation = conversation, .windows = windows};
+  ListConversion work = {0};
   assert(options != NULL && options->target < DIALECT_COUNT && changed != NULL);
-  const Memory *memory = conversation_memory(conversation);
-  Status status = request_order_of(memory, conversation_windows(conversation), conversation_store(conversation), list,
-                                   false, &work.order);
+  Status status = request_messages_of(conversation, list, windows, &work.request);
   if (status != STATUS_OK) return status;
-  map_init(&work.positions, *memory);
-  status = note_positions(&work, list);
   json_out_start(&work.messages, sinks.messages);
   json_out_start(&work.system, sinks.system);
-  convert_init(&work.convert, options, *memory, &work.messages, report);
+  convert_init(&work.convert, options, *conversation_memory(conversation), &work.messages, report);
   work.apart = convert_has_system(options->target);
-  if (status == STATUS_OK) write_all(&work, system);
-  convert_fail(&work.convert, status);
+  write_all(&work, system);
   convert_fail(&work.convert, work.any_system ? json_out_end(&work.system) : STATUS_OK);
   convert_fail(&work.convert, work.convert.status == STATUS_OK ? json_out_end(&work.messages) : STATUS_OK);
   *changed = work.convert.changed;
   status = convert_end(&work.convert);
-  request_order_free(&work.order);
-  map_free(&work.positions);
+  request_messages_free(&work.request);
   return status;
 }
 

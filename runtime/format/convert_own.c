@@ -2,8 +2,8 @@
 
 #include <assert.h>
 
-#include "core/request_order.h"
 #include "format/dialect_members.h"
+#include "format/request_messages.h"
 
 typedef struct OwnText {
   size_t at, size;           /* in OwnForm.bytes */
@@ -19,12 +19,9 @@ typedef struct RunMessage {
 
 typedef struct OwnConversion {
   const Document *document;
-  const Conversation *conversation;
-  const WindowTexts *windows;
   bool all;                  /* messages of the file count, too */
   OwnForm *form;
-  RequestOrder order;
-  Map positions;             /* of messages in the list */
+  RequestMessages request;
   Convert convert;
   JsonOut out, system;
   bool apart, any_system;    /* the target has system texts apart from its messages; a message became one */
@@ -173,28 +170,15 @@ static void add_to_run(OwnConversion *work, MessageId id, Text raw) {
 
 static bool is_candidate(const OwnConversion *work, MessageId id) {
   return work->all || !was_read(work->document, id) ||
-         message_is_window(conversation_message(work->conversation, id));
-}
-
-/* The JSON of a message or of what stands for a window's item; size 0: nothing does. */
-static Text raw_of(const OwnConversion *work, MessageId id) {
-  const Message *message = conversation_message(work->conversation, id);
-  if (!message_is_window(message)) return message_raw(message);
-  return work->windows == NULL ? text_plain("", 0) : work->windows->text(work->windows->user, id);
+         message_is_window(conversation_message(work->request.conversation, id));
 }
 
 /* True if a message lacks the form of the body. Members that its requests do not have count as little as they do where
    dialects are told. */
 static bool lacks_form(OwnConversion *work, MessageId id) {
-  const Message *message = conversation_message(work->conversation, id);
+  const Message *message = conversation_message(work->request.conversation, id);
   unsigned dialects = message_is_window(message) ? work->convert.pieces.dialects : message_dialects(message);
   return (dialects >> work->convert.options->target & 1) == 0;
-}
-
-static void go_to(OwnConversion *work, uint32_t index) {
-  const uint64_t *position = map_find(&work->positions, work->order.ids[index]);
-  assert(position != NULL);
-  work->convert.index = (uint32_t)*position;
 }
 
 /* True if the message was written as a system text. Those at the head are: before them no message is written, though
@@ -233,11 +217,10 @@ static void write_all(OwnConversion *work, Text system) {
   json_out_open(&work->system, '[');
   if (work->apart && system.size > 0) convert_system(convert, system);
   convert->out = &work->out;
-  for (uint32_t next = 0; next < work->order.count && convert->status == STATUS_OK; next++) {
-    Text raw = raw_of(work, work->order.ids[next]);
-    if (raw.size == 0) continue;
-    go_to(work, next);
-    write_message(work, work->order.ids[next], raw);
+  for (uint32_t i = 0; i < work->request.order.count && convert->status == STATUS_OK; i++) {
+    Text raw = request_messages_raw(&work->request, i);
+    convert->index = request_messages_position(&work->request, i);
+    if (raw.size > 0) write_message(work, work->request.order.ids[i], raw);
   }
   end_run(work);
   json_out_close(&work->system, ']');
@@ -245,33 +228,17 @@ static void write_all(OwnConversion *work, Text system) {
   if (!work->any_system) buffer_reset(&work->form->system);
 }
 
-static Status note_positions(OwnConversion *work, const Sequence *list) {
-  Status status = STATUS_OK;
-  uint32_t position = 0;
-  SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
-  while (status == STATUS_OK && sequence_walk_next(&walk)) {
-    for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {
-      status = map_put(&work->positions, walk.ids[i], position++);
-    }
-  }
-  return status;
-}
-
-static Status convert_order(OwnConversion *work, const Sequence *list, Text system, const ConvertOptions *options,
-                            ConvertReport *report) {
+static Status convert_request(OwnConversion *work, Text system, const ConvertOptions *options, ConvertReport *report) {
   Convert *convert = &work->convert;
-  map_init(&work->positions, work->form->memory);
   buffer_init(&work->written, work->form->memory);
   json_out_start(&work->out, sink_to_buffer(&work->written));
   json_out_start(&work->system, sink_to_buffer(&work->form->system));
   convert_init(convert, options, work->form->memory, &work->out, report);
-  convert_fail(convert, note_positions(work, list));
   work->apart = convert_has_system(options->target);
-  if (convert->status == STATUS_OK) write_all(work, system);
+  write_all(work, system);
   Status status = convert_end(convert);
   memory_free(&work->form->memory, work->run, work->run_room * sizeof *work->run);
   buffer_free(&work->written);
-  map_free(&work->positions);
   return status;
 }
 
@@ -287,13 +254,11 @@ Status own_form_of(const Document *document, const Conversation *conversation, c
   map_init(&form->places, *memory);
   buffer_init(&form->bytes, *memory);
   buffer_init(&form->system, *memory);
-  OwnConversion work = {.document = document, .conversation = conversation, .windows = windows, .all = all,
-                        .form = form};
-  Status status = request_order_of(memory, conversation_windows(conversation), conversation_store(conversation), list,
-                                   false, &work.order);
+  OwnConversion work = {.document = document, .all = all, .form = form};
+  Status status = request_messages_of(conversation, list, windows, &work.request);
   if (status != STATUS_OK) return status;
-  status = convert_order(&work, list, system, &own, report);
-  request_order_free(&work.order);
+  status = convert_request(&work, system, &own, report);
+  request_messages_free(&work.request);
   return status;
 }
 
