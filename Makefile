@@ -132,7 +132,7 @@ test-build: deps-test
 	  build/threads/tests/test_api_host
 	+@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
-check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but the binding's (one step in four), model tests with 1,000,000 steps, the command under sanitizers, a fifth of the Lua tests under valgrind, token ids against their oracles, a minute per fuzzer, thirty for the sandbox's
+check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but the binding's (one step in four), model tests with 1,000,000 steps, the command under sanitizers, a fifth of the Lua tests under valgrind, token ids against their oracles, a minute per fuzzer, up to twenty for the sandbox's
 	+@$(SUBMAKE) MODE=debug products
 	+@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
 	WHOLE=1 CONVERSATIONS=$(or $(CONVERSATIONS),10000) DENSER=$(or $(DENSER),5) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),50000) POLICIES=$(or $(POLICIES),2000) EBB=build/sanitize/ebb tests/run.sh
