@@ -7,7 +7,7 @@
 **
 **     Convert convert;
 **     convert_init(&convert, &options, memory, &out, &report);
-**     convert_system(&convert, raw) ..     the messages at the head, while it returns true
+**     convert_system(&convert, raw) ..     each message while none is written: false if it is no system message
 **     convert_message(&convert, raw) ..    all others, in the order of the request
 **     convert_close(&convert);
 **     status = convert_end(&convert);

@@ -199,10 +199,11 @@ static bool write_system(OwnConversion *work, MessageId id, Text raw) {
 
 static void write_message(OwnConversion *work, MessageId id, Text raw) {
   Convert *convert = &work->convert;
-  if (is_candidate(work, id) && write_system(work, id, raw)) return;
+  bool may_change = is_candidate(work, id);
+  if (may_change && write_system(work, id, raw)) return;
   convert_fail(convert, pieces_read(&convert->pieces, raw));
   if (convert->status != STATUS_OK) return;
-  if (is_candidate(work, id) && lacks_form(work, id)) {
+  if (may_change && lacks_form(work, id)) {
     add_to_run(work, id, raw);
   } else {
     end_run(work);

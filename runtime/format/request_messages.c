@@ -5,7 +5,7 @@
 static Status note_positions(RequestMessages *messages, const Sequence *list) {
   Status status = STATUS_OK;
   uint32_t position = 0;
-  if (windows_count(conversation_windows(messages->conversation)) == 0) return STATUS_OK;
+  if (sequence_sum(list).windows == 0) return STATUS_OK;
   SequenceWalk walk = sequence_walk(list, 0, sequence_count(list));
   while (status == STATUS_OK && sequence_walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.count && status == STATUS_OK; i++) {

@@ -18,7 +18,7 @@ typedef struct RequestMessages {
   const Conversation *conversation;
   const WindowTexts *windows;
   RequestOrder order;
-  Map positions;             /* id -> position in the list, where windows change the order; else empty */
+  Map positions;             /* id -> position in the list; empty where it has no items of windows */
 } RequestMessages;
 
 /* Fills *messages. `windows` as for document_write_windows; NULL: items of windows have no JSON. Borrows all but the

@@ -120,6 +120,19 @@ describe("a body", function()
     assert.same({ "lost_member", "timestamp", 3 }, { last.code, last.subject, last.index })
   end)
 
+  it("names a message of which something is lost, behind items of windows that do not exist", function()
+    local sound = { type = "input_audio", input_audio = { data = "aGk=", format = "wav" } }
+    local chat = parsed "anthropic"
+    chat:append { { window = "w" }, { window = "w" }, { role = "user", content = { sound } } }
+    local function place_of(_, losses)
+      for _, loss in ipairs(losses) do
+        if loss.code == "lost_media" then return loss.index end
+      end
+    end
+    assert.equal(4, place_of(request.in_own_form(chat, false)))
+    assert.equal(4, place_of(chat:write("responses", { shape = "body" })))
+  end)
+
   it("keeps the ids of calls that it has, also those that its provider refuses", function()
     local chat = assert(ebb.parse('{"stop_sequences":["x"],"messages":[{"role":"assistant","content":[{"type":'
       .. '"tool_use","id":"x y","name":"f","input":{}}]}]}'))
