@@ -206,15 +206,57 @@ static bool skip_head(Bytes *in) {
   return false;
 }
 
+/* Begins to read a source: a data URI in base64, or plain base64. */
+static bool open_source(Text source, Bytes *in) {
+  *in = (Bytes){.rest = source, .base64 = true};
+  if (!text_starts_with(source, text_of("data:"))) return true;
+  unsigned char c;
+  for (unsigned i = 0; i < 5; i++) next_plain(in, &c);
+  return skip_head(in);
+}
+
 bool image_size(Text source, ImageSize *size) {
-  Bytes in = {.rest = source, .base64 = true};
+  Bytes in;
   if (source.size > HEAD_MAX + IMAGE_BYTES_MAX / 3 * 4 + 4) return false;
-  if (text_starts_with(source, text_of("data:"))) {
-    unsigned char c;
-    for (unsigned i = 0; i < 5; i++) next_plain(&in, &c);
-    if (!skip_head(&in)) return false;
+  return open_source(source, &in) && read_size(&in, size);
+}
+
+/* ---- types ---- */
+
+enum { TYPE_BYTES = 12 };    /* as many tell every type */
+
+/* ? stands for any byte. */
+static const struct {
+  const char *begin;
+  size_t size;
+  const char *type;
+} TYPES[] = {
+  {"\x89PNG\r\n\x1a\n", 8, "image/png"},   {"\xff\xd8\xff", 3, "image/jpeg"},
+  {"GIF87a", 6, "image/gif"},              {"GIF89a", 6, "image/gif"},
+  {"RIFF????WEBP", 12, "image/webp"},      {"BM????\0\0\0\0", 10, "image/bmp"},
+  {"II*\0", 4, "image/tiff"},              {"MM\0*", 4, "image/tiff"},
+  {"????ftypheic", 12, "image/heic"},      {"????ftypheix", 12, "image/heic"},
+  {"????ftyphevc", 12, "image/heic"},      {"????ftypmif1", 12, "image/heic"},
+  {"????ftypavif", 12, "image/avif"},
+};
+
+const char *image_type(Text source) {
+  Bytes in;
+  char head[TYPE_BYTES];
+  size_t size = 0;
+  if (!open_source(source, &in)) return NULL;
+  for (; size < TYPE_BYTES; size++) {
+    uint32_t byte = next_byte(&in);
+    if (in.failed) break;
+    head[size] = (char)byte;
   }
-  return read_size(&in, size);
+  for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+    size_t at = 0;
+    if (TYPES[i].size > size) continue;
+    while (at < TYPES[i].size && (TYPES[i].begin[at] == '?' || TYPES[i].begin[at] == head[at])) at++;
+    if (at == TYPES[i].size) return TYPES[i].type;
+  }
+  return NULL;
 }
 
 bool image_size_of_bytes(const char *bytes, size_t size, ImageSize *pixels) {

@@ -1,7 +1,7 @@
 /*
-** Image headers: the size of an image in pixels, from the first bytes of its file.
+** Image headers: the media type of an image and its size in pixels, from the first bytes of its file.
 **
-** Knows PNG, JPEG, GIF and WebP. Nothing is unpacked, and base64 is decoded only as
+** Knows the size of PNG, JPEG, GIF and WebP. Nothing is unpacked, and base64 is decoded only as
 ** far as needed: a few bytes, or, for a JPEG, the segments before its frame.
 */
 #ifndef EBB_CODEC_IMAGE_HEADER_H
@@ -21,7 +21,12 @@ typedef struct ImageSize {
    formats, and files that are truncated, damaged or too large. */
 bool image_size(Text source, ImageSize *size);
 
-/* The same for the bytes of the file. */
+/* The media type that the bytes of an image tell, static: "image/png", "image/jpeg", "image/gif" or "image/webp", and
+   of those that no provider takes "image/bmp", "image/tiff", "image/heic" or "image/avif". NULL: none of these. The
+   source is as for image_size. */
+const char *image_type(Text source);
+
+/* The same as image_size for the bytes of the file. */
 bool image_size_of_bytes(const char *bytes, size_t size, ImageSize *pixels);
 
 #endif

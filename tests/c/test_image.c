@@ -131,6 +131,31 @@ static void a_file_over_the_cap_has_no_size(void **state) {
   free(digits);
 }
 
+/* ---- types ---- */
+
+static void the_first_bytes_tell_the_type(void **state) {
+  (void)state;
+  static const struct {
+    const char *source, *type;       /* NULL: none is told */
+  } rows[] = {
+    {"iVBORw0KGgo=", "image/png"}, {"data:image/jpeg;base64,iVBORw0KGgoAAAAN", "image/png"},
+    {"iVBORw0K\n GgoAAA==", "image/png"}, {"iVBORw0K", NULL}, {"/9j/2gAI", "image/jpeg"}, {"/9g=", NULL},
+    {"R0lGODlhAQAB", "image/gif"}, {"R0lGODdhAQAB", "image/gif"}, {"R0lGODhhAQAB", NULL},
+    {"UklGRgAAAABXRUJQVlA4IA==", "image/webp"}, {"UklGRgAAAABXQVZFZm10IA==", NULL},
+    {"Qk06AAAAAAAAADYAAAA=", "image/bmp"}, {"Qk1oZWxsb3csIHlvdQ==", NULL}, {"SUkqAAgAAAA=", "image/tiff"},
+    {"TU0AKgAAAAg=", "image/tiff"}, {"AAAAGGZ0eXBoZWljAAAAAA==", "image/heic"},
+    {"AAAAHGZ0eXBtaWYxAAAAAA==", "image/heic"}, {"AAAAIGZ0eXBhdmlmAAAAAA==", "image/avif"},
+    {"AAAAIGZ0eXBpc29tAAAAAA==", NULL}, {"aGk=", NULL}, {"", NULL}, {"https://a/b.png", NULL},
+    {"data:image/png,iVBORw0KGgo", NULL}, {"data:image/png;base64,", NULL},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *type = image_type(text_of(rows[i].source));
+    if (type == NULL ? rows[i].type != NULL : rows[i].type == NULL || strcmp(type, rows[i].type) != 0) {
+      fail_msg("%s: %s", rows[i].source, type == NULL ? "no type" : type);
+    }
+  }
+}
+
 /* ---- costs ---- */
 
 typedef struct Cost {
@@ -243,6 +268,7 @@ int main(void) {
     cmocka_unit_test(base64_is_read_however_it_is_written),
     cmocka_unit_test(what_has_no_size_says_so),
     cmocka_unit_test(a_file_over_the_cap_has_no_size),
+    cmocka_unit_test(the_first_bytes_tell_the_type),
     cmocka_unit_test(costs_are_those_of_the_providers_pages),
     cmocka_unit_test(a_multiplier_is_rounded_up),
     cmocka_unit_test(every_size_has_a_cost),
