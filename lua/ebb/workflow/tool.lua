@@ -13,13 +13,14 @@ local open_calls = require "ebb.conversation.open_calls"
 local tables = require "ebb.support.tables"
 
 --- The result of one call: refused beyond a number of them, and where its tool is not among those of the node.
-local function perform(call, number, options, chat, run)
+local function perform(call, number, options, run)
   if number > options.at_most then
     return ("error: not performed: at most %d calls of one message are"):format(options.at_most), true
   end
   if options.only and not tables.contains(options.only, call.name) then
     return ("error: the tool '%s' cannot be called now"):format(call.name), true
   end
+  local chat = run.chat
   if run.toolset.by_name[call.name] or #act.tools(chat) == 0 then return run.toolset:perform(call, chat, run.host) end
   local result = act.native(chat, { call })[1]
   return result.text, not result.ok
@@ -27,8 +28,9 @@ end
 
 local UNKNOWN = "error: not called again: an earlier run was ended during this call, and whether it is done is unknown"
 
---- The result of a call of a tool marked `once`; nil and the error where it cannot be saved.
-local function perform_once(call, number, options, chat, run)
+--- The result of a call of a tool marked `once`; nil and the error where it cannot be saved. Each save puts another
+--- conversation in the place of run.chat, and may close the one before.
+local function perform_once(call, number, options, run)
   if run.copies > 0 then
     return nil, core.error("argument", ("%s: a tool marked once is not called inside of parallel"):format(call.name),
       "call it after the parallel node")
@@ -39,7 +41,7 @@ local function perform_once(call, number, options, chat, run)
   run.calls[key] = { begun = true }
   local saved, problem = run:save(("the begin of %s"):format(call.name))
   if not saved then return nil, problem end
-  local text, failed = perform(call, number, options, chat, run)
+  local text, failed = perform(call, number, options, run)
   run.calls[key] = { text = text, failed = failed }
   saved, problem = run:save(("the end of %s"):format(call.name))
   if not saved then return nil, problem end
@@ -47,10 +49,10 @@ local function perform_once(call, number, options, chat, run)
 end
 
 --- The result of one call.
-local function result_of(call, number, options, chat, run)
+local function result_of(call, number, options, run)
   local tool = run.toolset.by_name[call.name]
-  if tool and tool.once and run.keep then return perform_once(call, number, options, chat, run) end
-  return perform(call, number, options, chat, run)
+  if tool and tool.once and run.keep then return perform_once(call, number, options, run) end
+  return perform(call, number, options, run)
 end
 
 ---@type ebb.NodeType
@@ -70,7 +72,7 @@ return {
       if not opened then return nil, problem end
       local results = {}
       for i, call in ipairs(open_calls(chat)) do
-        local text, failed = result_of(call, i, options, chat, run)
+        local text, failed = result_of(call, i, options, run)
         if not text then return nil, failed end
         if failed and options.on_error == "fail" then
           return nil, core.error("host", ("%s: %s"):format(call.name, (text:gsub("^error: ", ""))))
@@ -78,7 +80,7 @@ return {
         run:note(("%s: %s"):format(call.name, failed and text or ("%d bytes"):format(#text)))
         results[i] = { id = call.id, name = call.name, text = text, failed = failed }
       end
-      if results[1] then run.chat:append(call_results(chat:dialect(), results)) end
+      if results[1] then run.chat:append(call_results(run.chat:dialect(), results)) end
       return true
     end
   end,
