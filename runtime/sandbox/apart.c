@@ -16,7 +16,7 @@ static int call_apart(lua_State *L) {
   int count, arguments = lua_gettop(L);
   Sandbox *sandbox = sandbox_of(L);
   lua_State *thread = lua_newthread(L);
-  THREAD_FLAGS(thread) = THREAD_HOST;
+  thread_begin(thread, THREAD_HOST);
   lua_insert(L, 1);
   luaL_checkstack(thread, arguments + 1, NULL);
   lua_pushcfunction(thread, call);

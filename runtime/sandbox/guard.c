@@ -30,18 +30,30 @@ int64_t guard_now(const Sandbox *sandbox) {
 
 static void hook(lua_State *L, lua_Debug *ar);
 
-static void set_hook(lua_State *L, int count) {
-  if (lua_gethook(L) != hook || lua_gethookcount(L) != count) lua_sethook(L, hook, LUA_MASKCOUNT, count);
+static inline int least(int a, int b) { return a < b ? a : b; }
+
+void guard_begin_cell(Sandbox *sandbox, lua_State *L, int count) {
+  ThreadNote *note = THREAD_NOTE(L);
+  assert(count >= 1 && count <= HOOK_INSTRUCTIONS);
+  if (note->cell == count && lua_gethook(L) == hook) return;
+  int next = least(count, sandbox->hook_dear);
+  *note = (ThreadNote){.flags = note->flags, .cell = (uint16_t)count, .left = (uint16_t)(count - next)};
+  lua_sethook(L, hook, LUA_MASKCOUNT, next);
+  sandbox->restarted = true;
+}
+
+static void settle_time(Sandbox *sandbox) {
+  int64_t now = guard_now(sandbox);
+  uint64_t spent = now > sandbox->started ? (uint64_t)(now - sandbox->started) : 0;
+  sandbox->looked = now;
+  sandbox->used.microseconds = sandbox->used_before + spent;
 }
 
 static void settle(Sandbox *sandbox) {
   sandbox->used.fuel += (uint64_t)(sandbox->granted - sandbox->credit);
   sandbox->credit = 0;
   sandbox->granted = 0;
-  int64_t now = guard_now(sandbox);
-  uint64_t spent = now > sandbox->started ? (uint64_t)(now - sandbox->started) : 0;
-  sandbox->looked = now;
-  sandbox->used.microseconds = sandbox->used_before + spent;
+  settle_time(sandbox);
 }
 
 /* Grants credit until the next look, but not beyond a limit of fuel: so that
@@ -84,23 +96,25 @@ static COLD bool is_late(Sandbox *sandbox) {
   return now - sandbox->late_since >= LATE_MS * 1000 - LATE_FIRST;
 }
 
+/* Instructions between two hooks, where nothing lets one come sooner. */
+static inline int usual_stretch(const Sandbox *sandbox) { return least(sandbox->hook_strings, sandbox->hook_dear); }
+
 /* Some instructions take a thousand times as long as others: a comparison of texts full of NULs, a field that is
    looked up along a chain of __index, a long text that becomes a key. Where two looks in a row came late, and it was
    the processor that had worked so long, hooks come sooner; and from then on after each late one. With each soon look
-   half as often again. A busy machine changes nothing: how often hooks come decides at which instruction fuel ends.
-   A deterministic runtime has no time to go by. */
+   half as often again. What a script pays stays the same, for these hooks charge nothing. A deterministic runtime has
+   no time to go by. */
 static COLD void pace_by_time(Sandbox *sandbox, uint64_t since) {
   uint64_t now = clock_thread_ns() / 1000;
   bool late = since >= DEAR_LATE, worked = sandbox->dear_since != 0 && now - sandbox->dear_since >= since / 2;
   if (late && worked) {
-    uint64_t count = (uint64_t)sandbox->hook_count * DEAR_USUAL / since;
+    uint64_t count = (uint64_t)usual_stretch(sandbox) * DEAR_USUAL / since;
     sandbox->hook_dear = count > 0 ? (int)count : 1;
   } else if (since < DEAR_USUAL) {
     sandbox->hook_dear *= 2;
     if (sandbox->hook_dear > HOOK_INSTRUCTIONS) sandbox->hook_dear = HOOK_INSTRUCTIONS;
   }
   sandbox->dear_since = late || sandbox->hook_dear < HOOK_INSTRUCTIONS ? now : 0;
-  guard_pace(sandbox);
 }
 
 /* `since`: microseconds, after the look before this one. */
@@ -120,8 +134,7 @@ static COLD void end_before_stretch(Sandbox *sandbox, uint64_t since) {
   if (used < end && !in_first_half && end - used < sandbox->stretch) sandbox->slice_over = true;
 }
 
-static COLD void look(Sandbox *sandbox, lua_State *L) {
-  settle(sandbox);
+static void compare_limits(Sandbox *sandbox, lua_State *L) {
   if (sandbox->killed == SANDBOX_OK) {
     SandboxEnd end = reached(sandbox);
     bool late = end == SANDBOX_OK && is_late(sandbox);
@@ -132,7 +145,18 @@ static COLD void look(Sandbox *sandbox, lua_State *L) {
                            (sandbox->slice_microseconds != 0 && used->microseconds >= sandbox->slice_microseconds))) {
     sandbox->slice_over = true;
   }
+}
+
+static COLD void look(Sandbox *sandbox, lua_State *L) {
+  settle(sandbox);
+  compare_limits(sandbox, L);
   grant(sandbox);
+}
+
+/* A look that leaves the credit alone: when the next one of the others comes hangs on no clock. */
+static COLD void look_at_clock(Sandbox *sandbox, lua_State *L) {
+  settle_time(sandbox);
+  compare_limits(sandbox, L);
 }
 
 /* Ends the script: jumps to its landing. A finalizer, during which Lua rests its collector, ends by an error first,
@@ -312,36 +336,58 @@ static inline bool slice_is_up(const Sandbox *sandbox) {
   return spent > 0 && sandbox->used_before + (uint64_t)spent >= sandbox->slice_microseconds;
 }
 
-static void hook(lua_State *L, lua_Debug *ar) {
-  Sandbox *sandbox = sandbox_of(L);
-  int64_t count = lua_gethookcount(L), extra = extra_arguments(sandbox, L, ar);
-  sandbox->credit -= count + count * extra / EXTRA_PER_UNIT;
-  bool dear = sandbox->hook_count < HOOK_INSTRUCTIONS;   /* the credit says nothing about these instructions */
-  if (sandbox->credit < 0 || sandbox->armed || sandbox->slice_over || dear || slice_is_up(sandbox)) {
-    int64_t before = sandbox->looked;
+/* Looks where a hook has to: at the end of a cell at all limits, else at the clock. */
+static inline void look_in_hook(Sandbox *sandbox, lua_State *L, bool ends) {
+  int64_t before = sandbox->looked;
+  bool dear = usual_stretch(sandbox) < HOOK_INSTRUCTIONS;   /* the credit says nothing about these instructions */
+  if (ends && (sandbox->credit < 0 || sandbox->armed)) {
     sandbox->armed = false;
     look(sandbox, L);
-    int64_t since = sandbox->looked > before ? sandbox->looked - before : 0;
-    if (count == sandbox->hook_count) pace(sandbox, (uint64_t)since);
-    if (dear) end_before_stretch(sandbox, (uint64_t)since);
+  } else if (sandbox->slice_over || dear || slice_is_up(sandbox)) {
+    look_at_clock(sandbox, L);
+  } else {
+    return;
   }
+  uint64_t since = sandbox->looked > before ? (uint64_t)(sandbox->looked - before) : 0;
+  if (lua_gethookcount(L) == usual_stretch(sandbox)) pace(sandbox, since);
+  if (dear) end_before_stretch(sandbox, since);
+}
+
+static void hook(lua_State *L, lua_Debug *ar) {
+  Sandbox *sandbox = sandbox_of(L);
+  ThreadNote *note = THREAD_NOTE(L);
+  bool ends = note->left == 0;
+  int64_t cell = note->cell, extra = ends ? extra_arguments(sandbox, L, ar) : 0;
+  if (ends) sandbox->credit -= cell + cell * extra / EXTRA_PER_UNIT;
+  sandbox->restarted = false;
+  look_in_hook(sandbox, L, ends);
   if (sandbox->killed != SANDBOX_OK) stop(L, sandbox);
   if (sandbox->uncounted != NULL) dense_refuse(sandbox, L);
   if (sandbox->cycles_due != 0) relieve(sandbox, L);
-  int next = extra == 0 ? sandbox->hook_count : 1 + sandbox->hook_count * EXTRA_LEAST / (int)extra;
-  if (sandbox->slice_over && guard_can_pass(L)) {
+  bool passes = sandbox->slice_over && guard_can_pass(L);
+  if (passes) {
     sandbox->passing = PASS_SLICE;
     lua_yield(L, 0);
-  } else if (sandbox->slice_over && next > LATE_INSTRUCTIONS) {
-    next = LATE_INSTRUCTIONS;
   }
-  set_hook(L, sandbox->cycles_due != 0 ? 1 : next);
+  if (sandbox->restarted) return;
+  if (ends) {
+    int next = extra == 0 ? sandbox->hook_strings : 1 + sandbox->hook_strings * EXTRA_LEAST / (int)extra;
+    note->cell = note->left = (uint16_t)(sandbox->cycles_due != 0 ? 1 : next);
+  }
+  int next = least(note->left, sandbox->hook_dear);
+  if (sandbox->slice_over && !passes) next = least(next, LATE_INSTRUCTIONS);
+  note->left -= (uint16_t)next;
+  if (lua_gethookcount(L) != next) lua_sethook(L, hook, LUA_MASKCOUNT, next);
 }
 
 void guard_enter(Sandbox *sandbox, lua_State *L) {
   if (sandbox->current == NULL) return;      /* the host's own code is not hooked */
   sandbox->current = L;
-  if (holds(sandbox, GUARD_THREAD)) set_hook(L, sandbox->armed ? 1 : sandbox->hook_count);
+  if (!holds(sandbox, GUARD_THREAD)) return;
+  guard_begin_cell(sandbox, L, sandbox->armed ? 1 : sandbox->hook_strings);
+  if (lua_gethookcount(L) <= sandbox->hook_dear) return;
+  look_at_clock(sandbox, L);                 /* its next hook comes too late among dear instructions */
+  if (sandbox->killed != SANDBOX_OK || sandbox->slice_over) guard_arm(sandbox);
 }
 
 /* ---- the collector ---- */

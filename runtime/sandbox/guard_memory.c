@@ -44,21 +44,9 @@ Sandbox *sandbox_of(lua_State *L) {
   return lua_getallocf(L, &user) == guard_allocate ? user : NULL;
 }
 
-/* Lets the running thread's hook come after `count` instructions. Safe within the allocator: only numbers change. */
-static void hook_after(Sandbox *sandbox, int count) {
-  lua_State *L = sandbox->current;
-  if (L != NULL && lua_gethookcount(L) != count) lua_sethook(L, lua_gethook(L), LUA_MASKCOUNT, count);
-}
-
-void guard_pace(Sandbox *sandbox) {
-  int before = sandbox->hook_count;
-  sandbox->hook_count = sandbox->hook_strings < sandbox->hook_dear ? sandbox->hook_strings : sandbox->hook_dear;
-  if (sandbox->hook_count < before && !sandbox->armed) hook_after(sandbox, sandbox->hook_count);
-}
-
 COLD void guard_arm(Sandbox *sandbox) {
   sandbox->armed = true;
-  hook_after(sandbox, 1);
+  if (sandbox->current != NULL) guard_begin_cell(sandbox, sandbox->current, 1);
 }
 
 /* True while Lua calls a finalizer, or closes: it stops the collector meanwhile, and
@@ -84,8 +72,9 @@ static COLD void note_string(Sandbox *sandbox, size_t size, int change) {
   int64_t count = longest > 0 ? STRING_WORK >> (longest + 1) : HOOK_INSTRUCTIONS;
   count = count < 1 ? 1 : count > HOOK_INSTRUCTIONS ? HOOK_INSTRUCTIONS : count;
   if (!holds(sandbox, GUARD_LONG)) count = HOOK_INSTRUCTIONS;
+  bool sooner = count < sandbox->hook_strings;
   sandbox->hook_strings = (int)count;
-  guard_pace(sandbox);
+  if (sooner && !sandbox->armed && sandbox->current != NULL) guard_begin_cell(sandbox, sandbox->current, (int)count);
 }
 
 /* Keys of a hash part that a block of this size may hold; 0: it is not a hash part. */

@@ -199,7 +199,7 @@ static int l_create(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   guard_charge(L, RESUME_UNITS);
   lua_State *co = lua_newthread(L);
-  THREAD_FLAGS(co) = 0;
+  thread_begin(co, 0);
   lua_pushvalue(L, 1);
   lua_xmove(L, co, 1);
   return 1;

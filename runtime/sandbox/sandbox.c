@@ -45,7 +45,7 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   sandbox->memory = full.memory;
   guard_limit_memory(sandbox, full.memory_limit);
   sandbox->block_limit = full.block_limit;
-  sandbox->hook_count = sandbox->hook_strings = sandbox->hook_dear = HOOK_INSTRUCTIONS;
+  sandbox->hook_strings = sandbox->hook_dear = HOOK_INSTRUCTIONS;
   atomic_init(&sandbox->cancelled, false);
   if (!reserve_open(&sandbox->reserve, &full.memory)) goto free_sandbox;
   Locale outside = sandbox_enter_locale(sandbox);
@@ -53,7 +53,7 @@ Sandbox *sandbox_new(const SandboxConfig *config) {
   sandbox_leave_locale(sandbox, outside);
   sandbox->L = lua_newstate(guard_allocate, sandbox);
   if (sandbox->L == NULL) goto close_reserve;
-  THREAD_FLAGS(sandbox->L) = THREAD_HOST;
+  thread_begin(sandbox->L, THREAD_HOST);
   owner_open(sandbox);
   lua_gc(sandbox->L, LUA_GCSTEP, -GUARD_REST_KB);      /* as if that had been freed: no cycle while libraries open */
   if (sandbox_run(sandbox, open_all, sandbox) != SANDBOX_OK) goto close_state;
@@ -172,7 +172,7 @@ SandboxEnd sandbox_load(Sandbox *sandbox, const char *text, size_t size, const c
 static int make_runner(lua_State *L) {
   Sandbox *sandbox = lua_touserdata(L, 1);
   lua_State *runner = lua_newthread(L);
-  THREAD_FLAGS(runner) = THREAD_HOST;
+  thread_begin(runner, THREAD_HOST);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox->runner);
   sandbox->runner = runner;
   return 0;

@@ -7,6 +7,11 @@
 **   allocator (arms it) -+-> credit < 0 --> fuel? deadline? cancelled? --> killed: to the landing
 **   C functions ---------+                  slice over? ----------------> the hook yields
 **
+** The hook charges instructions by cells: so many of one thread as `cell` says, the same ones
+** in each run. Where instructions are dear, hooks within a cell look at the clock, and charge
+** nothing: no clock decides what a script pays. Only where a slice ends by its time within a C
+** function, a new cell begins there, and up to HOOK_INSTRUCTIONS are not charged.
+**
 ** Charging counts `credit` down. When it is used up, every LOOK units, the guard looks:
 ** it reads the clock and compares the limits, which would be too expensive for each
 ** charge. Once `killed` is set it stays until the host's call has returned, and none of
@@ -86,9 +91,18 @@ typedef enum Guard {
 /* Why a coroutine yields to the host: what it passes outward through the coroutines around it. */
 typedef enum Passing { PASS_NONE, PASS_SLICE, PASS_REQUEST } Passing;
 
-/* Flags of a thread, in its extra space. */
-#define THREAD_HOST ((uintptr_t)1)   /* the main thread or a task's: no script may resume it */
-#define THREAD_HELD ((uintptr_t)2)   /* it passed a yield outward: it counts as running until it continues */
+/* What the guard knows of a thread, in its extra space. A new thread's is cleared. */
+typedef struct ThreadNote {
+  uint16_t flags;
+  uint16_t cell;             /* instructions of the running cell; 0: the thread has not run */
+  uint16_t left;             /* of the cell, those behind the next hook */
+} ThreadNote;
+
+_Static_assert(sizeof(ThreadNote) <= LUA_EXTRASPACE, "Lua keeps so much for each thread");
+
+/* Flags of a thread. */
+#define THREAD_HOST 1        /* the main thread or a task's: no script may resume it */
+#define THREAD_HELD 2        /* it passed a yield outward: it counts as running until it continues */
 
 #define UNIT_PER_US 200      /* fuel */
 
@@ -153,9 +167,9 @@ struct Sandbox {
   Task *tasks;               /* the first of all, linked by `next` */
 
   int rest;                  /* of the collector, percent, as it was set last; 0: it was not */
-  int hook_count;            /* instructions between two hooks: the lesser of these two */
-  int hook_strings;          /* fewer while long strings live */
-  int hook_dear;             /* fewer while instructions are dear */
+  int hook_strings;          /* instructions of a cell: fewer while long strings live */
+  int hook_dear;             /* instructions between two hooks, at most: fewer while they are dear */
+  bool restarted;            /* a new cell has begun within the hook */
   int64_t looked;            /* when the guard looked last, microseconds of guard_now */
   uint64_t dear_since;       /* processor time, microseconds, of the last look, while looks come late; 0: they do not */
   uint64_t stretch;          /* microseconds between two looks among dear instructions: of the last ones, the most */
@@ -193,7 +207,13 @@ SandboxEnd outcome_note_text(Sandbox *sandbox, SandboxEnd end, const char *code,
 
 /* ---- guard.c ---- */
 
-#define THREAD_FLAGS(L) (*(uintptr_t *)lua_getextraspace(L))
+#define THREAD_NOTE(L)  ((ThreadNote *)lua_getextraspace(L))
+#define THREAD_FLAGS(L) (THREAD_NOTE(L)->flags)
+
+/* Notes that thread L is new: it has these flags, and no cell has begun. */
+static inline void thread_begin(lua_State *L, uint16_t flags) {
+  *THREAD_NOTE(L) = (ThreadNote){.flags = flags};
+}
 
 int64_t guard_now(const Sandbox *sandbox);   /* microseconds */
 /* Sets the hook of `L`, which is about to run. */
@@ -225,8 +245,9 @@ void  guard_look_now(lua_State *L);
 
 /* ---- guard_memory.c ---- */
 
-/* Sets hook_count, and the hook of the running thread if that is due sooner. */
-void  guard_pace(Sandbox *sandbox);
+/* Begins a cell of `count` instructions in thread L, unless such a cell runs there: what the one before had not charged
+   is not charged. Safe within the allocator: only numbers change. */
+void  guard_begin_cell(Sandbox *sandbox, lua_State *L, int count);
 /* The state's allocator; user is the sandbox. */
 void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
 /* Pushes a userdata to which block_limit does not apply; the second one with a word before it (number.h). */

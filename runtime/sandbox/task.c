@@ -75,7 +75,7 @@ typedef struct Start {
 static int start_thread(lua_State *L) {
   Start *start = lua_touserdata(L, 1);
   lua_State *thread = lua_newthread(L);
-  THREAD_FLAGS(thread) = THREAD_HOST;
+  thread_begin(thread, THREAD_HOST);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &start->task->thread);
   luaL_checkstack(thread, start->arguments + 1, NULL);
   lua_xmove(L, thread, start->arguments + 1);
