@@ -22,7 +22,7 @@ static int gettop(ebb_lua_state *L) { return lua_gettop(state_of(L)); }
 static void settop(ebb_lua_state *L, int index) { lua_settop(state_of(L), index); }
 static void pushvalue(ebb_lua_state *L, int index) { lua_pushvalue(state_of(L), index); }
 static void rotate(ebb_lua_state *L, int index, int count) { lua_rotate(state_of(L), index, count); }
-static void checkstack(ebb_lua_state *L, int room, const char *message) { luaL_checkstack(state_of(L), room, message); }
+static void checkstack(ebb_lua_state *L, int room, const char *message) { guard_check_stack(state_of(L), room, message); }
 
 static int type(ebb_lua_state *L, int index) { return lua_type(state_of(L), index); }
 static int toboolean(ebb_lua_state *L, int index) { return lua_toboolean(state_of(L), index); }
@@ -179,7 +179,7 @@ static void push_type(lua_State *L, const ebb_lua_type *kind) {
 
 static void *newobject(ebb_lua_state *state, size_t size, const ebb_lua_type *kind) {
   lua_State *L = state_of(state);
-  luaL_checkstack(L, 4, NULL);
+  guard_check_stack(L, 4, NULL);
   if (size > SANDBOX_BLOCK) bind_raise_status(L, STATUS_LIMIT, kind->name);
   char *block = guard_userdata(L, BEFORE + size, 0);
   memset(block, 0, BEFORE + size);
@@ -192,7 +192,7 @@ static void *newobject(ebb_lua_state *state, size_t size, const ebb_lua_type *ki
 static void *checkobject(ebb_lua_state *state, int index, const ebb_lua_type *kind) {
   lua_State *L = state_of(state);
   char *block = lua_touserdata(L, index);
-  luaL_checkstack(L, 2, NULL);
+  guard_check_stack(L, 2, NULL);
   bool has = block != NULL && lua_getmetatable(L, index);
   bool same = has && lua_rawgetp(L, LUA_REGISTRYINDEX, kind) != LUA_TNIL && lua_rawequal(L, -1, -2);
   if (!same) luaL_typeerror(L, index, kind->name);

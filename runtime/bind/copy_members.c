@@ -4,13 +4,14 @@
 
 #include "bind/argument.h"
 #include "bind/json.h"
+#include "sandbox/guard.h"
 
 static const char *const ADDED_NAMES[ADDED_COUNT] = {"attachments", "origin", "own", "seq", "source", "source_id",
                                           "sources",     "trusted"};
 
 AddedNames copy_members_push_names(lua_State *L) {
   AddedNames added = {.first = lua_gettop(L) + 1};
-  luaL_checkstack(L, ADDED_COUNT + 16, "working copies");
+  guard_check_stack(L, ADDED_COUNT + 16, "working copies");
   for (size_t i = 0; i < ADDED_COUNT; i++) added.names[i] = lua_pushstring(L, ADDED_NAMES[i]);
   return added;
 }

@@ -12,6 +12,7 @@
 #include "bind/source.h"
 #include "bind/type.h"
 #include "bind/view.h"
+#include "sandbox/guard.h"
 
 /* The position in a list for which `index` stands: a number or a Message. */
 static uint32_t check_index(lua_State *L, int index) {
@@ -235,7 +236,7 @@ static int l_filter(lua_State *L) {
     filter.where = where_passes;
     filter.user = &where;
   }
-  luaL_checkstack(L, 16, NULL);
+  guard_check_stack(L, 16, NULL);
   Status status = operation_filter(handle->conversation, &filter);
   if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "no condition is given");
   return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_edit(L, 1, status, "filter");

@@ -296,7 +296,7 @@ static void put_table(Encoder *encoder, int index) {
   if (encoder->depth >= JSON_DEPTH_MAX) {
     bind_raise_argument(L, "limit", "does a table hold itself?", "more than %d levels", JSON_DEPTH_MAX);
   }
-  luaL_checkstack(L, 8, "JSON is nested too deeply");
+  guard_check_stack(L, 8, "JSON is nested too deeply");
   guard_charge(L, TABLE_UNITS);
   if (lua_rawlen(L, index) > 0 || bind_json_mark(L, index) == JSON_MARK_LIST) {
     lua_Integer keys = 0;

@@ -140,7 +140,7 @@ static void add_scalar(Canonical *c, Json *json) {
 /* Adds the next value of valid JSON, which may have halves of surrogate pairs. */
 static void add_next(Canonical *c, Json *json) {
   JsonKind kind;
-  luaL_checkstack(c->L, 4, "JSON is nested too deeply");
+  guard_check_stack(c->L, 4, "JSON is nested too deeply");
   if (!json_peek(json, &kind)) return;
   if (kind != JSON_ARRAY && kind != JSON_OBJECT) {
     add_scalar(c, json);

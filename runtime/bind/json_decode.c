@@ -138,7 +138,7 @@ static bool push_object(Decoder *decoder) {
   if (!json_enter(&decoder->json)) return false;
   for (; json_next_member(&decoder->json, &key); count++) {
     if (count == waiting_max && !decoder->unique) gather_object(L, base);
-    luaL_checkstack(L, 6, "JSON is nested too deeply");
+    guard_check_stack(L, 6, "JSON is nested too deeply");
     bind_push_text(L, key);
     bool twice = decoder->unique && has_name(L);
     if (twice) return json_fail(&decoder->json, STATUS_SYNTAX, key.bytes - 1, "each name once");
@@ -154,7 +154,7 @@ static bool push_value(Decoder *decoder) {
   lua_State *L = decoder->L;
   JsonKind kind;
   JsonValue value;
-  luaL_checkstack(L, 6, "JSON is nested too deeply");
+  guard_check_stack(L, 6, "JSON is nested too deeply");
   if (decoder->stops && ++decoder->values % VALUES_OF_LOOK == 0) guard_charge_objects(L, 0);   /* memory has paid */
   if (!json_peek(&decoder->json, &kind)) return false;
   if (kind == JSON_ARRAY) return push_list(decoder);

@@ -3,6 +3,7 @@
 #include "bind/json_shape.h"
 
 #include "lauxlib.h"
+#include "sandbox/guard.h"
 
 /* Few keys, and nearly sorted ones in many tables: by insertion. */
 static void sort_keys(Shape *shape) {
@@ -38,7 +39,7 @@ bool shape_push_values(lua_State *L, int index, const Shape *shape) {
   int top = lua_gettop(L);
   uint32_t at = 0;
   if (shape->count == 0) return false;
-  luaL_checkstack(L, SHAPE_KEYS + 2, "JSON is nested too deeply");
+  guard_check_stack(L, SHAPE_KEYS + 2, "JSON is nested too deeply");
   for (lua_pushnil(L); lua_next(L, index) != 0; at++) {
     if (at == shape->count || lua_type(L, -2) != LUA_TSTRING || lua_tostring(L, -2) != shape->keys[at].bytes) {
       lua_settop(L, top);

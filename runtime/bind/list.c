@@ -239,7 +239,7 @@ static void raise_pattern(lua_State *L, int status) {
 
 /* string.find(message.text, pattern) */
 static bool matches(lua_State *L, const View *view, const Conditions *conditions, MessageId id) {
-  luaL_checkstack(L, 8, NULL);
+  guard_check_stack(L, 8, NULL);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &BIND_FIND);
   bind_push_message(L, view->owner, id, 0);
   lua_getfield(L, -1, "text");

@@ -18,6 +18,7 @@
 #include "bind/key_order.h"
 #include "bind/marshal.h"
 #include "bind/type.h"
+#include "sandbox/guard.h"
 #include "sandbox/sandbox.h"
 
 /* ---- edits of a borrowed draft that need the program ---- */
@@ -82,13 +83,13 @@ static void list_arguments(lua_State *L, SandboxCall *call, int index, int list,
 
 static void list_entry(lua_State *L, void *user) {
   const Listing *listing = user;
-  luaL_checkstack(L, 4, "values that enter a sandbox");
+  guard_check_stack(L, 4, "values that enter a sandbox");
   list_arguments(L, listing->call, lua_gettop(L), listing->list, listing->depth);
 }
 
 void bind_begin_call(lua_State *L, SandboxCall *call, SandboxHandle *sandbox, int first) {
   int last = lua_gettop(L);
-  luaL_checkstack(L, 30, "a call into a sandbox");
+  guard_check_stack(L, 30, "a call into a sandbox");
   *call = (SandboxCall){.borrowing = BORROWING, .program = L, .number = ++sandbox->calls};
   lua_createtable(L, 4, 0);
   int list = last + 1;

@@ -178,7 +178,7 @@ static bool same_number(lua_State *L, const JsonValue *value) {
 static bool same_value(lua_State *L, Json *json) {
   JsonKind kind;
   JsonValue value;
-  luaL_checkstack(L, 8, "JSON is nested too deeply");
+  guard_check_stack(L, 8, "JSON is nested too deeply");
   if (!json_peek(json, &kind)) return false;
   if (kind == JSON_ARRAY) return lua_istable(L, -1) && same_list(L, json);
   if (kind == JSON_OBJECT) return lua_istable(L, -1) && same_object(L, json, NULL);

@@ -22,6 +22,7 @@
 #include "bind/argument.h"
 #include "host/host.h"
 #include "os/ending.h"
+#include "sandbox/guard.h"
 
 #define CHUNK       65536
 #define PROCESSES   64
@@ -171,7 +172,7 @@ int host_workers(lua_State *L) {
   luaL_checktype(L, DONE, LUA_TFUNCTION);
   lua_Integer most = luaL_optinteger(L, DONE + 1, 0);
   lua_settop(L, DONE);
-  luaL_checkstack(L, PROCESSES + 8, NULL);
+  guard_check_stack(L, PROCESSES + 8, NULL);
   Workers *workers = push_workers(L, jobs, most);
   for (int running = 0; next <= jobs || running > 0;) {
     for (int i = 0; i < workers->count && next <= jobs; i++) {

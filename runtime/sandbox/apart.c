@@ -18,7 +18,7 @@ static int call_apart(lua_State *L) {
   lua_State *thread = lua_newthread(L);
   thread_begin(thread, THREAD_HOST);
   lua_insert(L, 1);
-  luaL_checkstack(thread, arguments + 1, NULL);
+  guard_check_stack(thread, arguments + 1, NULL);
   lua_pushcfunction(thread, call);
   lua_xmove(L, thread, arguments);
   sandbox->barred++;
@@ -27,7 +27,7 @@ static int call_apart(lua_State *L) {
   sandbox->barred--;
   guard_enter(sandbox, L);
   if (status == LANDING_STOPPED) return guard_fall(L);
-  luaL_checkstack(L, count + 1, NULL);
+  guard_check_stack(L, count + 1, NULL);
   lua_xmove(thread, L, status == LUA_OK ? count : 1);
   return status == LUA_OK ? count : lua_error(L);
 }

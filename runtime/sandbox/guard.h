@@ -46,6 +46,10 @@ typedef struct GuardPart {
 GuardPart guard_part_begin(lua_State *L, uint64_t fuel);
 uint64_t  guard_part_end(lua_State *L, GuardPart part, bool *over);
 
+/* As luaL_checkstack, for any state: makes room for `room` more values, or raises. A stack that would be too long is
+   "stack overflow (what)"; `what` may be NULL. Memory that is missing is Lua's error of memory, which luaL_checkstack
+   calls a stack overflow, too. */
+void guard_check_stack(lua_State *L, int room, const char *what);
 /* Pushes a userdata for the library's own work, to which the limit of one block does not apply. May
    raise, for want of memory. Every userdata that a script can have comes from here: it has a number, by
    which pairs orders keys. */

@@ -34,6 +34,7 @@
 #define CLOSURE_SQUARE 5              /* variables * variables in a unit's time */
 #define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
 #define PART_BIG       ((size_t)256 << 10)
+#define STACK_SLOT     ((size_t)16)   /* bytes of a value on Lua's stack */
 #define STRINGS_FIRST  (128 * sizeof(void *))   /* bytes of Lua's table of short strings, while lua_newstate runs */
 #define FULL_PART      16             /* of the limit: one part is left for blocks while the rest is collected */
 #define FULL_ROOM      64             /* one part must have become free by that */
@@ -343,4 +344,15 @@ void *guard_owner_block(lua_State *L, size_t size, int user_values) {
 
 void *guard_scratch(lua_State *L, size_t size) {
   return guard_block(L, size, 0);
+}
+
+void guard_check_stack(lua_State *L, int room, const char *what) {
+  if (lua_checkstack(L, room)) return;
+  if (room < LUAI_MAXSTACK) {
+    lua_newuserdatauv(L, (size_t)room * STACK_SLOT, 0);   /* raises, if it was memory that is still missing */
+    lua_pop(L, 1);
+    if (lua_checkstack(L, room)) return;
+  }
+  if (what == NULL) luaL_error(L, "stack overflow");
+  luaL_error(L, "stack overflow (%s)", what);
 }

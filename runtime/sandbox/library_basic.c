@@ -216,7 +216,7 @@ lua_Integer guard_label(lua_State *L, int index) {
 const char *library_text(lua_State *L, int index, size_t *size) {
   int kind = lua_type(L, index);
   index = lua_absindex(L, index);
-  luaL_checkstack(L, 6, NULL);
+  guard_check_stack(L, 6, NULL);
   guard_charge(L, 2);
   if (kind == LUA_TSTRING || kind == LUA_TNUMBER) {      /* no script can set their metatables */
     lua_pushvalue(L, index);

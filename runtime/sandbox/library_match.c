@@ -47,7 +47,7 @@ static void push_capture(const Matcher *m, int number, const char *s, const char
 /* All captures; if there are none and s is given, the whole match. */
 static int push_captures(Matcher *m, const char *s, const char *e) {
   int count = m->program.captures == 0 && s != NULL ? 1 : m->program.captures;
-  if (count > FEW_CAPTURES) luaL_checkstack(m->L, count, "too many captures");
+  if (count > FEW_CAPTURES) guard_check_stack(m->L, count, "too many captures");
   for (int i = 0; i < count; i++) push_capture(m, i, s, e);
   return count;
 }

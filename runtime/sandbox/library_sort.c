@@ -173,7 +173,7 @@ static int l_sort(lua_State *L) {
   *s = (Sorting){.count = (size_t)count, .run = 1, .from = s->room, .to = s->room + count,
                  .has_function = lua_type(L, 2) == LUA_TFUNCTION};
   begin_merge(s, 0);
-  luaL_checkstack(L, (int)count + LUA_MINSTACK, "array too big");
+  guard_check_stack(L, (int)count + LUA_MINSTACK, "array too big");
   return finish_sort(L, s);
 }
 

@@ -68,7 +68,7 @@ static int l_byte(lua_State *L) {
   lua_Integer count = range.to >= range.from ? range.to - range.from + 1 : 0;
   if (count > VALUES_MAX) return luaL_error(L, "string slice too long");
   guard_charge(L, 2 + (uint64_t)count / 4);
-  if (count > FEW_BYTES) luaL_checkstack(L, (int)count, "string slice too long");
+  if (count > FEW_BYTES) guard_check_stack(L, (int)count, "string slice too long");
   for (lua_Integer i = 0; i < count; i++) lua_pushinteger(L, (unsigned char)s[range.from - 1 + i]);
   return (int)count;
 }

@@ -83,7 +83,7 @@ typedef enum LevelKind { LEVEL_GO, LEVEL_RUN, LEVEL_MOST, LEVEL_FEWEST, LEVEL_BA
 
 static COLD const char *hold_level(Matcher *m, MatchLevel level) {
   if (m->levels == NULL) {
-    luaL_checkstack(m->L, 1, NULL);
+    guard_check_stack(m->L, 1, NULL);
     m->levels = lua_newuserdatauv(m->L, MATCH_LEVELS * sizeof *m->levels, 0);
     if (m->entry != NULL) lua_replace(m->L, m->slot);
     else lua_setiuservalue(m->L, m->slot, 1);

@@ -77,7 +77,7 @@ static int start_thread(lua_State *L) {
   lua_State *thread = lua_newthread(L);
   thread_begin(thread, THREAD_HOST);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &start->task->thread);
-  luaL_checkstack(thread, start->arguments + 1, NULL);
+  guard_check_stack(thread, start->arguments + 1, NULL);
   lua_xmove(L, thread, start->arguments + 1);
   start->task->thread = thread;
   return 0;

@@ -1,5 +1,5 @@
 /*
-** The reserve: no object goes without its finalizer because memory fails.
+** The reserve: no object goes without its finalizer because memory fails. And room on the stack, likewise.
 */
 #include "check.h"
 
@@ -79,10 +79,50 @@ static void blocks_come_back(void **state) {
   assert_int_equal(fail.in_use, 0);
 }
 
+/* (room): makes it. */
+static int l_make_room(lua_State *L) {
+  guard_check_stack(L, (int)lua_tointeger(L, 1), "values");
+  return 0;
+}
+
+/* Where one allocation fails, all of them, or none, and whether the stack would be too long. */
+static void missing_memory_is_no_stack_overflow(void **state) {
+  (void)state;
+  static const struct {
+    int room;
+    bool fails, once;
+    const char *error;
+  } rows[] = {
+    {5000, false, false, NULL},
+    {5000, true, true, NULL},
+    {5000, true, false, "not enough memory"},
+    {900000, false, false, "not enough memory"},          /* more than a block may have */
+    {1000000, false, false, "stack overflow (values)"},
+    {INT32_MAX, true, false, "stack overflow (values)"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Fail fail = {0};
+    SandboxConfig config = {.memory = fail_memory(&fail), .memory_limit = (size_t)256 << 20};
+    Sandbox *sandbox = sandbox_new(&config);
+    assert_non_null(sandbox);
+    lua_State *L = sandbox_state(sandbox);
+    lua_pushcfunction(L, l_make_room);
+    lua_pushinteger(L, rows[i].room);
+    if (rows[i].fails) fail.fail_at = fail.calls + 1;
+    fail.once = rows[i].once;
+    int status = lua_pcall(L, 1, 0, 0);
+    fail.fail_at = 0;
+    if (rows[i].error == NULL) assert_int_equal(status, LUA_OK);
+    else assert_string_equal(lua_tostring(L, -1), rows[i].error);
+    sandbox_free(sandbox);
+    assert_int_equal(fail.in_use, 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(finalizers_run_although_memory_fails),
-    cmocka_unit_test(blocks_come_back),
+    cmocka_unit_test(blocks_come_back), cmocka_unit_test(missing_memory_is_no_stack_overflow),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
