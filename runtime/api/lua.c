@@ -22,7 +22,7 @@ static int gettop(ebb_lua_state *L) { return lua_gettop(state_of(L)); }
 static void settop(ebb_lua_state *L, int index) { lua_settop(state_of(L), index); }
 static void pushvalue(ebb_lua_state *L, int index) { lua_pushvalue(state_of(L), index); }
 static void rotate(ebb_lua_state *L, int index, int count) { lua_rotate(state_of(L), index, count); }
-static void checkstack(ebb_lua_state *L, int room, const char *message) { guard_check_stack(state_of(L), room, message); }
+static void checkstack(ebb_lua_state *L, int room, const char *what) { guard_check_stack(state_of(L), room, what); }
 
 static int type(ebb_lua_state *L, int index) { return lua_type(state_of(L), index); }
 static int toboolean(ebb_lua_state *L, int index) { return lua_toboolean(state_of(L), index); }

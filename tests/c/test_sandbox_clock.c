@@ -42,8 +42,8 @@ typedef struct Result {
   char answer[200];
 } Result;
 
-/* Runs a script to its end under a clock, in slices of `slice` units of fuel (0: in one). `limit`: its fuel; what it has
-   counted in the table `n` is the answer. */
+/* Runs a script to its end under a clock, in slices of `slice` units of fuel (0: in one). `limit`: its fuel. The answer
+   is the error with which it ends. */
 static Result run(const char *script, uint32_t dear, uint32_t seed, uint64_t slice, uint64_t limit) {
   TestClock clock = {.dear = dear, .random = seed};
   SandboxConfig config = {.seed = 7, .now = tell_time, .user = &clock};
