@@ -31,7 +31,7 @@ static Status read_one(DocumentLoader *loader, Text *raw, MessageShape *shape) {
   if (!reader_message(&loader->reader, &loader->json, raw, shape)) return loader->json.status;
   Text id;
   if (document_shape_id(*raw, shape, &id) && !document_check_id(loader, id, id.bytes - 1)) return loader->json.status;
-  if (!document_warn_of_unknown(loader, *raw, shape)) return loader->json.status;
+  if (!document_check_parts(loader, *raw, shape)) return loader->json.status;
   if (document->count == 0) {
     document->before = text_plain(loader->bytes, (size_t)(raw->bytes - loader->bytes));
   } else if (document->count == 1) {

@@ -1,6 +1,7 @@
 #include "format/document_loader.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/minmax.h"
 #include "json/json_fields.h"
@@ -68,11 +69,83 @@ static bool warn_of_part(DocumentLoader *loader, Text part, MessageForm form) {
   return warn(loader, ODD_PART, kind, part.bytes);
 }
 
-bool document_warn_of_unknown(DocumentLoader *loader, Text raw, const MessageShape *shape) {
+/* ---- forms of other programs ---- */
+
+static bool begins(Text text, const char *prefix) {
+  size_t size = strlen(prefix);
+  return text.size >= size && memcmp(text.bytes, prefix, size) == 0;
+}
+
+static bool is_one_of(Text text, const char *const names[], size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (text_is(text, names[i])) return true;
+  }
+  return false;
+}
+
+/* True for the types that other programs give to calls and results; a provider's own end in _tool_use and
+   _tool_result. */
+static bool is_foreign_type(Text type) {
+  static const char *const types[] = {
+    "tool_call", "tool_call_chunk", "invalid_tool_call", "tool_response", "tool_output", "toolCall", "toolResult",
+    "toolUse", "toolRequest", "toolResponse", "function_call", "function_call_result", "function_call_output",
+    "function_response", "functionCall", "functionResponse",
+  };
+  return (begins(type, "tool-") && !begins(type, "tool-approval-")) || text_is(type, "dynamic-tool") ||
+         is_one_of(type, types, sizeof types / sizeof *types);
+}
+
+/* True for members that tie a part to a call, or that hold one. */
+static bool is_foreign_member(Text key) {
+  static const char *const names[] = {
+    "toolCallId", "tool_call_id", "callId", "call_id", "toolUseId", "toolInvocation", "toolUse", "toolResult",
+    "tool_call", "tool_call_result", "functionCall", "functionResponse",
+  };
+  return is_one_of(key, names, sizeof names / sizeof *names);
+}
+
+/* What was expected of a part of unknown type in a content; NULL if it may stay as it is. A part without a type is
+   no provider's. A call or a result that is not read as one would be parted from its other half. */
+static const char *expected_of_part(Text part, bool nested) {
+  static const char call[] = "a call or a result in the form of a provider";
+  Json json;
+  Text key;
+  JsonValue value, type = {0};
+  bool names_call = false;
+  json_open(&json, part.bytes, part.size);
+  json.tolerant = true;
+  bool is_object = json_enter(&json);
+  assert(is_object);
+  (void)is_object;
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (text_is(key, "type")) type = value;
+    names_call = names_call || is_foreign_member(key);
+  }
+  if (type.bytes == NULL) return "a type in the content part";
+  if (nested || begins(json_text(&type), "tool-approval-")) return NULL;
+  return names_call || is_foreign_type(json_text(&type)) ? call : NULL;
+}
+
+/* The same of an image or a file: one with a member that no provider's has would be left out later. */
+static const char *expected_of_media(Text part) {
+  JsonValue value;
+  bool is_foreign = json_find(part, "mediaType", JSON_STRING, &value) || json_find(part, "image", JSON_STRING, &value);
+  return is_foreign ? "an image or a file in the form of a provider" : NULL;
+}
+
+static bool check_part(DocumentLoader *loader, Text bytes, const Part *part) {
+  const char *expected = NULL;
+  if (part->unknown) expected = expected_of_part(bytes, part->nested);
+  else if (!part->nested && (part->kind == PART_IMAGE || part->kind == PART_FILE)) expected = expected_of_media(bytes);
+  return expected == NULL || json_fail(&loader->json, STATUS_SHAPE, bytes.bytes, expected);
+}
+
+bool document_check_parts(DocumentLoader *loader, Text raw, const MessageShape *shape) {
   for (uint32_t i = 0; i < shape->part_count; i++) {
-    Span part = shape->parts[i].value;
-    if (shape->parts[i].unknown && !warn_of_part(loader, text_plain(raw.bytes + part.at, part.size), shape->form))
-      return false;
+    const Part *part = &shape->parts[i];
+    Text bytes = text_plain(raw.bytes + part->value.at, part->value.size);
+    if (shape->form == FORM_CONTENT && !check_part(loader, bytes, part)) return false;
+    if (part->unknown && !warn_of_part(loader, bytes, shape->form)) return false;
   }
   return true;
 }

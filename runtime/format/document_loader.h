@@ -46,8 +46,9 @@ const char *document_origin(const DocumentLoader *loader, const char *at);
    has the error; here and below. */
 bool   document_check_id(DocumentLoader *loader, Text id, const char *where);
 bool   document_shape_id(Text raw, const MessageShape *shape, Text *id);      /* false if the message has no id */
-/* Warns once about each unknown type of part. */
-bool   document_warn_of_unknown(DocumentLoader *loader, Text raw, const MessageShape *shape);
+/* Warns once about each unknown type of part. Parts without a type, and calls, results, images and files in the form
+   of another program are STATUS_SHAPE. */
+bool   document_check_parts(DocumentLoader *loader, Text raw, const MessageShape *shape);
 /* Appends all messages of a source. STATUS_MEMORY and those of the source. */
 Status document_append_from(DocumentLoader *loader, MessageSource *source);
 

@@ -135,6 +135,17 @@ local SHAPES = {
   },
 }
 
+SHAPES.ai_sdk = {
+  ["model messages"] = list('[{"role":"tool","content":[]},', function(i)
+    return ('{"role":"assistant","content":[{"type":"tool-call","toolCallId":"%d","toolName":"f","input":{}}]}'):format(i)
+  end, "]"),
+  ["parts of one UI message"] = list('[{"role":"assistant","parts":[', function(i)
+    return ('{"type":"tool-f","toolCallId":"%d","state":"output-available","input":{"a": 1},"output":{}}'):format(i)
+  end, "]}]"),
+  ["bytes of a buffer"] = list('[{"role":"user","content":[{"type":"image","image":{"type":"Buffer","data":[',
+    function() return "137" end, "]}}]}]"),
+}
+
 local CARD = '{"spec":"chara_card_v2","data":{"name":"A","character_book":{"entries":['
 local EXPORT = '{"type":"AIO_Agent_Export","agents":[{"name":"A","presetMessages":['
 

@@ -99,6 +99,10 @@ return {
   web_ui = '{"conv":{"id":"c","name":"n","currNode":"b"},"messages":[{"id":"r","type":"root","parent":null,"children":["a"]},' ..
     '{"id":"a","type":"text","role":"user","content":"q","parent":"r","children":["b"],"extra":[{"type":"imageFile","base64Url":"data:image/png;base64,aGk="}]},' ..
     '{"id":"b","type":"text","role":"assistant","content":"a","parent":"a","children":[],"thinking":"h","toolCalls":"[]"}]}',
+  ai_sdk = '[{"role":"user","content":[{"type":"text","text":"q"},{"type":"file","mediaType":"image/png","data":{"type":"url","url":"data:image/png;base64,aGk="}}]},' ..
+    '{"role":"assistant","content":[{"type":"reasoning","text":"h"},{"type":"tool-call","toolCallId":"c","toolName":"f","input":{"a":1}},{"type":"tool-approval-request","approvalId":"p","toolCallId":"c"}]},' ..
+    '{"role":"tool","content":[{"type":"tool-approval-response","approvalId":"p","approved":false},{"type":"tool-result","toolCallId":"c","toolName":"f","output":{"type":"content","value":[{"type":"text","text":"o"}]}}]},' ..
+    '{"id":"u","role":"assistant","parts":[{"type":"step-start"},{"type":"tool-f","toolCallId":"d","state":"output-available","input":{},"output":{"b":1}},{"type":"text","text":"a"}]}]',
   langchain = '[{"type":"human","data":{"content":"q"}},{"type":"ai","data":{"content":[{"type":"text","text":"x"}],"tool_calls":[{"id":"c","name":"f","args":{},"type":"tool_call"}]}},' ..
     '{"type":"tool","data":{"content":"o","tool_call_id":"c","status":"error"}}]',
   card = '{"spec":"chara_card_v3","spec_version":"3.0","name":"A","data":{"name":"A","nickname":"B","description":"<BOT>","first_mes":"hi {{user}}",' ..

@@ -241,20 +241,45 @@ local function hides(chat)
   return false
 end
 
+--- Members of messages that requests do not have, and other programs do.
+local TELLTALES = { '"convId"', '"threadId"', '"thread_id"', '"resourceId"' }
+
+--- True if the first message has a member that names another program.
+local function has_telltale(bytes)
+  for _, member in ipairs(TELLTALES) do
+    if bytes:find(member, 1, true) then return true end
+  end
+  return false
+end
+
+--- The text of a list of Roo's, of its second form, or of a session of Cline; nil for others with times.
+local function timed(chat)
+  if chat.shape == "array" then return hides(chat) and chat:json() or nil end
+  local body = chat.shape == "body" and chat:json() or ""
+  local is_version_2 = body:find '^%s*{%s*"version"%s*:%s*2%s*,' or body:find '"version"%s*:%s*2%s*}%s*$'
+  return (is_version_2 or body:find('"sessionId"', 1, true)) and body or nil
+end
+
+--- True if a lenient reading skipped messages for their form.
+local function was_skipped(chat)
+  for _, warning in ipairs(chat:warnings()) do
+    if warning.lenient and (warning.code == "shape" or warning.code == "role") then return true end
+  end
+  return false
+end
+
 --- The text of a conversation that could be read, and may be a file of another program all the same: a lenient
---- reading skipped all of it, or it is a task of Roo, told by its members. Others cost a look at one message.
+--- reading skipped some of it, or its members tell. Others cost a look at one message.
 ---@param chat ebb.Conversation
 ---@param path string
 ---@return string? text
 function imported.suspect(chat, path)
   if chat.saved then return nil end
   local first = chat[1]
-  if not first and #chat:warnings() > 0 then return read_again(path) end
-  if not first or not first.json:find('"ts"', 1, true) then return nil end
-  if chat.shape == "array" then return hides(chat) and chat:json() or nil end
-  local body = chat.shape == "body" and chat:json() or ""
-  local is_version_2 = body:find '^%s*{%s*"version"%s*:%s*2%s*,' or body:find '"version"%s*:%s*2%s*}%s*$'
-  return is_version_2 and body or nil
+  if was_skipped(chat) or not first and #chat:warnings() > 0 then return read_again(path) end
+  local bytes = first and first.json or ""
+  if bytes:find('"ts"', 1, true) then return timed(chat) end
+  return has_telltale(bytes) and chat.shape ~= "jsonl" and chat:json() or nil
 end
 
 --- Reads the text of a compressed file: a conversation, or a file of another program. Results as of `rescue`.

@@ -366,7 +366,16 @@ local WAYS_OUT = {
 --- Codes of problems that a lenient reading skips or mends.
 local LENIENT = { syntax = true, shape = true, encoding = true, duplicate = true }
 
---- The hint at --lenient, where it reads more messages of the file than it skips.
+--- True if a lenient reading skipped a call or a result: what is left would be half of a conversation.
+local function skips_call(warnings)
+  for _, warning in ipairs(warnings) do
+    local what = warning.lenient and warning.message:match "^skipped .*: expected (.*)"
+    if what and (what:find("call", 1, true) or what:find("result", 1, true)) then return true end
+  end
+  return false
+end
+
+--- The hint at --lenient, where it reads more messages of the file than it skips, and no call or result is skipped.
 ---@param path string
 ---@param args table
 ---@param code string       of the problem of a strict reading
@@ -386,7 +395,7 @@ local function lenient_way(path, args, code, bytes)
   for _, warning in ipairs(chat:warnings()) do
     if warning.lenient and warning.message:find "^skipped" then skipped = skipped + 1 end
   end
-  if skipped > #chat then return nil end
+  if skipped > #chat or skips_call(chat:warnings()) then return nil end
   local others = skipped > 0 and (", and skips %d"):format(skipped) or ""
   return ("--lenient reads %s%s"):format(text.count(#chat, "message"), others)
 end

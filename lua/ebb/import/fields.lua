@@ -67,6 +67,34 @@ function fields.json(value)
   return core.json.encode(value)
 end
 
+--- The last byte of a JSON text's string that begins at a byte.
+local function end_of_string(text, first)
+  local at = first + 1
+  while true do
+    local mark = text:find('["\\]', at) or #text
+    if text:byte(mark) ~= 92 then return mark end
+    at = mark + 2
+  end
+end
+
+--- A value as JSON without space between its tokens, as programs send it; members keep their order.
+---@param value any            or ebb.json.raw
+---@return string
+function fields.compact(value)
+  local text = core.json.encode(value)
+  if not text:find "[ \t\r\n]" then return text end
+  local pieces, at = {}, 1
+  while at <= #text do
+    local quote = text:find('"', at, true)
+    pieces[#pieces + 1] = text:sub(at, (quote or #text + 1) - 1):gsub("[ \t\r\n]+", "")
+    if not quote then break end
+    local last = end_of_string(text, quote)
+    pieces[#pieces + 1] = text:sub(quote, last)
+    at = last + 1
+  end
+  return table.concat(pieces)
+end
+
 --- The elements of a JSON array, each decoded and as its bytes.
 ---@param text string                             valid JSON of an array
 ---@param options? table                          of ebb.json.decode

@@ -13,7 +13,7 @@ local fields = require "ebb.import.fields"
 local neutral = {}
 
 ---@class ebb.import.Part
----@field kind "text"|"thinking"|"call"|"result"|"image"|"file"
+---@field kind "text"|"thinking"|"call"|"result"|"image"|"file"|"audio"
 ---@field text? string         of texts and thinking
 ---@field signature? string    of thinking
 ---@field data? string         of redacted thinking; in base64 of images and files
@@ -21,8 +21,8 @@ local neutral = {}
 ---@field name? string         of calls; of files
 ---@field input? any           of calls: a value, or ebb.json.raw
 ---@field is_error? boolean    of results
----@field mime? string         of images and files
----@field url? string          of images and files that are not in `data`
+---@field mime? string         of images, files and audio
+---@field url? string          of images and files that are not in `data`; audio is always there
 
 ---@class ebb.import.NeutralMessage: { [integer]: ebb.import.Part }
 ---@field role "user"|"assistant"|"system"
@@ -60,6 +60,14 @@ function neutral.data_of(url)
   if mime then return mime, url:sub(at) end
 end
 
+--- The name that providers have for a format of audio: "wav" of "audio/x-wav", "mp3" of "audio/mpeg".
+---@param mime? string
+---@return string
+function neutral.audio_format(mime)
+  local name = (mime or ""):match "^audio/x?%-?([%w.+-]+)" or "wav"
+  return name == "mpeg" and "mp3" or name == "wave" and "wav" or name
+end
+
 local function push(self, message, line)
   self.messages[#self.messages + 1], self.lines[#self.lines + 1] = fields.json(message), line
 end
@@ -85,12 +93,21 @@ local ANTHROPIC = {
   end,
   image = function(part) return { type = "image", source = source_of(part) } end,
   file = function(part) return { type = "document", source = source_of(part), title = part.name } end,
+  audio = function() end,
 }
 
 function blocks_of(message)
   local list = core.json.array {}
   for _, part in ipairs(message) do list[#list + 1] = ANTHROPIC[part.kind](part) end
   return list
+end
+
+--- Counts the parts of a message that Anthropic's form cannot say.
+local function report_audio(self, message)
+  for _, part in ipairs(message) do
+    if part.kind == "audio" then self.report:add("audio", "left out: no form for it here", message.line)
+    elseif part.kind == "result" then report_audio(self, { line = message.line, table.unpack(part) }) end
+  end
 end
 
 local function has_only_results(message)
@@ -110,6 +127,7 @@ end
 --- Results of parallel calls stand in one message.
 local function add_anthropic(self, message)
   local blocks = blocks_of(message)
+  report_audio(self, message)
   if has_only_results(message) then
     self.waiting = self.waiting or { blocks = core.json.array {}, line = message.line }
     return table.move(blocks, 1, #blocks, #self.waiting.blocks + 1, self.waiting.blocks)
@@ -130,6 +148,9 @@ local CHAT = {
   file = function(part)
     local url = part.url or ("data:%s;base64,%s"):format(part.mime, part.data)
     return { type = "file", file = { filename = part.name, file_data = url } }
+  end,
+  audio = function(part)
+    return { type = "input_audio", input_audio = { data = part.data, format = neutral.audio_format(part.mime) } }
   end,
 }
 
@@ -159,13 +180,14 @@ local function select_parts(message, kinds)
   return list
 end
 
-local WORDS, MEDIA = { text = true, image = true, file = true }, { image = true, file = true }
+local WORDS = { text = true, image = true, file = true, audio = true }
+local MEDIA = { image = true, file = true, audio = true }
 
 local function calls_of(message)
   local calls = core.json.array {}
   for _, part in ipairs(select_parts(message, { call = true })) do
     calls[#calls + 1] = { id = part.id, type = "function",
-      ["function"] = { name = part.name, arguments = fields.json(part.input or {}) } }
+      ["function"] = { name = part.name, arguments = fields.compact(part.input or {}) } }
   end
   return calls[1] and calls or nil
 end

@@ -6,7 +6,6 @@
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
-local neutral = require "ebb.import.neutral"
 local refuse = require "ebb.support.refuse"
 
 local roo = { name = "roo", title = "Roo Code or Cline task", kind = "json" }
@@ -137,98 +136,10 @@ end
 
 ---- The AI SDK's messages ----
 
-local PARTS = {}
-
-function PARTS.text(part) return { kind = "text", text = fields.text(part, "text") or "" } end
-
-function PARTS.reasoning(part)
-  local options = fields.object(fields.object(part, "providerOptions"), "anthropic")
-  return { kind = "thinking", text = fields.text(part, "text"), signature = fields.text(options, "signature"),
-    data = fields.text(options, "redactedData") }
-end
-
---- An image or a file: a URL, a data URI or base64.
-local function media(kind)
-  return function(part)
-    local value = fields.text(part, kind == "image" and "image" or "data") or ""
-    local mime = fields.text(part, "mediaType") or fields.text(part, "mimeType")
-    local uri_mime, data = neutral.data_of(value)
-    local is_url = not data and value:find "^https?://" ~= nil
-    mime = mime or uri_mime or (kind == "image" and "image/png" or "application/pdf")
-    return { kind = mime:find "^image/" and "image" or "file", mime = mime, name = fields.text(part, "filename"),
-      url = is_url and value or nil, data = not is_url and (data or value) or nil }
-  end
-end
-
-PARTS.image, PARTS.file = media "image", media "file"
-
-PARTS["tool-call"] = function(part, raw)
-  local input = fields.object(part, "input") and core.json.decode(raw, { raw = { input = true } }).input
-  return { kind = "call", id = fields.text(part, "toolCallId") or "", name = fields.text(part, "toolName") or "tool",
-    input = input or {} }
-end
-
---- The text of an output: a text, or {type, value}.
-local function output_text(output)
-  local value = fields.is_object(output) and output.value
-  if type(output) == "string" then return output end
-  if type(value) == "string" then return value end
-  local texts = {}
-  for _, part in ipairs(fields.is_list(value) and value or {}) do texts[#texts + 1] = fields.text(part, "text") end
-  return texts[1] and table.concat(texts, "\n") or fields.json(value or output or "")
-end
-
-PARTS["tool-result"] = function(part)
-  local text = output_text(part.output)
-  local kind = fields.text(fields.object(part, "output"), "type") or ""
-  return { kind = "result", id = fields.text(part, "toolCallId") or "",
-    is_error = text:sub(1, 7) == "[ERROR]" or kind:find "^error" ~= nil, { kind = "text", text = text } }
-end
-
---- A block of Anthropic's that was left in a message.
-function PARTS.tool_result(part)
-  local texts = {}
-  for _, block in ipairs(fields.list(part, "content") or {}) do texts[#texts + 1] = fields.text(block, "text") end
-  return { kind = "result", id = fields.text(part, "tool_use_id") or "", is_error = part.is_error == true,
-    { kind = "text", text = fields.text(part, "content") or table.concat(texts, "\n") } }
-end
-
-local ROLES = { user = "user", assistant = "assistant", tool = "user", system = "system" }
-
-local function add_parts(message, element, report)
-  local content, first = content_of(element)
-  if first == '"' then
-    message[1] = { kind = "text", text = core.json.decode(content) }
-    return
-  end
-  for _, part in ipairs(first == "[" and fields.elements(content) or {}) do
-    local kind = fields.text(part.value, "type") or "without a type"
-    if PARTS[kind] then message[#message + 1] = PARTS[kind](part.value, part.raw)
-    else report:add("other block", kind, element.line) end
-  end
-end
-
---- True if one of the messages has reasoning with a signature, which only Anthropic's models give.
-local function has_signature(elements)
-  for _, element in ipairs(elements) do
-    if element.raw:find('"signature"', 1, true) then return true end
-  end
-  return false
-end
-
 local function read_version_2(elements, report)
   local list = visible(elements, report)
-  local out = neutral.new(has_signature(list) and "anthropic" or "openai", report)
-  for _, element in ipairs(list) do
-    local role = ROLES[fields.text(element.value, "role")]
-    local message = { role = role, line = element.line }
-    if role then
-      add_parts(message, element, report)
-      out:add(message)
-    else
-      report:add("other entry", fields.text(element.value, "type") or "without a role", element.line)
-    end
-  end
+  for _, element in ipairs(list) do element.value = core.json.decode(element.raw) end
+  local out = require("ebb.import.ai_sdk").convert(list, report)
   return { dialect = out.dialect, messages = out:finish(), report = report }
 end
 

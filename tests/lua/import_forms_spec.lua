@@ -1,0 +1,158 @@
+-- luacheck: ignore 631 (inputs stay whole)
+--- What each form of other programs becomes: a row has an input as its program writes it, and the messages in words.
+--
+-- The last part reads files of such programs beside the requests that they sent, where they are at hand.
+
+local kit = dofile "tests/lua/import_kit.lua"
+local command = dofile "tests/lua/command.lua"
+local helper = dofile "tests/lua/helper.lua"
+
+local ebb = helper.ebb
+
+--- What it shows, the form, the input, the messages in words; then what is counted, if that is to be told.
+local ROWS = {
+  { "ModelMessage: call and result, reasoning, JSON as it was", "ai_sdk",
+    [[ [{"role":"system","content":"Be brief."},{"role":"user","content":"Is lock 2 open?"},
+    {"role":"assistant","content":[{"type":"reasoning","text":"Ask."},{"type":"text","text":"One moment."},
+      {"type":"tool-call","toolCallId":"k1","toolName":"lock","input":{"no": 2, "at":"now"}},
+      {"type":"tool-call","toolCallId":"k2","toolName":"lock","input":{"no":3}}]},
+    {"role":"tool","content":[
+      {"type":"tool-result","toolCallId":"k1","toolName":"lock","output":{"type":"json","value":{"z": 1, "a": "x  y"}}},
+      {"type":"tool-result","toolCallId":"k2","toolName":"lock","output":{"type":"error-text","value":"no such lock"}}]},
+    {"role":"assistant","content":"It is."}] ]],
+    [[s:Be brief. | u:Is lock 2 open? | a:<Ask.>One moment.+lock(k1){"no":2,"at":"now"}+lock(k2){"no":3} | ]] ..
+    [[t(k1):{"z":1,"a":"x  y"} | t(k2):no such lock | a:It is.]], {} },
+  { "ModelMessage: a list that begins with a call, and one in JSONL", "ai_sdk",
+    '{"role":"user","content":"q"}\n{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","input":{}}]}\n' ..
+    '{"role":"tool","content":[{"type":"tool-result","toolCallId":"k","toolName":"f","output":{"type":"text","value":"r"}}]}\n',
+    "u:q | a:f(k){} | t(k):r", {} },
+  { "ModelMessage within a body", "ai_sdk",
+    '{"model":"m","system":"S","messages":[{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","input":{}}]}]}',
+    "a:f(k){}", {} },
+  { "ModelMessage of version 4: args and result", "ai_sdk",
+    [[ [{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","args":{"a":1}}]},
+    {"role":"tool","content":[{"type":"tool-result","toolCallId":"k","toolName":"f","result":{"b":2},"isError":true}]}] ]],
+    'a:f(k){"a":1} | t(k):{"b":2}', {} },
+  { "ModelMessage: a denied call gets a result that says so, an approved one keeps its own", "ai_sdk",
+    [[ [{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k1","toolName":"f","input":{}},
+      {"type":"tool-approval-request","approvalId":"p1","toolCallId":"k1"},
+      {"type":"tool-call","toolCallId":"k2","toolName":"f","input":{}},
+      {"type":"tool-approval-request","approvalId":"p2","toolCallId":"k2"}]},
+    {"role":"tool","content":[{"type":"tool-approval-response","approvalId":"p1","approved":false,"reason":"not now"},
+      {"type":"tool-approval-response","approvalId":"p2","approved":true}]},
+    {"role":"tool","content":[{"type":"tool-result","toolCallId":"k2","toolName":"f","output":{"type":"text","value":"r"}}]}] ]],
+    "a:f(k1){}+f(k2){} | t(k1):not now | t(k2):r", {} },
+  { "ModelMessage: execution-denied without a reason", "ai_sdk",
+    [[ [{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","input":{}}]},
+    {"role":"tool","content":[{"type":"tool-result","toolCallId":"k","toolName":"f","output":{"type":"execution-denied"}}]}] ]],
+    "a:f(k){} | t(k):Tool call execution denied.", {} },
+  { "ModelMessage: the provider answers one of two calls", "ai_sdk",
+    [[ [{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k1","toolName":"f","input":{}},
+      {"type":"tool-call","toolCallId":"k2","toolName":"g","input":{},"providerExecuted":true},
+      {"type":"tool-result","toolCallId":"k2","toolName":"g","output":{"type":"text","value":"two"}}]},
+    {"role":"tool","content":[{"type":"tool-result","toolCallId":"k1","toolName":"f","output":{"type":"text","value":"one"}}]}] ]],
+    "a:f(k1){}+g(k2){} | t(k2):two | t(k1):one", {} },
+  { "ModelMessage: media in every spelling", "ai_sdk",
+    [[ [{"role":"user","content":[{"type":"text","text":"see"},{"type":"image","image":"https://a.example/x.png"},
+      {"type":"file","mediaType":"image/png","data":{"type":"data","data":"iVBORw0KGgo="}},
+      {"type":"file","mediaType":"image","data":{"type":"Buffer","data":[137,80,78,71,13,10,26,10]}},
+      {"type":"file","mediaType":"image/png","data":{"0":137,"1":80}},
+      {"type":"file","mediaType":"application/pdf","filename":"a.pdf","data":"JVBERi0="},
+      {"type":"file","mediaType":"audio/mpeg","data":"SUQz"},
+      {"type":"file","mediaType":"text/plain","data":{"type":"text","text":"plain"}},
+      {"type":"file","mediaType":"application/pdf","data":{"type":"reference","reference":{"openai":"file-1"}}}]}] ]],
+    "u:see+image_url+image_url+image_url+image_url+file+input_audio+plain",
+    { "1 file: left out: only its provider has its bytes" } },
+  { "ModelMessage: a result of several parts", "ai_sdk",
+    [[ [{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","input":{}}]},
+    {"role":"tool","content":[{"type":"tool-result","toolCallId":"k","toolName":"f","output":{"type":"content","value":[
+      {"type":"text","text":"a"},{"type":"image-data","data":"iVBORw0KGgo=","mediaType":"image/png"},
+      {"type":"media","data":"iVBORw0KGgo=","mediaType":"image/png"},{"type":"custom"}]}}]}] ]],
+    "a:f(k){} | t(k):a | u:image_url+image_url",
+    { "1 other block: of a result: custom", "2 moved image: a result cannot hold it; it follows in a message of the user" } },
+  { "UIMessage: steps, tools in every state, files, sources", "ai_sdk",
+    [[ [{"id":"1","role":"user","parts":[{"type":"text","text":"q"},{"type":"file","mediaType":"image/png","url":"data:image/png;base64,iVBORw0KGgo="}]},
+    {"id":"2","role":"assistant","parts":[{"type":"step-start"},{"type":"text","text":"I look."},
+      {"type":"tool-lock","toolCallId":"k1","state":"output-available","input":{"no":2},"output":{"open":true}},
+      {"type":"tool-lock","toolCallId":"k2","state":"output-error","input":{"no":9},"errorText":"none"},
+      {"type":"dynamic-tool","toolName":"tide","toolCallId":"k3","state":"output-denied","input":{},"approval":{"id":"p","approved":false,"reason":"no"}},
+      {"type":"tool-lock","toolCallId":"k4","state":"input-streaming","input":{}},
+      {"type":"tool-lock","toolCallId":"k5","state":"input-available","input":{}},
+      {"type":"step-start"},{"type":"source-url","sourceId":"s","url":"u"},{"type":"data-note","data":{}},{"type":"text","text":"Open."}]},
+    {"id":"3","role":"user","parts":[{"type":"text","text":"r"}]}] ]],
+    [[u:q+image_url | a:I look.+lock(k1){"no":2}+lock(k2){"no":9}+tide(k3){}+lock(k5){} | t(k1):{"open":true} | t(k2):none | ]] ..
+    [[t(k3):no | t(k5):[no result: the tool was interrupted] | a:Open. | u:r]],
+    { "1 unfinished call: left out: its input is not all there", "1 call without result: it gets one that says so",
+      "1 other part: source-url", "1 other part: data-note" } },
+  { "UIMessage: a call at the end stays open; words of the user between", "ai_sdk",
+    [[ {"id":"chat","messages":[{"id":"1","role":"system","parts":[{"type":"text","text":"S"}]},
+    {"id":"2","role":"assistant","parts":[{"type":"text","text":"a"},{"type":"steering-message","id":"s","parts":[{"type":"text","text":"wait"}]},
+      {"type":"tool-f","toolCallId":"k","state":"input-available","input":{}}]}],"trigger":"submit-message"} ]],
+    "s:S | a:a | u:wait | a:f(k){}", { "1 open call: it has no result" } },
+  { "UIMessage of version 4: the text behind a tool is a message of its own", "ai_sdk",
+    [[ [{"id":"1","role":"assistant","content":"b","parts":[{"type":"text","text":"a"},
+      {"type":"tool-invocation","toolInvocation":{"state":"result","step":0,"toolCallId":"k","toolName":"f","args":{"x":1},"result":"r"}},
+      {"type":"text","text":"b"}]}] ]],
+    'a:a+f(k){"x":1} | t(k):r | a:b', {} },
+}
+
+local WORDS = { openai = kit.openai, anthropic = kit.anthropic, gemini = kit.gemini, responses = kit.responses }
+
+describe("a file of another program:", function()
+  for _, row in ipairs(ROWS) do
+    it(row[1], function()
+      local name, input, expected, report = row[2], row[3], row[4], row[5]
+      local result = kit.read(name, input)
+
+      assert.equal(expected, WORDS[result.dialect](result))
+      if report then assert.same(report, kit.report(result)) end
+      assert(ebb.parse(kit.import.body(result)))
+    end)
+  end
+end)
+
+---- Forms that nobody knows ----
+
+--- A list that is in no form of a provider's, and in none that is known: refused, whatever the command.
+local UNKNOWN = {
+  ["a call of another library"] =
+    '[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_call","id":"c","name":"f","args":{}}]}]',
+  ["parts without a type"] =
+    '[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"c","name":"f","input":{}}}]}]',
+  ["a result that names its call in another way"] =
+    '[{"role":"user","content":"q"},{"role":"tool","content":[{"type":"answer","callId":"c","value":"r"}]}]',
+  ["JSONL of such messages"] =
+    '{"role":"user","content":"q"}\n{"role":"assistant","content":[{"type":"functionCall","name":"f"}]}\n',
+  ["a body of such messages"] =
+    '{"model":"gpt-4o","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"toolResult","id":"c"}]}]}',
+  ["parts without a type in a result"] =
+    '{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},' ..
+    '{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"query":"x","result":"y"}]}]}]}',
+}
+
+describe("a list in no known form", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  for name, input in pairs(UNKNOWN) do
+    it("is refused, with its place and what it looks like: " .. name, function()
+      local path = command.file("chat.json", input)
+
+      for _, words in ipairs { "convert --to openai", "trim --budget 100", "inspect", "check", "count" } do
+        local problem = command.fails(command.REFUSED, words .. " " .. path)
+        assert.truthy(problem:find("expected a", 1, true), problem)
+        assert.truthy(problem:find("fits no known form", 1, true), problem)
+        assert.is_nil(problem:find("--lenient", 1, true))
+      end
+      assert.is_nil((ebb.parse(input)))
+    end)
+  end
+
+  it("is none where a part is only unknown: such parts are kept", function()
+    local body = '[{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://a.example"}},' ..
+      '{"type":"tool_reference","tool_name":"f"}]},{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"w","input":{}},' ..
+      '{"type":"web_search_tool_result","tool_use_id":"s","content":[]}]}]'
+
+    assert.equal(body, (assert(ebb.parse(body)):json()))
+  end)
+end)
