@@ -129,7 +129,7 @@ test-build: deps-test
 	+@$(SUBMAKE) MODE=small test-programs
 	+@$(SUBMAKE) MODE=sanitize products build/sanitize/tests/test_sequence build/sanitize/tests/test_model
 	+@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads \
-	  build/threads/tests/test_api_host
+	  build/threads/tests/test_storage_threads build/threads/tests/test_api_host
 	+@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
 check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but the binding's (one step in four), model tests with 1,000,000 steps, the command under sanitizers, a fifth of the Lua tests under valgrind, token ids against their oracles, a minute per fuzzer, up to twenty for the sandbox's
@@ -359,6 +359,7 @@ $(B)/embedded.o $(B)/embedded_api.o: $(B)/%.o: $(B)/%.c $(B)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 LUA_SEEN = $(foreach layer,$(LUA_LAYERS),$(B)/runtime/$(layer)/%.o) $(B)/tests/test_bind%.o $(B)/tests/test_sandbox%.o $(B)/tests/test_api%.o $(B)/bench/patterns.o
+$(B)/tests/test_storage%.o: private ALL_CFLAGS += $(PQ_CFLAGS)
 $(LUA_SEEN): private ALL_CFLAGS += $(LUA_CFLAGS)
 $(foreach layer,$(COUNTED),$(B)/runtime/$(layer)/%.o): private ALL_CFLAGS += $(if $(filter cover,$(MODE)),$(COUNT))
 $(STORAGE): private ALL_CFLAGS += $(PQ_CFLAGS) $(SQLITE_FLAGS)
@@ -441,13 +442,13 @@ fuzzers: $(FUZZERS)
 build/fuzz/runtime/%.o: runtime/%.c build/fuzz/flags
 	@mkdir -p $(@D)
 	$(SAY) CC $@
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(filter $(LUA_LAYERS),$(notdir $(<D))),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(filter $(LUA_LAYERS),$(notdir $(<D))),$(LUA_CFLAGS)) $(if $(findstring /storage/,$<),$(PQ_CFLAGS)) -MMD -MP -c $< -o $@
 
-build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING) $(API))
+build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING) $(API) $(call objects,storage))
 	$(SAY) AR $@
 	$(Q)rm -f $@ && ar rcsT $@ $^
 
-build/fuzz/fuzz_edits: FUZZ_LIBRARIES = -lcmocka
+build/fuzz/fuzz_edits build/fuzz/fuzz_salvage: FUZZ_LIBRARIES = -lcmocka
 build/fuzz/fuzz_agents build/fuzz/fuzz_windows: FUZZ_LIBRARIES = -rdynamic      # for LPeg, a module
 build/fuzz/fuzz_saved: build/embedded_api.o
 

@@ -81,7 +81,7 @@ full() {
   grown
   # Trees once more, with nodes as large as they are installed.
   for name in test_sequence test_model; do echo "c build/sanitize/tests/$name"; done
-  for name in test_api_threads test_sandbox_threads; do echo "c build/threads/tests/$name"; done
+  for name in test_api_threads test_sandbox_threads test_storage_threads; do echo "c build/threads/tests/$name"; done
   echo "c build/threads/tests/test_api_host${WHOLE:+ CALLS=${THREADS_CALLS:-100000}}"      # 2.4 ms each there
 }
 

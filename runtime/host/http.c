@@ -37,7 +37,6 @@ enum { RESOLVE_PROXY = 5, RESOLVE = 6, CONNECT = 7, TIMED_OUT = 28, WRITE_ERROR 
 typedef struct Message { int kind; void *easy; union { void *other; int result; } data; } Message;
 
 static struct {
-  void *library;
   int (*global_init)(long flags);
   void *(*easy_init)(void);
   int (*setopt)(void *easy, int option, ...);
@@ -55,32 +54,20 @@ static struct {
   int (*multi_cleanup)(void *multi);
 } curl;
 
-#define FIND(field, name) shared_library_find(library, name, &curl.field)
+static bool begin_curl(void) { return curl.global_init(GLOBAL_ALL) == 0; }
 
-static bool find_all(void *library) {
-  return FIND(global_init, "curl_global_init") && FIND(easy_init, "curl_easy_init")
-    && FIND(setopt, "curl_easy_setopt") && FIND(getinfo, "curl_easy_getinfo") && FIND(strerror, "curl_easy_strerror")
-    && FIND(easy_cleanup, "curl_easy_cleanup") && FIND(list_add, "curl_slist_append")
-    && FIND(list_free, "curl_slist_free_all") && FIND(multi_init, "curl_multi_init")
-    && FIND(multi_add, "curl_multi_add_handle") && FIND(multi_remove, "curl_multi_remove_handle")
-    && FIND(perform, "curl_multi_perform") && FIND(wait, "curl_multi_wait") && FIND(read, "curl_multi_info_read")
-    && FIND(multi_cleanup, "curl_multi_cleanup");
-}
-
-/* The library, by the name of each of its builds; false where none can be used. */
+/* Loads the library, by the name of each of its builds; false where none can be used. */
 static bool load(void) {
-  static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl-nss.so.4", "libcurl.4.dylib"};
-  if (curl.library != NULL) return true;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    void *library = shared_library_open(names[i]);
-    if (library == NULL) continue;
-    if (find_all(library) && curl.global_init(GLOBAL_ALL) == 0) {
-      curl.library = library;
-      return true;
-    }
-    dlclose(library);
-  }
-  return false;
+  static const char *const names[] = {
+    "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl-nss.so.4", "libcurl.4.dylib", NULL};
+  static const char *const functions[] = {
+    "curl_global_init", "curl_easy_init", "curl_easy_setopt", "curl_easy_getinfo", "curl_easy_strerror",
+    "curl_easy_cleanup", "curl_slist_append", "curl_slist_free_all", "curl_multi_init", "curl_multi_add_handle",
+    "curl_multi_remove_handle", "curl_multi_perform", "curl_multi_wait", "curl_multi_info_read", "curl_multi_cleanup",
+    NULL};
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &curl, .begin = begin_curl,
+                                  SHARED_LIBRARY_LOCK};
+  return shared_library_load(&library);
 }
 
 typedef struct Transfer {

@@ -42,14 +42,13 @@ static const char EDITOR[] = "ebb.host.Editor";
   with(el_init) with(el_end) with(el_set) with(el_wset) with(el_get) with(el_gets) with(el_line) with(el_insertstr) \
   with(el_resize) with(el_source) with(history_init) with(history_end) with(history)
 
-typedef struct Library {
+static struct {
 #define POINTER(name) __typeof__(name) *name;
   LIBRARY(POINTER)
 #undef POINTER
-} Library;
+} libedit;
 
 typedef struct Editor {
-  Library library;
   EditLine *edit;
   History *past;
   char *path;                /* of the history's file, or NULL: it is not kept; owned */
@@ -57,25 +56,17 @@ typedef struct Editor {
   lua_State *L;              /* while a line is read */
 } Editor;
 
-static bool library_open(Library *library) {
-#define PLACE(name) {#name, offsetof(Library, name)},
-  static const struct { const char *name; size_t at; } functions[] = {LIBRARY(PLACE)};
-#undef PLACE
-  void *handle = shared_library_open("libedit.so.2");
-  if (handle == NULL) return false;
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    if (!shared_library_find(handle, functions[i].name, (char *)library + functions[i].at)) return false;
-  }
-  return true;
+static bool load_libedit(void) {
+#define NAME(name) #name,
+  static const char *const names[] = {"libedit.so.2", NULL}, *const functions[] = {LIBRARY(NAME) NULL};
+#undef NAME
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &libedit, SHARED_LIBRARY_LOCK};
+  return shared_library_load(&library);
 }
-
-/* libedit's callbacks get nothing but an EditLine, and to ask that for more its
-   library is needed. There is one terminal, and so one editor that reads. */
-static const Library *loaded;
 
 static Editor *editor_of(EditLine *edit) {
   void *editor = NULL;
-  loaded->el_get(edit, EL_CLIENTDATA, &editor);
+  libedit.el_get(edit, EL_CLIENTDATA, &editor);
   return editor;
 }
 
@@ -104,10 +95,10 @@ static void unwatch(const struct sigaction before[NOTED_COUNT]) {
 }
 
 static void redraw(Editor *editor) {
-  if (resized) editor->library.el_resize(editor->edit);
+  if (resized) libedit.el_resize(editor->edit);
   if (continued) {
-    editor->library.el_set(editor->edit, EL_PREP_TERM, 1);
-    editor->library.el_set(editor->edit, EL_REFRESH);
+    libedit.el_set(editor->edit, EL_PREP_TERM, 1);
+    libedit.el_set(editor->edit, EL_REFRESH);
   }
   resized = continued = 0;
 }
@@ -153,7 +144,7 @@ static unsigned char complete(EditLine *edit, int key) {
   (void)key;
   Editor *editor = editor_of(edit);
   lua_State *L = editor->L;
-  const LineInfo *line = editor->library.el_line(edit);
+  const LineInfo *line = libedit.el_line(edit);
   unsigned char answer = CC_ERROR;
   int top = lua_gettop(L);
   if (!lua_checkstack(L, 4)) return answer;
@@ -161,7 +152,7 @@ static unsigned char complete(EditLine *edit, int key) {
   lua_pushlstring(L, line->buffer, (size_t)(line->cursor - line->buffer));
   if (lua_pcall(L, 1, 2, 0) == LUA_OK) {
     const char *more = lua_tostring(L, top + 1), *list = lua_tostring(L, top + 2);
-    if (more != NULL && *more != '\0' && editor->library.el_insertstr(edit, more) == 0) {
+    if (more != NULL && *more != '\0' && libedit.el_insertstr(edit, more) == 0) {
       answer = CC_REFRESH;
     } else if (list != NULL && *list != '\0') {
       fprintf(stderr, "\n%s\n", list);
@@ -178,17 +169,16 @@ static void use_utf8(void) {
 }
 
 static void set_up(Editor *editor) {
-  const Library *library = &editor->library;
   EditLine *edit = editor->edit;
-  library->el_set(edit, EL_CLIENTDATA, editor);
-  library->el_set(edit, EL_PROMPT, prompt_of);
-  library->el_set(edit, EL_EDITOR, "emacs");
-  library->el_set(edit, EL_HIST, library->history, editor->past);
-  library->el_set(edit, EL_GETCFN, read_key);
-  library->el_wset(edit, EL_ADDFN, L"ebb-complete", L"Complete a name", complete);   /* el_set would leak the names */
-  library->el_set(edit, EL_BIND, "^I", "ebb-complete", NULL);
-  library->el_set(edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
-  library->el_source(edit, NULL);   /* the user's own ~/.editrc */
+  libedit.el_set(edit, EL_CLIENTDATA, editor);
+  libedit.el_set(edit, EL_PROMPT, prompt_of);
+  libedit.el_set(edit, EL_EDITOR, "emacs");
+  libedit.el_set(edit, EL_HIST, libedit.history, editor->past);
+  libedit.el_set(edit, EL_GETCFN, read_key);
+  libedit.el_wset(edit, EL_ADDFN, L"ebb-complete", L"Complete a name", complete);   /* el_set would leak the names */
+  libedit.el_set(edit, EL_BIND, "^I", "ebb-complete", NULL);
+  libedit.el_set(edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
+  libedit.el_source(edit, NULL);   /* the user's own ~/.editrc */
 }
 
 /* ---- history ---- */
@@ -204,20 +194,19 @@ static void make_folders(char *path) {
 
 static void open_history(Editor *editor) {
   HistEvent event;
-  const Library *library = &editor->library;
-  library->history(editor->past, &event, H_SETSIZE, HISTORY_MAX);
-  library->history(editor->past, &event, H_SETUNIQUE, 1);
+  libedit.history(editor->past, &event, H_SETSIZE, HISTORY_MAX);
+  libedit.history(editor->past, &event, H_SETUNIQUE, 1);
   if (editor->path == NULL) return;
   make_folders(editor->path);
-  library->history(editor->past, &event, H_LOAD, editor->path);
+  libedit.history(editor->past, &event, H_LOAD, editor->path);
 }
 
 /* After each line, so that nothing is lost with the process. */
 static void remember(Editor *editor, const char *line) {
   HistEvent event;
   if (line[strspn(line, " \t\n")] == '\0') return;
-  editor->library.history(editor->past, &event, H_ENTER, line);
-  if (editor->path != NULL) editor->library.history(editor->past, &event, H_SAVE, editor->path);
+  libedit.history(editor->past, &event, H_ENTER, line);
+  if (editor->path != NULL) libedit.history(editor->past, &event, H_SAVE, editor->path);
 }
 
 /* ---- for Lua ---- */
@@ -234,10 +223,9 @@ static int l_read(lua_State *L) {
   struct sigaction before[NOTED_COUNT];
   int count = 0;
   editor->L = L;
-  loaded = &editor->library;
   fflush(stdout);            /* results stand above the prompt */
   watch(before);
-  const char *line = ended_ahead() ? NULL : editor->library.el_gets(editor->edit, &count);
+  const char *line = ended_ahead() ? NULL : libedit.el_gets(editor->edit, &count);
   unwatch(before);
   editor->L = NULL;
 
@@ -256,10 +244,9 @@ static int l_read(lua_State *L) {
 /* The library itself stays: what its own libraries hold is held for good. */
 static int l_close(lua_State *L) {
   Editor *editor = luaL_checkudata(L, 1, EDITOR);
-  if (editor->edit != NULL) editor->library.el_end(editor->edit);
-  if (editor->past != NULL) editor->library.history_end(editor->past);
+  if (editor->edit != NULL) libedit.el_end(editor->edit);
+  if (editor->past != NULL) libedit.history_end(editor->past);
   free(editor->path);
-  if (loaded == &editor->library) loaded = NULL;
   *editor = (Editor){0};
   return 0;
 }
@@ -283,11 +270,10 @@ int host_editor(lua_State *L) {
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, COMPLETE_VALUE);
 
-  if (!library_open(&editor->library)) return 0;
+  if (!load_libedit()) return 0;
   use_utf8();
-  loaded = &editor->library;
-  editor->past = loaded->history_init();
-  editor->edit = loaded->el_init("ebb", stdin, stderr, stderr);
+  editor->past = libedit.history_init();
+  editor->edit = libedit.el_init("ebb", stdin, stderr, stderr);
   if (path != NULL) editor->path = strdup(path);
   if (editor->past == NULL || editor->edit == NULL || (path != NULL && editor->path == NULL)) return 0;
   set_up(editor);

@@ -35,7 +35,6 @@ typedef struct Inflation {
 enum { Z_OK = 0, Z_STREAM_END = 1, Z_MEM_ERROR = -4, GZIP_ONLY = 15 + 16 };
 
 static struct {
-  void *library;
   int (*begin)(Inflation *stream, int window, const char *version, int size);
   int (*inflate)(Inflation *stream, int flush);
   int (*reset)(Inflation *stream);
@@ -46,7 +45,6 @@ typedef struct In { const void *bytes; size_t size, at; } In;     /* ZSTD_inBuff
 typedef struct Out { void *bytes; size_t size, at; } Out;         /* ZSTD_outBuffer */
 
 static struct {
-  void *library;
   void *(*create)(void);
   size_t (*decompress)(void *stream, Out *out, In *in);
   unsigned (*is_error)(size_t code);
@@ -54,30 +52,19 @@ static struct {
   size_t (*release)(void *stream);
 } zstd;
 
-#define FIND(table, field, name) shared_library_find(library, name, &table.field)
-
-static void *open_library(const char *name, const char *other) {
-  void *library = shared_library_open(name);
-  return library != NULL ? library : shared_library_open(other);
-}
-
 static bool load_zlib(void) {
-  if (zlib.library != NULL) return true;
-  void *library = open_library("libz.so.1", "libz.1.dylib");
-  if (library == NULL) return false;
-  if (FIND(zlib, begin, "inflateInit2_") && FIND(zlib, inflate, "inflate") && FIND(zlib, reset, "inflateReset")
-      && FIND(zlib, end, "inflateEnd")) zlib.library = library;
-  return zlib.library != NULL;
+  static const char *const names[] = {"libz.so.1", "libz.1.dylib", NULL};
+  static const char *const functions[] = {"inflateInit2_", "inflate", "inflateReset", "inflateEnd", NULL};
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &zlib, SHARED_LIBRARY_LOCK};
+  return shared_library_load(&library);
 }
 
 static bool load_zstd(void) {
-  if (zstd.library != NULL) return true;
-  void *library = open_library("libzstd.so.1", "libzstd.1.dylib");
-  if (library == NULL) return false;
-  if (FIND(zstd, create, "ZSTD_createDStream") && FIND(zstd, decompress, "ZSTD_decompressStream")
-      && FIND(zstd, is_error, "ZSTD_isError") && FIND(zstd, name, "ZSTD_getErrorName")
-      && FIND(zstd, release, "ZSTD_freeDStream")) zstd.library = library;
-  return zstd.library != NULL;
+  static const char *const names[] = {"libzstd.so.1", "libzstd.1.dylib", NULL};
+  static const char *const functions[] = {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_isError",
+    "ZSTD_getErrorName", "ZSTD_freeDStream", NULL};
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &zstd, SHARED_LIBRARY_LOCK};
+  return shared_library_load(&library);
 }
 
 typedef struct Unpacking {

@@ -4,18 +4,14 @@
 
 #ifdef EBB_POSTGRES
 
-#define POSTGRES_FIELD(name) found = found && shared_library_find(handle, "PQ" #name, &library.name);
+#define POSTGRES_NAME(name) "PQ" #name,
 const PostgresLibrary *postgres_library(const char **why) {
-  static PostgresLibrary library;
-  static void *handle;
-  if (handle != NULL) return &library;
-  handle = shared_library_open("libpq.so.5");
-  bool found = handle != NULL;
-  POSTGRES_FUNCTIONS(POSTGRES_FIELD)
-  if (found) return &library;
+  static PostgresLibrary table;
+  static const char *const names[] = {"libpq.so.5", NULL};
+  static const char *const functions[] = {POSTGRES_FUNCTIONS(POSTGRES_NAME) NULL};
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &table, SHARED_LIBRARY_LOCK};
+  if (shared_library_load(&library)) return &table;
   *why = dlerror();
-  if (handle != NULL) dlclose(handle);
-  handle = NULL;
   return NULL;
 }
 

@@ -15,18 +15,14 @@ const SqliteLibrary *sqlite_library(const char **why) {
 
 #include "os/shared_library.h"
 
-#define SQLITE_FIELD(name) found = found && shared_library_find(handle, "sqlite3_" #name, &library.name);
+#define SQLITE_NAME(name) "sqlite3_" #name,
 const SqliteLibrary *sqlite_library(const char **why) {
-  static SqliteLibrary library;
-  static void *handle;
-  if (handle != NULL) return &library;
-  handle = shared_library_open("libsqlite3.so.0");
-  bool found = handle != NULL;
-  SQLITE_FUNCTIONS(SQLITE_FIELD)
-  if (found) return &library;
+  static SqliteLibrary table;
+  static const char *const names[] = {"libsqlite3.so.0", NULL};
+  static const char *const functions[] = {SQLITE_FUNCTIONS(SQLITE_NAME) NULL};
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &table, SHARED_LIBRARY_LOCK};
+  if (shared_library_load(&library)) return &table;
   *why = dlerror();
-  if (handle != NULL) dlclose(handle);
-  handle = NULL;
   return NULL;
 }
 
