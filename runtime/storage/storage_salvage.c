@@ -5,6 +5,10 @@
 ** the row's checksum decides. Bodies are JSON, which has no bytes below 32, so that no message looks like a row.
 ** Commits that are in the log alone are read, too. Nothing is written.
 **
+** Pages of long rows form chains, and a crafted row may name any chain, so that each of many would follow all pages.
+** Undamaged files need each page once, and rows of earlier commits a few times more. So CHAIN_PAGES times the pages of
+** the file are followed in all; long rows after that are lost, as the tallies of their sessions tell.
+**
 **     file of SQLite     https://www.sqlite.org/fileformat2.html
 **
 ** A session whose own row is lost is called "session N", after its number.
@@ -27,6 +31,8 @@
 #define LOCAL_LEAST ((PAGE_USABLE - 12) * 32 / 255 - 23)
 #define SESSION_COLUMNS 14
 #define FILE_CAP ((size_t)1 << 46)
+#define CHAIN_PAGES 64
+#define CHAIN_PAGES_LEAST 16384      /* in all: 64 MiB */
 
 typedef struct SalvagedRow {
   uint64_t session, key;     /* kind and number, as in the row's id */
@@ -46,6 +52,7 @@ typedef struct Salvage {
   FileMap file, log;
   const unsigned char **pages;      /* the newest bytes of each page; NULL: none */
   uint32_t page_count;
+  uint64_t chain_pages;      /* that may still be followed while the file is scanned */
   SalvagedRow *rows;         /* by session and key */
   uint32_t row_count, row_room;
   SalvagedSession *sessions; /* as they were found */
@@ -111,7 +118,7 @@ static bool read_head(Cell *cell, const unsigned char *end) {
     if (cell->columns == SESSION_COLUMNS) return false;
     used = read_varint(from, stop, &cell->types[cell->columns]);
     int64_t size = used == 0 ? -1 : size_of_type(cell->types[cell->columns]);
-    if (size < 0) return false;
+    if (size < 0 || (uint64_t)size > cell->size - total) return false;      /* the sum never wraps */
     total += (uint64_t)size;
     from += used;
   }
@@ -137,8 +144,9 @@ static bool read_cell(const unsigned char *page, uint32_t offset, Cell *cell) {
   return cell->local_size + rest <= (uint64_t)(end - cell->local) && read_head(cell, end);
 }
 
-/* Gathers the payload, also from overflow pages, in s->payload. ABSENT: some of it is lost. */
-static Status gather(Salvage *s, const Cell *cell) {
+/* Gathers the payload, also from overflow pages, in s->payload. ABSENT: some of it is lost, or `chain_pages`, which may
+   be NULL, do not reach for it. */
+static Status gather(Salvage *s, const Cell *cell, uint64_t *chain_pages) {
   uint64_t left = cell->size - cell->local_size;
   buffer_reset(&s->payload);
   if (left / STORE_PAGE > s->page_count) return STATUS_ABSENT;      /* more than the file has */
@@ -146,7 +154,8 @@ static Status gather(Salvage *s, const Cell *cell) {
   uint32_t next = left > 0 ? read_32(cell->local + cell->local_size) : 0;
   while (left > 0 && status == STATUS_OK) {
     const unsigned char *page = next >= 1 && next <= s->page_count ? s->pages[next - 1] : NULL;
-    if (page == NULL) return STATUS_ABSENT;
+    if (page == NULL || (chain_pages != NULL && *chain_pages == 0)) return STATUS_ABSENT;
+    if (chain_pages != NULL) --*chain_pages;
     uint64_t size = left < PAGE_USABLE - 4 ? left : PAGE_USABLE - 4;
     status = buffer_add(&s->payload, (const char *)page + 4, size);
     left -= size;
@@ -211,10 +220,14 @@ static Status add_session(Salvage *s, const SessionInfo *info) {
   return buffer_add(&s->names, info->name.bytes, info->name.size);
 }
 
+#define NAME_TYPE(bytes) (13 + 2 * (bytes))      /* the serial type of a text */
+
 static Status keep_session(Salvage *s, const Cell *cell) {
   const char *at = s->payload.bytes + cell->head;
   int64_t numbers[SESSION_COLUMNS] = {(int64_t)cell->id};
-  if (cell->types[1] < 13 || cell->types[1] % 2 == 0) return STATUS_OK;
+  if (cell->types[1] < NAME_TYPE(1) || cell->types[1] > NAME_TYPE(STORAGE_NAME_MAX) || cell->types[1] % 2 == 0) {
+    return STATUS_OK;
+  }
   Text name = text_plain(at, (size_t)size_of_type(cell->types[1]));
   at += name.size;
   for (int i = 2; i < SESSION_COLUMNS; i++) {
@@ -266,7 +279,7 @@ static Status scan_page(Salvage *s, uint32_t page) {
     Cell cell;
     uint64_t at = (uint64_t)page * STORE_PAGE + offset;
     if (!read_cell(s->pages[page], offset, &cell)) continue;
-    status = gather(s, &cell);
+    status = gather(s, &cell, &s->chain_pages);
     if (status == STATUS_ABSENT) status = STATUS_OK;
     else if (status == STATUS_OK && cell.columns == 3) status = keep_row(s, &cell, at);
     else if (status == STATUS_OK) status = keep_session(s, &cell);
@@ -319,13 +332,13 @@ static void apply_log(Salvage *s) {
   }
 }
 
-/* The number of pages in the file, and the highest one in the log. */
+/* The number of pages in the file, and the highest one in the log, whose frames may add as many as they are. */
 static uint32_t count_pages(const Salvage *s) {
-  uint64_t count = (s->file.size + STORE_PAGE - 1) / STORE_PAGE;
+  uint64_t count = (s->file.size + STORE_PAGE - 1) / STORE_PAGE, most = count + s->log.size / STORE_PAGE;
   const unsigned char *log = s->log.bytes;
   for (size_t at = 32; s->log.size >= STORE_PAGE + 24 && at <= s->log.size - STORE_PAGE - 24; at += STORE_PAGE + 24) {
     uint64_t number = read_32(log + at);
-    if (number > count && number <= s->log.size / STORE_PAGE + count) count = number;
+    if (number > count && number <= most) count = number;
   }
   return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
@@ -333,6 +346,7 @@ static uint32_t count_pages(const Salvage *s) {
 static Status find_pages(Salvage *s) {
   s->page_count = count_pages(s);
   if (s->page_count == 0) return STATUS_OK;
+  s->chain_pages = (uint64_t)s->page_count * CHAIN_PAGES + CHAIN_PAGES_LEAST;
   s->pages = memory_new_array(&s->memory, s->page_count, sizeof *s->pages);
   if (s->pages == NULL) return STATUS_MEMORY;
   for (uint32_t i = 0; i < s->page_count; i++) {
@@ -447,7 +461,7 @@ static Status give_rows(Salvage *s, uint64_t session, StateRowKind kind, uint64_
     uint64_t owner;
     int64_t sum;
     bool good = read_cell(s->pages[at->at / STORE_PAGE], (uint32_t)(at->at % STORE_PAGE), &cell);
-    status = good ? gather(s, &cell) : STATUS_SHAPE;
+    status = good ? gather(s, &cell, NULL) : STATUS_SHAPE;
     if (status == STATUS_OK && !read_row(s, &cell, &owner, &row, &sum)) status = STATUS_SHAPE;
     if (status == STATUS_OK) status = sink.put(sink.user, &row);
   }
@@ -464,7 +478,7 @@ static Status give_kind(Salvage *s, const SessionInfo *info, StateRowKind kind, 
   if (shares && depth < STORAGE_ORIGINS_MAX) {
     status = give_kind(s, &origin->info, kind, first, end, depth + 1, sink);
   }
-  if (shares && first <= info->shared) first = info->shared + 1;
+  if (shares && first <= end) first = end + 1;
   return status == STATUS_OK && first <= last ? give_rows(s, info->id, kind, first, last, sink) : status;
 }
 

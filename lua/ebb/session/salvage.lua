@@ -23,18 +23,26 @@ local function parse(text)
   return chat, problem
 end
 
+--- Sessions of stores by their ids, read once: the files do not change.
+local by_store = setmetatable({}, { __mode = "k" })
+
 --- The session of an id; nil where its row is lost.
 local function info_of(store, id)
-  for _, info in ipairs(store:list() or {}) do
-    if info.id == id then return info end
+  local by_id = by_store[store]
+  if not by_id then
+    by_id = {}
+    for _, info in ipairs(store:list() or {}) do by_id[info.id] = info end
+    by_store[store] = by_id
   end
+  return by_id[id]
 end
 
 --- The rows of a session and its origins that are there, and those that they wrote; nil where one does not know.
 ---@return integer[]? rows
 local function rows_of(store, info)
-  local present, written = 0, 0
-  while info do
+  local present, written, seen = 0, 0, {}
+  while info and not seen[info.id] do      -- a damaged file may have a circle of origins
+    seen[info.id] = true
     local here, wrote = store.db:rows(info.id)
     if not here or here > wrote then return nil end      -- its own row is lost, or older than the others
     present, written = present + here, written + wrote
@@ -74,13 +82,19 @@ function salvage.session(store, info)
   return result
 end
 
+--- The next numbers to be tried for names, by store: of many sessions of one name each asks for one.
+local next_numbers = setmetatable({}, { __mode = "k" })
+
 --- A name that the database does not have yet.
 local function free_name(store, name)
-  local result, n = name, 1
-  while store:find(result) do
+  local numbers = next_numbers[store] or {}
+  local n = numbers[name] or 1
+  local result
+  repeat
+    result = n == 1 and name or ("%s (%d)"):format(name, n)
     n = n + 1
-    result = ("%s (%d)"):format(name, n)
-  end
+  until not store:find(result)
+  next_numbers[store], numbers[name] = numbers, n
   return result
 end
 
