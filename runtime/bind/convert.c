@@ -60,11 +60,19 @@ static void read_profile(lua_State *L, ConvertOptions *options) {
   options->member_count = (uint32_t)count;
 }
 
+/* Reads the member that has thought signatures. */
+static SignaturePlace read_place(lua_State *L) {
+  if (!bind_field(L, 3, "signatures")) return SIGNATURE_NOWHERE;
+  bool in_details = text_is(bind_text(L, -1), "reasoning_details");
+  lua_pop(L, 1);
+  return in_details ? SIGNATURE_IN_DETAILS : SIGNATURE_IN_EXTRA_CONTENT;
+}
+
 /* Reads the options at 3. */
 static ConvertOptions read_options(lua_State *L, const View *view, Text *system) {
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
                                       "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from",
-                                      "probe", "origins", "unbound_past", "all", "keep_ids", NULL};
+                                      "probe", "origins", "unbound_past", "all", "keep_ids", "signatures", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,
@@ -79,6 +87,7 @@ static ConvertOptions read_options(lua_State *L, const View *view, Text *system)
   options.reasoning_text = flag(L, "reasoning_text");
   options.signs_calls = flag(L, "signs_calls");
   options.lines = flag(L, "lines");
+  options.signatures = read_place(L);
   if (bind_field(L, 3, "unbound_from")) {
     options.unbound_from = (uint32_t)bind_integer(L, -1, "unbound_from", 1, UINT32_MAX) - 1;
     lua_pop(L, 1);

@@ -22,9 +22,11 @@ void convert_init(Convert *convert, const ConvertOptions *options, Memory memory
 /* ---- messages ---- */
 
 /* True if the message may be written as it is. In a conversation of another dialect messages that fit several are
-   written anew, so that all have one form. */
+   written anew, so that all have one form; and so are those with thought signatures where the server reads none. */
 static bool is_native(const Convert *convert) {
   unsigned target = 1u << convert->options->target, dialects = convert->pieces.dialects;
+  bool misplaced = (convert->pieces.signature_places & ~(unsigned)convert->options->signatures) != 0;
+  if (misplaced && !convert->options->keep_extra) return false;
   return convert->options->is_foreign ? dialects == target : (dialects & target) != 0;
 }
 
@@ -48,8 +50,9 @@ static bool has_member(unsigned dialects, Text type, Text key) {
 bool convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, JsonValue *value) {
   unsigned own = dialects != 0 ? dialects : DIALECTS_ALL;
   while (json_next_member(json, key) && json_value(json, value)) {
-    bool reasoning = text_is(*key, "reasoning_content");       /* a piece, which is reported as such */
-    if (!reasoning && !has_member(own, type, *key)) return true;
+    /* a piece or its signature, which are reported as such */
+    bool is_piece = text_is(*key, "reasoning_content") || thought_signature_is_all(*key, value);
+    if (!is_piece && !has_member(own, type, *key)) return true;
   }
   return false;
 }
@@ -66,6 +69,15 @@ static void lose_members(Convert *convert, Text raw) {
   json_enter(&json);
   while (convert_next_extra(convert->pieces.dialects, type, &json, &key, &value)) {
     convert_lose(convert, LOSS_MEMBER, key);
+  }
+}
+
+/* Reports thought signatures where the target has no place for them. */
+static void lose_signatures(Convert *convert) {
+  if (convert->writer->signs_thoughts || convert->options->signatures != SIGNATURE_NOWHERE) return;
+  for (uint32_t i = 0; i < convert->pieces.count; i++) {
+    const Piece *piece = &convert->pieces.list[i];
+    if (piece->signs_thought) convert_lose(convert, LOSS_SIGNATURE, text_plain("", 0));
   }
 }
 
@@ -89,6 +101,7 @@ void convert_message(Convert *convert, Text raw) {
   }
   convert->changed = true;
   if (!convert->options->skips_extra) lose_members(convert, raw);
+  lose_signatures(convert);
   convert->writer->message(convert, &convert->pieces);
 }
 

@@ -20,7 +20,7 @@
 
 #include "base/map.h"
 #include "format/calls.h"
-#include "format/pieces.h"
+#include "format/thought_signature.h"
 #include "json/json_out.h"
 
 typedef enum LossKind {
@@ -31,6 +31,7 @@ typedef enum LossKind {
   LOSS_CACHE,                /* a cache mark is left out */
   LOSS_NAME,                 /* a participant's name is left out */
   LOSS_ERROR,                /* a result is no longer marked as failed */
+  LOSS_SIGNATURE,            /* a thought signature of Gemini is left out */
   LOSS_MEMBER,               /* a member that requests do not have is left out */
   LOSS_EMPTY,                /* a message of which nothing is left is left out */
   CHANGE_SYSTEM,             /* a system message in the middle becomes a user's */
@@ -41,7 +42,7 @@ typedef enum LossKind {
   CHANGE_SIGNATURE,          /* a signature of another dialect is left out, its part stays */
   CHANGE_FIRST               /* a user's turn is put before calls at the beginning */
 } LossKind;
-#define LOSS_KIND_COUNT 16
+#define LOSS_KIND_COUNT 17
 
 const char *loss_name(LossKind kind);      /* "lost_reasoning", ..., "changed_id"; static */
 bool        loss_is_change(LossKind kind); /* true if the meaning stays: nothing is left out */
@@ -93,6 +94,7 @@ typedef struct ConvertOptions {
   bool developer;            /* openai: system messages have the role developer */
   bool late_system;          /* anthropic: the model takes system messages in the middle */
   bool reasoning_text;       /* openai: reasoning goes into reasoning_content */
+  SignaturePlace signatures; /* openai: where thought signatures stand; SIGNATURE_NOWHERE: they are left out */
   bool signs_calls;          /* gemini: the model wants a signature on the first call of a step */
   bool lines;                /* one message per line, in place of a JSON list */
   bool skips_extra;          /* the caller sees to members that no request has, of messages that are written anew */
@@ -174,6 +176,7 @@ typedef struct DialectWriter {
   size_t id_max;             /* characters of a call's id */
   bool any_character;        /* an id may have any; else letters, digits, _ and - */
   bool signs_reasoning;      /* reasoning without a signature is refused */
+  bool signs_thoughts;       /* parts have thought signatures */
   bool unique_ids;           /* no id may occur in two calls of a request */
   const char *unsigned_call; /* with signs_calls: the JSON member of a first call without a signature; NULL: none */
 } DialectWriter;
@@ -198,6 +201,8 @@ void   convert_lose(Convert *convert, LossKind kind, Text subject);
 void   convert_note(Convert *convert, const Piece *piece);
 /* Notes a call and returns its id as written; stays valid until the next call is noted. */
 Text   convert_call(Convert *convert, const Piece *call);
+/* The id, as written, of the call that was noted `back` calls ago; 1: the last one. */
+Text   convert_last_id(const Convert *convert, uint32_t back);
 /* The same for a result; *call: the call that it answers. */
 Text   convert_result(Convert *convert, const Piece *result, CallNames *call);
 /* The arguments of a call as a JSON object; valid until scratch is used again. */

@@ -84,12 +84,21 @@ static PieceField either(const PieceFields *fields, PieceField camel, PieceField
   return fields->of[camel].bytes != NULL ? camel : snake;
 }
 
+/* True for a part that is a signature and nothing else: that of an empty text. */
+static bool is_signature(Text part) {
+  JsonFields members = {0};
+  Json json;
+  json_open_valid(&json, part.bytes, part.size);
+  return json_enter(&json) && json_fields_read(&json, &members) && members.count == 1;
+}
+
 static Status read_part(Pieces *pieces, const JsonValue *part, bool nested) {
   PieceFields fields;
   Piece piece = {.kind = PIECE_OTHER, .nested = nested, .json = text_plain(part->bytes, part->size),
                  .type = text_of("part")};
   piece_fields(piece.json, &fields);
   piece.signature = piece_string(&fields, KEY_THOUGHT_SIGNATURE);
+  piece.signs_thought = piece.signature.size > 0;
   PieceField call = either(&fields, KEY_GEMINI_CALL, KEY_FUNCTION_CALL);
   PieceField file = either(&fields, KEY_FILE_DATA_CAMEL, KEY_FILE_DATA);
   if (piece_is(&fields, KEY_GEMINI_RESPONSE, JSON_OBJECT)) return read_response(pieces, &piece, &fields);
@@ -99,7 +108,7 @@ static Status read_part(Pieces *pieces, const JsonValue *part, bool nested) {
   else if (piece_is(&fields, KEY_TEXT, JSON_STRING)) {
     piece.kind = piece_is(&fields, KEY_THOUGHT, JSON_TRUE) ? PIECE_REASONING : PIECE_TEXT;
     piece.text = piece_string(&fields, KEY_TEXT);
-  }
+  } else if (piece.signs_thought && is_signature(piece.json)) piece.kind = PIECE_TEXT;
   return pieces_add(pieces, &piece);
 }
 
@@ -143,7 +152,7 @@ static bool is_reachable(Text url) {
 static bool has_form(const Piece *piece) {
   if (piece->kind == PIECE_MEDIA) return piece->media.data.size > 0 || is_reachable(piece->media.url);
   bool text = piece->kind == PIECE_TEXT || piece->kind == PIECE_REFUSAL || piece->kind == PIECE_REASONING;
-  return text && piece->text.size > 0;
+  return text && (piece->text.size > 0 || piece->signs_thought);
 }
 
 static Text mime_type(const Media *media) {
@@ -166,18 +175,20 @@ static void write_part(Convert *convert, const Piece *piece) {
     json_out_close(out, '}');
   } else {
     if (piece->kind == PIECE_REFUSAL) convert_lose(convert, CHANGE_REFUSAL, text_plain("", 0));
-    if (piece->signature.size > 0) convert_lose(convert, CHANGE_SIGNATURE, text_plain("", 0));
+    bool foreign = piece->signature.size > 0 && !piece->signs_thought;
+    if (foreign) convert_lose(convert, CHANGE_SIGNATURE, text_plain("", 0));
     json_out_member_text(out, "text", piece->text);
     if (piece->kind == PIECE_REASONING) json_out_member_raw(out, "thought", text_plain("true", 4));
   }
+  if (piece->signs_thought) json_out_member_text(out, "thoughtSignature", piece->signature);
   json_out_close(out, '}');
 }
 
 /* Takes the place of the signature that the newest models demand on the first call of a step. */
 #define NO_SIGNATURE "skip_thought_signature_validator"
 
-/* Writes a call; has_others: the open message has calls. */
-static void write_call(Convert *convert, const Piece *call) {
+/* Writes a call; has_others: the open message has calls. A signature of its own goes before what stands in for one. */
+static void write_call(Convert *convert, const Piece *call, Text signature) {
   JsonOut *out = convert->out;
   bool first = !convert->has_others;
   assert(call->kind == PIECE_CALL && convert->open != ROLE_NONE);
@@ -189,7 +200,8 @@ static void write_call(Convert *convert, const Piece *call) {
   json_out_member_text(out, "name", call->name);
   json_out_member_raw(out, "args", convert_arguments_object(convert, call));
   json_out_close(out, '}');
-  if (first && convert->options->signs_calls) json_out_member_string(out, "thoughtSignature", NO_SIGNATURE);
+  if (signature.size > 0) json_out_member_text(out, "thoughtSignature", signature);
+  else if (first && convert->options->signs_calls) json_out_member_string(out, "thoughtSignature", NO_SIGNATURE);
   json_out_close(out, '}');
 }
 
@@ -283,6 +295,22 @@ static void begin_with_user(Convert *convert) {
   convert_lose(convert, CHANGE_FIRST, text_plain("", 0));
 }
 
+/* The signature of an openai message that calls without one: it stands with its text, but models that want one on the
+   first call want it there. *text: whose it is; NULL: there is none. */
+static Text message_signature(const Convert *convert, const Pieces *pieces, const Piece **text) {
+  *text = NULL;
+  if (!convert->options->signs_calls || (pieces->dialects & 1u << DIALECT_GEMINI) != 0) return text_plain(NULL, 0);
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (piece->signs_thought && piece->kind == PIECE_TEXT) *text = piece;
+    if (piece->kind != PIECE_CALL) continue;
+    if (piece->signs_thought) *text = NULL;
+    return *text == NULL ? text_plain(NULL, 0) : (*text)->signature;
+  }
+  *text = NULL;
+  return text_plain(NULL, 0);
+}
+
 static void open_once(Convert *convert, bool *opened, Role role) {
   if (*opened) return;
   convert_close(convert);
@@ -292,6 +320,8 @@ static void open_once(Convert *convert, bool *opened, Role role) {
 
 static void write_message(Convert *convert, const Pieces *pieces) {
   bool opened = false, results = false;
+  const Piece *lender;
+  Text lent = message_signature(convert, pieces, &lender);
   Role role = pieces->role == ROLE_ASSISTANT ? ROLE_ASSISTANT : ROLE_USER;
   convert_lose_name(convert, pieces);
   if (pieces->role == ROLE_SYSTEM) convert_lose(convert, CHANGE_SYSTEM, text_plain("", 0));
@@ -304,15 +334,17 @@ static void write_message(Convert *convert, const Pieces *pieces) {
     results = true;
   }
   for (uint32_t i = 0; i < pieces->count; i++) {
-    const Piece *piece = &pieces->list[i];
-    if (piece->nested || piece->kind == PIECE_RESULT) continue;
-    if (piece->kind != PIECE_CALL && !has_form(piece)) {
-      if (piece->kind != PIECE_TEXT) convert_lose_piece(convert, piece);
+    Piece piece = pieces->list[i];
+    if (piece.nested || piece.kind == PIECE_RESULT) continue;
+    if (&pieces->list[i] == lender) piece.signs_thought = false, piece.signature = text_plain(NULL, 0);
+    if (piece.kind != PIECE_CALL && !has_form(&piece)) {
+      if (piece.kind != PIECE_TEXT) convert_lose_piece(convert, &piece);
       continue;
     }
     open_once(convert, &opened, role);
-    if (piece->kind == PIECE_CALL) write_call(convert, piece);
-    else write_part(convert, piece);
+    if (piece.kind == PIECE_CALL) write_call(convert, &piece, piece.signs_thought ? piece.signature : lent);
+    else write_part(convert, &piece);
+    if (piece.kind == PIECE_CALL) lent = text_plain(NULL, 0);
   }
   if (!opened && !results) convert_lose(convert, LOSS_EMPTY, text_plain("", 0));
 }
@@ -328,6 +360,6 @@ static void write_system(Convert *convert, const Pieces *pieces) {
 const PieceReader gemini_pieces = {.parts = PARTS, .owns = is_message, .read = read_message};
 
 const DialectWriter gemini_writer = {
-  .system = write_system, .message = write_message, .close = close_message,
+  .system = write_system, .message = write_message, .close = close_message, .signs_thoughts = true,
   .id_max = 128, .any_character = true, .unsigned_call = "\"thoughtSignature\":\"" NO_SIGNATURE "\"",
 };

@@ -171,6 +171,12 @@ static Text open_call(Convert *convert, const Piece *call, bool keeps) {
 
 Text convert_call(Convert *convert, const Piece *call) { return open_call(convert, call, false); }
 
+Text convert_last_id(const Convert *convert, uint32_t back) {
+  assert(back > 0 && back <= convert->calls.count);
+  const CallNames *call = &convert->names[convert->calls.count - back];
+  return id_at(convert, call->at, call->size);
+}
+
 void convert_note(Convert *convert, const Piece *piece) {
   CallNames call;
   assert(piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT);

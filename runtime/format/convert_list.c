@@ -81,12 +81,14 @@ enum { PLAIN_ID_BYTES = 40 };
 /* True if every call of a list has an id that stays, and nothing that would be taken for something else. */
 static bool keeps_calls(const JsonValue *calls) {
   Json json;
-  JsonValue call, id;
+  JsonValue call, id, extra;
   if (calls->kind != JSON_ARRAY) return false;
   json_open_valid(&json, calls->bytes, calls->size);
   json_enter(&json);
   while (json_next_element(&json) && json_value(&json, &call)) {
-    if (call.kind != JSON_OBJECT || !json_find(text_plain(call.bytes, call.size), "id", JSON_STRING, &id)) return false;
+    Text object = text_plain(call.bytes, call.size);
+    if (call.kind != JSON_OBJECT || !json_find(object, "id", JSON_STRING, &id)) return false;
+    if (json_find(object, "extra_content", JSON_OBJECT, &extra)) return false;
     Text text = json_text(&id);
     if (text.size == 0 || text.size > PLAIN_ID_BYTES || text.escaped) return false;
   }

@@ -233,7 +233,7 @@ static bool has_reasoning(const Pieces *pieces) {
 
 void convert_native(Convert *convert, Text raw) {
   const Pieces *pieces = &convert->pieces;
-  if (pieces->role != ROLE_TOOL) convert_close(convert);
+  if (pieces->role != ROLE_TOOL || convert->open != ROLE_TOOL) convert_close(convert);
   NativeEdits edits = {.convert = convert, .pieces = pieces->list, .count = pieces->count, .out = &convert->scratch,
                        .has_reasoning = has_reasoning(pieces), .unsigned_call = find_unsigned(convert)};
   bool left = true;

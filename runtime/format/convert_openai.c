@@ -196,6 +196,7 @@ static void write_message(Convert *convert, const Pieces *pieces) {
 
 static void write_call(Convert *convert, const Piece *call) {
   JsonOut *out = convert->out;
+  bool signs = call->signs_thought && convert->options->signatures == SIGNATURE_IN_EXTRA_CONTENT;
   json_out_open(out, '{');
   json_out_member_text(out, "id", convert_call(convert, call));
   json_out_member_string(out, "type", "function");
@@ -205,6 +206,7 @@ static void write_call(Convert *convert, const Piece *call) {
   json_out_name(out, "arguments");
   convert_arguments_text(convert, call);
   json_out_close(out, '}');
+  if (signs) thought_signature_write(out, call->signature);
   json_out_close(out, '}');
 }
 
@@ -233,15 +235,47 @@ static void write_calls(Convert *convert) {
   json_out_close(convert->out, ']');
 }
 
+/* True if the message has the signature of a held piece: that of the last text, or in a list those of all texts and
+   calls. */
+static bool is_signature_written(const Convert *convert, uint32_t number) {
+  const Piece *piece = &convert->held[number];
+  bool lists = convert->options->signatures == SIGNATURE_IN_DETAILS;
+  if (piece->kind == PIECE_CALL) return true;
+  if (piece->kind != PIECE_TEXT || lists) return piece->kind == PIECE_TEXT;
+  for (uint32_t i = number + 1; i < convert->held_count; i++) {
+    if (convert->held[i].kind == PIECE_TEXT && convert->held[i].signs_thought) return false;
+  }
+  return true;
+}
+
+/* Writes the signatures of texts, and those of calls where a list of the message has them. */
+static void write_signatures(Convert *convert) {
+  uint32_t back = 0, count = 0;
+  bool lists = convert->options->signatures == SIGNATURE_IN_DETAILS;
+  for (uint32_t i = 0; i < convert->held_count; i++) back += convert->held[i].kind == PIECE_CALL;
+  for (uint32_t i = 0; i < convert->held_count && convert->status == STATUS_OK; i++) {
+    const Piece *piece = &convert->held[i];
+    bool is_call = piece->kind == PIECE_CALL;
+    Text id = is_call ? convert_last_id(convert, back--) : text_plain(NULL, 0);
+    if (!piece->signs_thought || !is_signature_written(convert, i)) continue;
+    if (lists) thought_signature_write_detail(convert->out, piece->signature, id, count++);
+    else if (!is_call) thought_signature_write(convert->out, piece->signature);
+  }
+  if (count > 0) json_out_close(convert->out, ']');
+}
+
 /* Reports what an assistant message has no form for. Returns what it has. */
 static uint32_t count_assistant(Convert *convert) {
   uint32_t count = 0;
+  bool keeps = convert->options->signatures != SIGNATURE_NOWHERE;
   for (uint32_t i = 0; i < convert->held_count; i++) {
     const Piece *piece = convert_held(convert, i);
     bool spoken = piece->kind == PIECE_TEXT || piece->kind == PIECE_REFUSAL || piece->kind == PIECE_CALL;
     bool thought = piece->kind == PIECE_REASONING && convert->options->reasoning_text && piece->text.size > 0;
+    bool loses = keeps && piece->signs_thought && !is_signature_written(convert, i);
     convert_lose_cache(convert, piece);
     if (!spoken && !thought) convert_lose_piece(convert, piece);
+    if (loses) convert_lose(convert, LOSS_SIGNATURE, text_plain("", 0));
     count += spoken;
   }
   return count;
@@ -266,6 +300,7 @@ static void write_assistant(Convert *convert) {
   Text refusal = join_texts(convert, PIECE_REFUSAL);
   if (refuses) json_out_member_text(out, "refusal", refusal);
   write_calls(convert);
+  if (convert->options->signatures != SIGNATURE_NOWHERE) write_signatures(convert);
   json_out_close(out, '}');
 }
 
@@ -288,7 +323,9 @@ static void close_message(Convert *convert) {
   convert->held_count = 0;
 }
 
-const PieceReader openai_pieces = {.parts = PARTS};
+const PieceReader openai_pieces = {
+  .parts = PARTS, .sign_call = thought_signature_of_call, .sign_message = thought_signatures_of_message,
+};
 
 const DialectWriter openai_writer = {
   .message = write_message, .close = close_message, .id_max = 40, .any_character = true,

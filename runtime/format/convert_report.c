@@ -15,6 +15,7 @@ static const struct {
   [LOSS_CACHE] = {"lost_cache_mark", "a cache mark is left out", false},
   [LOSS_NAME] = {"lost_name", "the participant's name % is left out", false},
   [LOSS_ERROR] = {"lost_error", "the result of call % is no longer marked as failed", false},
+  [LOSS_SIGNATURE] = {"lost_signature", "a thought signature has no form there: left out", false},
   [LOSS_MEMBER] = {"lost_member", "the member % is left out: requests do not have it", false},
   [LOSS_EMPTY] = {"lost_message", "nothing of the message is left: left out", false},
   [CHANGE_SYSTEM] = {"changed_system", "a system message in the middle becomes a user's", true},

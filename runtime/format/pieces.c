@@ -31,7 +31,8 @@ static const Text KEY_NAMES[KEY_COUNT] = {
   [KEY_FILE_DATA_CAMEL] = WORD("fileData"), [KEY_ARGS] = WORD("args"), [KEY_RESPONSE] = WORD("response"),
   [KEY_MIME_TYPE] = WORD("mimeType"), [KEY_FILE_URI] = WORD("fileUri"), [KEY_DISPLAY_NAME] = WORD("displayName"),
   [KEY_MEDIA_TYPE] = WORD("media_type"), [KEY_URL] = WORD("url"), [KEY_FORMAT] = WORD("format"),
-  [KEY_AUDIO] = WORD("audio"),
+  [KEY_AUDIO] = WORD("audio"), [KEY_EXTRA_CONTENT] = WORD("extra_content"), [KEY_GOOGLE] = WORD("google"),
+  [KEY_PROVIDER_FIELDS] = WORD("provider_specific_fields"), [KEY_REASONING_DETAILS] = WORD("reasoning_details"),
 };
 
 /* Other spellings, which Gemini's API takes; function_call and file_data are other dialects' members, too. */
@@ -224,6 +225,10 @@ static Status add_call(Pieces *pieces, const JsonValue *value) {
   Piece call = {.kind = PIECE_CALL, .is_custom = custom, .is_object = !text,
                 .id = piece_string(&fields, KEY_ID), .name = piece_string(&inner, KEY_NAME),
                 .arguments = text ? piece_string(&inner, arguments) : piece_json(&inner, arguments)};
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    const PieceReader *reader = dialect_form((Dialect)i)->pieces;
+    if (reader->sign_call != NULL) reader->sign_call(pieces, &fields, &call);
+  }
   return pieces_add(pieces, &call);
 }
 
@@ -270,7 +275,12 @@ static Status read_content(Pieces *pieces, const PieceFields *fields) {
     status = pieces_add_parts(pieces, &fields->of[KEY_CONTENT], false);
   }
   if (status == STATUS_OK && refusal.size > 0) status = add_text(pieces, PIECE_REFUSAL, refusal);
-  return status == STATUS_OK ? add_calls(pieces, fields) : status;
+  if (status == STATUS_OK) status = add_calls(pieces, fields);
+  for (unsigned i = 0; i < DIALECT_COUNT && status == STATUS_OK; i++) {
+    const PieceReader *reader = dialect_form((Dialect)i)->pieces;
+    if (reader->sign_message != NULL) status = reader->sign_message(pieces, fields);
+  }
+  return status;
 }
 
 static Status read_message(Pieces *pieces, const PieceFields *fields) {
@@ -288,6 +298,7 @@ Status pieces_read(Pieces *pieces, Text raw) {
   PieceFields fields;
   piece_fields(raw, &fields);
   pieces->count = 0;
+  pieces->signature_places = 0;
   pieces->name = text_plain(NULL, 0);
   pieces->role = ROLE_NONE;
   pieces->role_text = piece_string(&fields, KEY_ROLE);

@@ -57,6 +57,7 @@ typedef struct Piece {
   Text name;                 /* PIECE_CALL: the tool's; PIECE_RESULT: the same where the form says it */
   Text arguments;            /* PIECE_CALL */
   Text signature;            /* the provider's proof of a reasoning, or on another part */
+  bool signs_thought;        /* the signature is one that Gemini wants back (thought_signature.h) */
   Text cache;                /* a cache mark of Anthropic's form, as JSON */
   Media media;
   uint32_t index;            /* of its message in the list, for pieces that are held (convert.h) */
@@ -70,6 +71,7 @@ typedef struct Pieces {
   Text role_text;            /* size 0: implied */
   Text name;                 /* of the participant */
   uint32_t dialects;         /* in whose form the message is, as bits 1 << Dialect */
+  unsigned signature_places; /* where openai's form has thought signatures: bits of SignaturePlace */
 } Pieces;
 
 void pieces_init(Pieces *pieces, Memory memory);
@@ -89,7 +91,8 @@ typedef enum PieceField {
   KEY_TOOL_CALLS, KEY_FUNCTION_CALL, KEY_FUNCTION, KEY_CUSTOM, KEY_REASONING_CONTENT, KEY_OUTPUT, KEY_SUMMARY,
   KEY_ENCRYPTED_CONTENT, KEY_THOUGHT, KEY_THOUGHT_SIGNATURE, KEY_GEMINI_CALL, KEY_GEMINI_RESPONSE,
   KEY_INLINE_DATA, KEY_FILE_DATA_CAMEL, KEY_ARGS, KEY_RESPONSE, KEY_MIME_TYPE, KEY_FILE_URI, KEY_DISPLAY_NAME,
-  KEY_MEDIA_TYPE, KEY_URL, KEY_FORMAT, KEY_AUDIO, KEY_COUNT
+  KEY_MEDIA_TYPE, KEY_URL, KEY_FORMAT, KEY_AUDIO, KEY_EXTRA_CONTENT, KEY_GOOGLE, KEY_PROVIDER_FIELDS,
+  KEY_REASONING_DETAILS, KEY_COUNT
 } PieceField;
 
 typedef struct PieceFields {
@@ -127,6 +130,11 @@ typedef struct PieceReader {
      pieces; `pieces` has the role as written. STATUS_MEMORY. NULL: its messages are. */
   bool (*owns)(const PieceFields *fields);
   Status (*read)(Pieces *pieces, const PieceFields *fields, Text raw);
+  /* For dialects whose servers have thought signatures in members of their own, of a call in tool_calls and of a
+     message with content: gives them to the call, which has its other members, and to the pieces. STATUS_MEMORY.
+     NULL: none. */
+  void (*sign_call)(Pieces *pieces, const PieceFields *fields, Piece *call);
+  Status (*sign_message)(Pieces *pieces, const PieceFields *fields);
 } PieceReader;
 
 Status part_read_text(Pieces *pieces, Piece *piece, const PieceFields *fields);

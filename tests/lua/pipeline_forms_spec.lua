@@ -78,9 +78,10 @@ describe("a pipeline of contents of Gemini", function()
     assert.equal("edited", body.contents[5].parts[1].text)
   end)
 
-  it("writes calls and results anew together where one of them was edited, and says what that leaves out", function()
+  it("writes calls, signatures and results anew together where one was edited, and says what it loses", function()
     local body, result = run(gemini(), edits(function(messages) messages[3].content = "cut" end))
-    assert.is_nil(body.contents[2].parts[1].thoughtSignature)
+    local call = body.contents[2].parts[1]
+    assert.same({ true, "c2lnbmF0dXJl" }, { call.functionCall ~= nil, call.thoughtSignature })
     assert.equal(#body.contents[2].parts, #body.contents[3].parts)
     assert.truthy(json.encode(body.contents[3]):find("cut", 1, true))
     assert.same(CONTENTS[4], body.contents[4])

@@ -58,6 +58,18 @@ local function add_calls(message, deltas)
   end
 end
 
+--- Adds the signatures that belong to the message: in Gemini's own place and in OpenRouter's.
+local function add_signatures(message, delta)
+  if delta.extra_content ~= nil then message.extra_content = delta.extra_content end
+  if type(delta.reasoning_details) ~= "table" then return end
+  for _, detail in ipairs(delta.reasoning_details) do
+    if type(detail) == "table" and detail.type == "reasoning.encrypted" then
+      message.reasoning_details = message.reasoning_details or core.json.array {}
+      table.insert(message.reasoning_details, detail)
+    end
+  end
+end
+
 ---@class ebb.ProviderStream
 ---@field event fun(event: table): string?   the text that an event adds
 ---@field body fun(): table?                                 the whole body; nil: the stream is not over
@@ -79,6 +91,7 @@ function openai.stream()
     add_text(message, "reasoning", delta.reasoning)
     add_text(message, "refusal", delta.refusal)
     if type(delta.tool_calls) == "table" and delta.tool_calls[1] then add_calls(message, delta.tool_calls) end
+    add_signatures(message, delta)
     return delta.content
   end
   function stream.body()

@@ -111,11 +111,29 @@ end
 
 ---- Both ----
 
+--- The member in which messages of openai's form have thought signatures of Gemini; nil: their server or model knows
+--- none.
+local function signature_member(goal, profile)
+  for _, name in ipairs { "reasoning_details", "extra_content" } do
+    if tables.contains(profile.members or {}, name) then return name end
+  end
+  local is_strict = tables.contains(profile.refuses or {}, "extra_member")
+  local own = goal.model and target.dialect_of_model(goal.model) or "gemini"
+  return goal.dialect == "openai" and not is_strict and own == "gemini" and "extra_content" or nil
+end
+
+--- A profile that takes one more member of messages.
+local function with_member(profile, name)
+  local copy, members = tables.copy(profile), profile.members or {}
+  copy.members = table.move(members, 1, #members, 1, {})
+  if not tables.contains(members, name) then table.insert(copy.members, name) end
+  return copy
+end
+
 --- A profile that takes reasoning as text.
 local function with_reasoning(profile)
-  local copy = tables.copy(profile)
-  copy.reasoning, copy.members = "keep", table.move(profile.members or {}, 1, #(profile.members or {}), 1, {})
-  copy.members[#copy.members + 1] = "reasoning_content"
+  local copy = with_member(profile, "reasoning_content")
+  copy.reasoning = "keep"
   return copy
 end
 
@@ -129,10 +147,12 @@ local function core_options(chat, dialect, options)
   local goal = target.of({ to = dialect, profile = options.profile, model = model }, "write")
   local profile, own = profiles.find(goal.profile), traits.of(model) or {}
   if options.reasoning then profile = with_reasoning(profile) end
+  local signatures = options.edit and "extra_content" or signature_member(goal, profile)
+  if signatures then profile = with_member(profile, signatures) end
   return {
     to = dialect, developer = traits.takes_developer(model), profile = profile,
     late_system = tables.contains(own, "system_role"), bound = bound_thinking.is_left_out(goal, model),
-    signs_calls = tables.contains(own, "signed_calls"),
+    signs_calls = tables.contains(own, "signed_calls"), signatures = signatures,
     reasoning_text = KEEPS_REASONING[profile.reasoning] or false,
   }
 end
