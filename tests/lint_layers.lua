@@ -72,9 +72,9 @@ end
 -- ---- Lua: the same for folders of lua/ebb; a few files stand outside of them ----
 
 local LUA_RANK = ranks {
-  "support", "models conversation import", "sandbox windows session",
+  "support", "models conversation", "sandbox windows session",
     "policies injection lorebook rules macros request",
-  "trim", "replay provider", "processors", "pipeline", "workflow", "cli libebb",
+  "trim import", "replay provider", "processors", "pipeline", "workflow", "cli libebb",
 }
 --- Folders that libebb does not embed: the Makefile's COMMAND_ONLY. Only the face names them, for the command.
 local COMMAND_ONLY = {}

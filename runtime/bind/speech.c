@@ -5,8 +5,10 @@
 **     positions           2                      4                              7
 **
 ** A message speaks if its role is user or assistant, its text is not blank, and it is no window's. The text of a list
-** of parts is that of its text parts, a line each. Nothing here fills lazy copies: they stay in the core.
+** of parts is that of its text parts, a line each. Nothing here fills lazy copies: they stay in the core. `holding`
+** looks for a piece of text in all messages.
 */
+#define _GNU_SOURCE /* memmem */
 #include <string.h>
 
 #include "bind/argument.h"
@@ -115,6 +117,29 @@ static int l_spoken(lua_State *L) {
   return 2;
 }
 
+/* holding(copies, text) -> positions of the messages whose text has this one in it, whatever their roles */
+static int l_holding(lua_State *L) {
+  Speech speech = {0};
+  lua_Integer found = 0;
+  bind_expect(L, COPIES, "copies", LUA_TTABLE);
+  bind_expect(L, 2, "text", LUA_TSTRING);
+  lua_settop(L, 2);
+  Text needle = bind_text(L, 2);
+  speech.decoded = bind_buffer(L);
+  speech.walk = lazy_walk_begin(L);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, COPIES);
+  lua_newtable(L);
+  int top = lua_gettop(L);
+  for (lua_Integer i = 1; i <= count; i++, lua_settop(L, top)) {
+    enter(L, &speech, i);
+    Text text = text_of_copy(L, &speech);
+    if (text.size < needle.size || memmem(text.bytes, text.size, needle.bytes, needle.size) == NULL) continue;
+    lua_pushinteger(L, i);
+    lua_rawseti(L, top, ++found);
+  }
+  return 1;
+}
+
 /* ---- what stands before a text ---- */
 
 /* The current copy's own name, which may be empty; false if it has none. */
@@ -207,6 +232,7 @@ static int l_same(lua_State *L) {
 
 void bind_open_speech(lua_State *L) {
   static const BindMethod functions[] = {
+    {"holding", l_holding, "copies text", CHARGE_LIST},
     {"said", l_said, "copies positions labels number", CHARGE_TEXT},
     {"same_speech", l_same, "copies positions labels texts titles first last", CHARGE_LIST},
     {"spoken", l_spoken, "copies", CHARGE_LIST},

@@ -11,10 +11,11 @@ local VALUES = {
   user = "Ann", char = "Bo", persona = "a \u{E9}lan", description = "kind", personality = "calm", scenario = "a ship",
   mes_examples = "<hi>", group = "Bo, Cy", model = "gpt-4o", model_id = "openai:gpt-4o", model_name = "GPT-4o",
   profile_id = "p1", profile_name = "Mine", provider = "openai", agent_version = "1.2",
+  creator_notes = "slow reader", char_prompt = "Be {{char}}.", char_instruction = "Stay {{char}}.",
   input = function() return "typed" end, tools = "- clock", tool_usage = "clock()", tool_context = "slow",
 }
 
-local HISTORY = { last = "the last", user = "asked", assistant = "answered" }
+local HISTORY = { last = "the last", user = "asked", assistant = "answered", id = "7", instant = NOW - 5 * 3600000 }
 
 local function environment()
   return macros.environment {
@@ -40,6 +41,11 @@ local CASES = {
   { "{{tools}}", "- clock" }, { "{{tool_usage}}", "clock()" }, { "{{tool_context}}", "slow" },
   { "{{lastMessage}}", "the last" }, { "{{lastUserMessage}}", "asked" }, { "{{lastCharMessage}}", "answered" },
 
+  { "{{lastMessageId}}", "7" }, { "{{idle_duration}} {{idleDuration}}", "5 hours 5 hours" },
+  { "{{mesExamplesRaw}}", "<hi>" }, { "{{creatorNotes}} {{charCreatorNotes}}", "slow reader slow reader" },
+  { "{{charPrompt}} {{charInstruction}} {{charJailbreak}}", "Be Bo. Stay Bo. Stay Bo." },
+  { "{{charVersion}} {{char_version}}", "1.2 1.2" },
+
   { "{{setvar::a::b}}{{getvar::a}}", "b" }, { "{{getvar::n}}", "4" }, { "{{getvar::missing}}", "" },
   { "{{getvar::list}} {{getvar::yes}} {{getvar::half}}", "[1,2] true 1.5" }, { "{{getvar n}}", "4" },
   { "{{setvar::a::007}}{{getvar::a}}", "7" }, { "{{setvar::a::-1.50}}{{getvar::a}}", "-1.5" },
@@ -64,6 +70,11 @@ local CASES = {
   { "{{time}}", "10:30 PM" }, { "{{time24}}", "22:30" }, { "{{date}}", "November 7, 2025" },
   { "{{date_ymd}}", "2025-11-07" }, { "{{isodate}}", "2025-11-07" }, { "{{datetime}}", "2025-11-07 22:30:05" },
   { "{{isotime}}", "2025-11-07T22:30:05.678Z" }, { "{{timestamp}}", "1762554605678" }, { "{{weekday}}", "Friday" },
+  { "{{time_UTC+2}} {{Time_utc-5}} {{ time_UTC+0 }} {{time_UTC::1}}", "12:30 AM 5:30 PM 10:30 PM 11:30 PM" },
+  { "{{timeDiff::2025-11-10::2025-11-07}}", "in 3 days" }, { "{{timeDiff::0::3600000}}", "an hour ago" },
+  { "{{timeDiff::2025-11-07T00:00:44Z::2025-11-07}}", "in a few seconds" },
+  { "{{timeDiff::2025-11-07::2024-01-01}}", "in 2 years" }, { "{{timeDiff::2025-03-01::2025-01-01}}", "in 2 months" },
+  { "{{comment: {{user}} }}{{comment}}", "" }, { "{{hidden_key: dragon}}", "" },
   { "{{date_cn}}", "2025年11月7日" }, { "{{datetime_cn}}", "2025年11月7日星期五 22:30" }, { "{{weekday_cn}}", "星期五" },
   { "{{date_jp}}", "2025年11月7日（金）" }, { "{{datetime_jp}}", "2025年11月7日（金） 午後10時30分" },
   { "{{date_ko}}", "2025년 11월 7일 (금)" },
@@ -131,6 +142,9 @@ local ERRORS = {
   { "{{roll::abc}}", "[错误: 无效的骰子格式，应为 NdM]", "not dice: expected NdM, such as 2d6" },
   { "{{roll::2d6+}}", "[错误: 无效的骰子格式，应为 NdM]", "not dice: expected NdM, such as 2d6" },
   { "{{roll::1d6+9999999}}", "[错误: 无效的骰子格式，应为 NdM]", "not dice: expected NdM, such as 2d6" },
+  { "{{time_UTC+15}}", "[错误: '+15' 不是 -14 到 14 之间的小时数]", "'+15' is no number of hours from -14 to 14" },
+  { "{{timeDiff::soon::0}}", "[错误: 'soon' 不是有效的日期，例如 2025-11-07]",
+    "'soon' is no date such as 2025-11-07 or 2025-11-07T22:30:05Z" },
   { "{{truncate::a::-1}}", "[错误: '-1' 不是非负整数]", "'-1' is not a count (0, 1, 2 ...)" },
 }
 

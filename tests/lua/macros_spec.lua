@@ -33,7 +33,9 @@ describe("syntax", function()
     { "blanks around arguments are layout",   "[{{repeat::  a b \n:: 2 }}]",          "[a ba b]" },
     { "blanks of values are not",             "[{{repeat:: {{space}}x{{space}} ::2}}]", "[ x  x ]" },
     { "blanks between values are not",        "[{{upper:: {{user}} {{char}} }}]",     "[ANN BO]" },
-    { "names keep their case",                "{{User}}",                             "{{User}}" },
+    { "names have any case",                  "{{User}} {{CHAR}} {{UPPER::{{uSER}}}}", "Ann Bo ANN" },
+    { "but names of variables do not",        "{{SetVar::a::1}}{{GETVAR::A}}{{getvar::a}}", "1" },
+    { "comments of cards are nothing",        "a{{comment: {{nope}} b}}{{Hidden_Key:x::y}}{{// c}}", "a" },
     { "an unknown macro stays",               "{{nope}} b {{ nope :: x }}",           "{{nope}} b {{ nope :: x }}" },
     { "but what is in it is evaluated",       "{{nope::{{user}}::\\}}}}",             "{{nope::Ann::\\}}}}" },
     { "also in the place of the name",        "{{ {{user}} }}",                       "{{ Ann }}" },
@@ -82,7 +84,7 @@ describe("the report", function()
   end
 
   it("has unknown macros with their positions", function()
-    assert.equal("nope@3 nope@12 User@23", names(report_of("a {{nope}} {{nope::}} {{User}}").unknown))
+    assert.equal("nope@3 nope@12 Nobody@23", names(report_of("a {{nope}} {{nope::}} {{Nobody}}").unknown))
     assert.equal(" { not a name }, @1", names(report_of("{{ { not a name }, }}").unknown))
   end)
 
@@ -428,7 +430,7 @@ end)
 
 describe("a check", function()
   it("finds what is wrong without expanding", function()
-    local text = "{{usr}} {{upper}} {{setvar::a}} {{user::x}} {{random}} {{upper::{{Char}}}} {{user}} {{"
+    local text = "{{usr}} {{upper}} {{setvar::a}} {{user::x}} {{random}} {{upper::{{chr}}}} {{user}} {{"
     local problems = macros.check(text)
 
     local lines = {}
@@ -437,8 +439,8 @@ describe("a check", function()
     end
     assert.same({
       "1 unknown macro: usr; did you mean 'user'?", "9 upper needs an argument", "19 setvar takes 2 arguments, 1 given",
-      "33 user takes no arguments", "45 random needs an argument", "65 unknown macro: Char; did you mean 'char'?",
-      "85 '{{' is never closed",
+      "33 user takes no arguments", "45 random needs an argument", "65 unknown macro: chr; did you mean 'char'?",
+      "84 '{{' is never closed",
     }, lines)
   end)
 

@@ -124,7 +124,7 @@ describe("a macro that is another one in each request", function()
   local function warned(presets, set)
     local result = assert(ebb.pipeline({ counter = helper.tokens_of, agent = { presets = presets }, set = set }):run(
       helper.conversation("u1 a1 u1", { counter = helper.tokens_of })))
-    return said(result, "stands before the history"), result
+    return said(result, "changes on every request"), result
   end
   local HISTORY = { type = "chat_history" }
   local function note(content, depth)

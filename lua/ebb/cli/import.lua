@@ -10,6 +10,7 @@ local files = require "ebb.pipeline.files"
 local host = require "ebb.host"
 local imported = require "ebb.cli.imported"
 local json_text = require "ebb.cli.json_text"
+local macro_options = require "ebb.cli.macro_options"
 local options = require "ebb.cli.options"
 local places = require "ebb.cli.places"
 local terminal = require "ebb.cli.terminal"
@@ -141,7 +142,7 @@ local function read(args)
   local bytes = unpacked.text(failure.check(core.read_file(args.file, cap)), options.name(args.file), cap)
   local result, problem = failure.typed(ebb.import.read, bytes, {
     path = name, from = args.from, branch = args.branch, conversation = args.conversation, skip_bad = args.lenient,
-    greeting = args.greeting, user = args.user,
+    greeting = args.greeting, user = args.user, now = core.now(), zone = macro_options.zone(),
   })
   if not result and problem.code == "shape" and not args.from then refuse_own(bytes, name) end
   return failure.check(result, problem)

@@ -32,7 +32,8 @@ function macro_options.declare(parser)
 end
 
 --- The offset of local time from UTC, in minutes.
-local function zone()
+---@return integer
+function macro_options.zone()
   local sign, hours, minutes = os.date "%z":match "^([+-])(%d%d)(%d%d)$"
   if not sign then return 0 end
   return (sign == "-" and -1 or 1) * (hours * 60 + minutes)
@@ -54,7 +55,7 @@ end
 function macro_options.add(values, args, loading)
   values.agent, values.model_config, values.user_profile = args.agent, args.model_config, args.user_profile
   values.model, values.macros = args.model, options.macro_registry(args, loading)
-  values.now, values.zone, values.seed = args.now, zone(), args.seed
+  values.now, values.zone, values.seed = args.now, macro_options.zone(), args.seed
   values.limits, values.trusted = loading.limits, loading.trusted or nil
   return values
 end

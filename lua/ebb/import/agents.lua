@@ -1,5 +1,6 @@
 --- Files that become an agent: what all their importers share.
 
+local macros = require "ebb.macros"
 local members = require "ebb.import.members"
 local refuse = require "ebb.support.refuse"
 
@@ -15,14 +16,41 @@ function agents.text(text)
   return (text:gsub("<(%a+)>", function(word) return NAMES[word:lower()] end))
 end
 
---- A text for a conversation file, in which no macros are expanded.
+--- The value of each macro that an agent's texts are read by, as the pipeline has it.
+local function values_of(agent, user)
+  return {
+    user = user, char = agent.nickname or agent.name, agent = agent.name, description = agent.description,
+    personality = agent.personality, scenario = agent.scenario, mes_examples = agent.mesExamples,
+    creator_notes = agent.creatorNotes, char_prompt = agent.charPrompt, char_instruction = agent.charInstruction,
+    agent_version = agent.version,
+  }
+end
+
+--- Reports macros of a text that stay as they stand.
+local function note_macros(report, place, notes)
+  for _, each in ipairs(report.unknown) do
+    notes.report:add("macro that stays as it is", ("%s: {{%s}}: unknown"):format(place, each.name))
+  end
+  for _, each in ipairs(report.errors) do
+    local kind = each.level == "error" and "macro that stays as it is" or "macro with a mistake"
+    notes.report:add(kind, ("%s: %s: %s"):format(place, each.source or "{{", each.message))
+  end
+end
+
+--- A greeting for a conversation file, in which no macros are expanded. Variables that it sets become the agent's.
 ---@param text string
----@param char string
----@param user string
+---@param agent table          as it stands in an agent file
+---@param options ebb.import.Options   user, now, zone
+---@param notes ebb.import.Notes
 ---@return string
-function agents.spoken(text, char, user)
-  local names = { ["{{char}}"] = char, ["{{user}}"] = user }
-  return (agents.text(text):gsub("{{%a+}}", function(word) return names[word:lower()] end))
+function agents.spoken(text, agent, options, notes)
+  local environment = macros.environment { values = values_of(agent, options.user), now = options.now,
+    zone = options.zone }
+  local spoken, report = macros.expand(agents.text(text), environment)
+  note_macros(report, "greeting", notes)
+  local variables = environment.variables
+  if next(variables["local"]) or next(variables.global) then agent.variables = variables end
+  return spoken
 end
 
 --- Removes members without a value, so that files hold what is there.

@@ -180,7 +180,7 @@ local function read_agent(value, path, notes, options)
   for i, greeting in ipairs(greetings) do agent.greetings[i] = greeting.content end
   local first = greetings[(options.greeting or 0) + 1]
   if #greetings > 1 then notes.report:add("other greeting", "carried along", nil, #greetings - 1) end
-  if first then first.content = agents.spoken(first.content, agent.name or "Assistant", options.user or "User") end
+  if first then first.content = agents.spoken(first.content, agent, options, notes) end
   return agents.result(agent, notes, { first })
 end
 

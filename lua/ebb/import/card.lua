@@ -7,6 +7,7 @@
 local agents = require "ebb.import.agents"
 local fields = require "ebb.import.fields"
 local lore = require "ebb.import.lore"
+local macro_text = require "ebb.macros.text"
 local members = require "ebb.import.members"
 
 local card = { name = "card", title = "character card", kind = "json" }
@@ -45,21 +46,11 @@ local function read_envelope(value, notes)
   from:rest()
 end
 
---- Blocks of sample dialogue, which begin with <START>, as one text.
-local function examples_of(text)
-  local blocks = {}
-  for block in (text:gsub("<[Ss][Tt][Aa][Rr][Tt]>", "\0") .. "\0"):gmatch "([^\0]*)\0" do
-    local trimmed = block:match "^%s*(.-)%s*$"
-    if trimmed ~= "" then blocks[#blocks + 1] = trimmed end
-  end
-  return table.concat(blocks, "\n\n")
-end
-
 local MAIN = "Write the next reply of {{char}} in this conversation with {{user}}."
 
 --- A text of the card with {{original}}, which stands for what the user would send without it.
 local function with_original(text, original)
-  return (text:gsub("{{%s*[Oo]riginal%s*}}", function() return original end))
+  return (text:gsub("{{%s*(%a+)%s*}}", function(word) return word:lower() == "original" and original or nil end))
 end
 
 local function presets_of(texts)
@@ -73,7 +64,7 @@ local function presets_of(texts)
     and agents.preset("personality", "{{char}}'s personality: " .. texts.personality) or nil
   list[#list + 1] = texts.scenario ~= "" and agents.preset("scenario", "Scenario: " .. texts.scenario) or nil
   list[#list + 1] = agents.preset("lorebook_after", "", { type = "lorebook_after" })
-  local examples = examples_of(texts.mes_example)
+  local examples = macro_text.strip_right(macro_text.strip_left(macro_text.dialogue(texts.mes_example)))
   list[#list + 1] = agents.preset("examples",
     examples ~= "" and "Examples of dialogue:\n" .. examples or "", { type = "examples" })
   list[#list + 1] = agents.preset("chat_history", "", { type = "chat_history" })
@@ -133,9 +124,11 @@ local function messages_of(agent, options, notes)
   local text = agent.greetings[number + 1]
   if not text then return {} end
   if #agent.greetings > 1 then notes.report:add("other greeting", "carried along", nil, #agent.greetings - 1) end
-  local content = agents.spoken(text, agent.nickname or agent.name or "Assistant", options.user or "User")
-  return { { role = "assistant", content = content } }
+  return { { role = "assistant", content = agents.spoken(text, agent, options, notes) } }
 end
+
+--- A text; nil in place of a blank one.
+local function filled(text) return text:find "%S" and text or nil end
 
 function card.read(source, options)
   local value, notes = members.required(source.value, "card", "an object"), agents.notes(source.report)
@@ -149,8 +142,9 @@ function card.read(source, options)
   local agent = {
     name = from:text "name", nickname = nickname ~= "" and nickname or nil, description = texts.description,
     personality = texts.personality, scenario = texts.scenario, creatorNotes = from:text "creator_notes",
-    tags = from:texts "tags", version = from:text "character_version", greetings = greetings_of(from),
-    presets = presets_of(texts),
+    mesExamples = filled(texts.mes_example), charPrompt = filled(with_original(texts.system_prompt, MAIN)),
+    charInstruction = filled(with_original(texts.post_history_instructions, "")), tags = from:texts "tags",
+    version = from:text "character_version", greetings = greetings_of(from), presets = presets_of(texts),
   }
   local book = from:object "character_book"
   if book then

@@ -129,6 +129,7 @@ local OPTIONS = {
   from = { type = "string" }, path = { type = "string" }, branch = { type = "string" },
   conversation = { type = "string" }, skip_bad = { type = "boolean" },
   greeting = { type = "integer", min = 0 }, user = { type = "string" },
+  now = { type = "integer", unit = "milliseconds" }, zone = { type = "integer", unit = "minutes" },
 }
 
 --- The importer of a name; raises for an unknown one.

@@ -14,6 +14,7 @@ local matching = require "ebb.lorebook.matching"
 local placement = require "ebb.lorebook.placement"
 local scanner = require "ebb.lorebook.scanner"
 local timers = require "ebb.lorebook.timers"
+local trimmed = require "ebb.lorebook.trimmed"
 
 local lorebook = { placement = placement, KEPT_MAX = timers.KEPT_MAX }
 
@@ -168,18 +169,39 @@ end
 ---@field check fun()
 ---@field log fun(level: string, message: string)
 
---- `{{hidden_key:words}}` is searched by recursion and not sent; `{{comment: words}}` is neither.
-local function expanded(request, entry)
-  local content = entry.content:gsub("{{%s*[Cc]omment%s*:.-}}", "")
-  if not content:find "{{%s*[Hh]idden_key%s*:" then
-    local text = request.expand(content, entry.title)
-    return text, text
+--- What braces of these names stand for, whatever macros there are: neither is sent.
+local UNSENT = { comment = "comment", hidden_key = "hidden" }
+
+--- The outermost `{{comment: ..}}` and `{{hidden_key: ..}}` of a text, in order: { first, last, kind, words }.
+local function unsent(content)
+  local open, list, past = {}, {}, 1
+  while true do
+    local at, _, braces = content:find("([{}][{}])", past)
+    if not at then return list end
+    past = at + ((braces == "{{" or braces == "}}") and 2 or 1)
+    if braces == "{{" then
+      open[#open + 1] = at
+    elseif braces == "}}" and open[1] then
+      local first = table.remove(open)
+      local name, from = content:match("^{{%s*([%a_]+)%s*:+()", first)
+      local kind = name and UNSENT[name:lower()]
+      while kind and list[1] and list[#list].first > first do list[#list] = nil end   -- those within
+      list[#list + 1] = kind and { first = first, last = at + 1, kind = kind, words = content:sub(from, at - 1) }
+    end
   end
-  local visible = content:gsub("{{%s*[Hh]idden_key%s*:.-}}", "")
-  local hidden = {}
-  for words in content:gmatch "{{%s*[Hh]idden_key%s*:+%s*(.-)%s*}}" do hidden[#hidden + 1] = words end
-  local text = request.expand(visible, entry.title)
-  return text, text .. "\n" .. table.concat(hidden, "\n")
+end
+
+--- The text of an entry, and what recursion searches: that text, and the words of hidden keys.
+local function expanded(request, entry)
+  local content, at, visible, hidden = entry.content, 1, {}, {}
+  for _, each in ipairs(content:find("{{", 1, true) and unsent(content) or {}) do
+    visible[#visible + 1] = content:sub(at, each.first - 1)
+    if each.kind == "hidden" then hidden[#hidden + 1] = request.expand(trimmed(each.words), entry.title) end
+    at = each.last + 1
+  end
+  visible[#visible + 1] = content:sub(at)
+  local text = request.expand(table.concat(visible), entry.title)
+  return text, hidden[1] and text .. "\n" .. table.concat(hidden, "\n") or text
 end
 
 --- One run over a history.

@@ -152,4 +152,24 @@ function calendar.format(date, pattern)
   return table.concat(parts)
 end
 
+--- A unit of durations: how many of a smaller one it has, below how many it counts, its name and "one of it".
+local UNITS = {
+  { 60, 45, "minute", "a minute" }, { 60, 22, "hour", "an hour" }, { 24, 26, "day", "a day" },
+  { 30.436875, 11, "month", "a month" }, { 12, math.huge, "year", "a year" },
+}
+
+--- A duration in words, rounded: "a few seconds", "an hour", "3 days".
+---@param ms number            its sign does not count
+---@return string
+function calendar.duration(ms)
+  local amount = math.abs(ms) / 1000
+  if math.floor(amount + 0.5) < 45 then return "a few seconds" end
+  for _, unit in ipairs(UNITS) do
+    amount = amount / unit[1]
+    local count = math.floor(amount + 0.5)
+    if count <= 1 then return unit[4] end
+    if count < unit[2] then return ("%d %ss"):format(count, unit[3]) end
+  end
+end
+
 return calendar

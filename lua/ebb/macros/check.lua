@@ -31,6 +31,7 @@ local function node_problem(node, text, registry, language)
     local name = parse.label(node, text)
     return messages.text(language, "unknown", name), { suggest.nearest(name, registry:names()) }
   end
+  if macro.unread then return nil end
   return count_problem(macro, node.name, given_to(node), language)
 end
 

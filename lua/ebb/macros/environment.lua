@@ -22,7 +22,14 @@ local environment = { methods = Environment }
 environment.VALUES = {
   "user", "char", "agent", "persona", "description", "personality", "scenario", "mes_examples", "group",
   "model", "model_id", "model_name", "profile_id", "profile_name", "provider", "agent_version", "input",
-  "tools", "tool_usage", "tool_context",
+  "tools", "tool_usage", "tool_context", "creator_notes", "char_prompt", "char_instruction",
+}
+
+--- Values that the author of an agent wrote, or the user of a profile: templates themselves, which are expanded where a
+--- macro asks for them. All others are texts.
+environment.TEMPLATES = {
+  persona = true, description = true, personality = true, scenario = true, mes_examples = true, creator_notes = true,
+  char_prompt = true, char_instruction = true,
 }
 
 local ZONE_MAX = 24 * 60       -- no place on earth is further than 14 hours from UTC

@@ -130,7 +130,8 @@ local function complain(run, level, code, node, message)
 end
 
 local function new_report()
-  return { unknown = {}, errors = {}, volatile = {}, stability = "stable", count = 0, omitted = 0, stopped = false }
+  return { unknown = {}, errors = {}, volatile = {}, literal = {}, stability = "stable", count = 0, omitted = 0,
+    stopped = false }
 end
 
 local function finish_report(run)
@@ -152,7 +153,7 @@ local Call = {}
 Call.__index = Call
 evaluate.call_methods = Call
 
---- A value of the environment as a text, or nil.
+--- A value of the environment as a text, or nil. One that is a template is expanded; what its macros give is not.
 ---@param name string
 ---@return string?
 function Call:value(name)
@@ -161,7 +162,8 @@ function Call:value(name)
   if value == nil then value = self.environment.values[name] end
   if type(value) == "function" then value = value() end
   if type(value) == "number" then return texts.of_number(value) end
-  return value ~= nil and tostring(value) or nil
+  local text = value ~= nil and tostring(value) or nil
+  return text and environments.TEMPLATES[name] and self:expand(text) or text
 end
 
 --- To be asked before a text is made that is larger than its arguments.
@@ -326,6 +328,7 @@ local function evaluate_node(run, node, buffer)
   if node.too_many then
     return add(run, buffer, fail(run, node, "arguments", "too_many", node.name, parse.ARGUMENTS_MAX))
   end
+  if macro.unread then return end
   local failed = run.failed
   run.failed = false
   local arguments, lifetime = take_arguments(run, node, macro)
@@ -344,12 +347,19 @@ local function escaped(item, mode)
   return item.raw
 end
 
+--- Notes the name behind braces that an escape keeps: they are meant to be text.
+local function note_literal(run, behind)
+  local name = type(behind) == "string" and behind:match(parse.NAME)
+  if name then run.report.literal[name] = true end
+end
+
 function evaluate_items(run, items, buffer, mode)
   local count = #items
   for i = 1, count do
     local item = items[i]
     if type(item) ~= "string" then
       if item.raw then
+        if item.text == "{{" then note_literal(run, items[i + 1]) end
         add(run, buffer, escaped(item, mode))
       else
         evaluate_node(run, item, buffer)
@@ -380,6 +390,7 @@ end
 function Call:expand(text)
   local outer, budget = self.run, self.environment.budget
   if type(text) ~= "string" then error("expected a text to expand, got a " .. type(text), 0) end
+  if not text:find("{{", 1, true) then return text end
   if budget.levels == 0 then stop(outer, ("macros expand macros more than %d deep"):format(LIMITS.levels)) end
   local inner = setmetatable({ text = text, at = self.position, transform = false }, { __index = outer })
   budget.levels = budget.levels - 1

@@ -29,6 +29,9 @@ local TEXTS = {
   dice_count = { en = "the number of dice must be within 1-%d", zh = "骰子数量必须在 1-%d 之间" },
   dice_sides = { en = "the number of sides must be within 1-%d", zh = "骰子面数必须在 1-%d 之间" },
   not_number = { en = "variable '%s' does not hold a number", zh = "变量 %s 不是数字" },
+  not_offset = { en = "'%s' is no number of hours from -14 to 14", zh = "'%s' 不是 -14 到 14 之间的小时数" },
+  not_instant = {
+    en = "'%s' is no date such as 2025-11-07 or 2025-11-07T22:30:05Z", zh = "'%s' 不是有效的日期，例如 2025-11-07" },
   no_clock = { en = "there is no clock here", zh = "没有可用的时间" },
   no_locale = { en = "unknown language '%s'; there are %s", zh = "未知的语言: %s；可用: %s" },
   unknown = { en = "unknown macro: %s", zh = "未知的宏: %s" },

@@ -26,6 +26,9 @@ parse.DEPTH_MAX = 64
 --- Of one macro: they become arguments of a function in Lua, whose stack is bounded. No list of choices is that long.
 parse.ARGUMENTS_MAX = 1000
 
+--- The name at the beginning of the content of braces, behind blanks.
+parse.NAME = "^%s*([%w_\x80-\xFF][%w_.\x80-\xFF-]*)"
+
 local NAME_BYTES_MAX = 64    -- longer words are text that happens to stand in braces
 local LABEL_BYTES_MAX = 40   -- of a label in reports, for a node without a name
 
@@ -81,7 +84,12 @@ local function name_node(node)
     end
     return
   end
-  local name, gap, rest = text:match "^%s*([%w_\x80-\xFF][%w_.\x80-\xFF-]*)(%s*:?)(.*)$"
+  local offset = text:lower():match "^%s*time_utc%s*([+-]%d+)%s*$"
+  if offset and #node.head == 1 and #node == 0 then
+    node.name, node.inline = "time_UTC", { offset }
+    return
+  end
+  local name, gap, rest = text:match(parse.NAME .. "(%s*:?)(.*)$")
   if not name or #name > NAME_BYTES_MAX then return end
   if rest == "" and #head == 1 and not gap:find ":" then
     node.name = name

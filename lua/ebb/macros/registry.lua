@@ -4,6 +4,7 @@
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
+local texts = require "ebb.macros.text"
 
 local registry = {}
 
@@ -37,6 +38,7 @@ local MACRO = {
     stability = { type = "choice", choices = registry.STABILITIES, required = true },
     run = { type = "function", required = true, hint = "run = function(call, ...) return text end" },
     example = TEXT, aliases = { type = "list", items = MACRO_NAME }, silent = FLAG, commas = FLAG, trims = FLAG,
+    unread = FLAG,
   },
 }
 
@@ -75,6 +77,12 @@ function registry.check(declaration, file)
   return arity(declaration.parameters or {}, where)
 end
 
+--- A registry without macros. `macros` and `spelling` have them, and the names as they were declared, by the names in
+--- lower case: a name is found in any case.
+local function empty()
+  return setmetatable({ macros = {}, spelling = {} }, Registry)
+end
+
 --- Adds a checked declaration of a macro that takes so many arguments.
 local function add(self, declaration, least, most)
   local macro = {}
@@ -84,36 +92,40 @@ local function add(self, declaration, least, most)
   macro.parameters = macro.parameters or {}
   macro.least, macro.most = least, most
   macro.rank = registry.RANK[macro.stability]
-  self.macros[macro.name] = macro
-  for _, alias in ipairs(macro.aliases or {}) do
-    self.macros[alias] = macro
+  for _, name in ipairs { macro.name, table.unpack(macro.aliases or {}) } do
+    local key = texts.lower(name)
+    self.macros[key], self.spelling[key] = macro, name
   end
 end
 
---- Adds a macro; one of the same name, also a built-in one, is replaced.
+--- Adds a macro; one of the same name in any case, also a built-in one, is replaced.
 ---@param declaration ebb.MacroDeclaration
 function Registry:add(declaration)
   add(self, declaration, registry.check(declaration))
 end
 
----@param name string
+---@param name string       in any case
 ---@return ebb.MacroDeclaration?
 function Registry:find(name)
-  return self.macros[name]
+  return self.macros[name] or self.macros[texts.lower(name)]
 end
 
 --- All names and aliases, sorted.
 ---@return string[]
 function Registry:names()
-  return tables.keys(self.macros)
+  local list = {}
+  for _, name in pairs(self.spelling) do list[#list + 1] = name end
+  table.sort(list)
+  return list
 end
 
 --- The declarations, sorted by name, an alias with the macro it stands for.
 ---@return ebb.MacroListing[]
 function Registry:list()
   local list = {}
-  for name, macro in pairs(self.macros) do
-    if name == macro.name then
+  for key, macro in pairs(self.macros) do
+    local name = macro.name
+    if self.spelling[key] == name then
       list[#list + 1] = {
         name = name, summary = macro.summary, parameters = macro.parameters, stability = macro.stability,
         example = macro.example, aliases = macro.aliases,
@@ -129,9 +141,10 @@ end
 ---@return ebb.MacroRegistry
 function registry.new(parent)
   if parent ~= nil then schema.check(registry.SCHEMA, parent, "macros.registry") end
-  local result = setmetatable({ macros = {} }, Registry)
-  for name, macro in pairs((parent or registry.built_in()).macros) do
-    result.macros[name] = macro
+  parent = parent or registry.built_in()
+  local result = empty()
+  for key, macro in pairs(parent.macros) do
+    result.macros[key], result.spelling[key] = macro, parent.spelling[key]
   end
   return result
 end
@@ -141,14 +154,14 @@ end
 ---@param wrap fun(run: function): function?
 ---@return ebb.MacroRegistry
 function registry.wrapped(original, wrap)
-  local result, copies = setmetatable({ macros = {} }, Registry), {}
-  for name, macro in pairs(original.macros) do
+  local result, copies = empty(), {}
+  for key, macro in pairs(original.macros) do
     local run = not copies[macro] and wrap(macro.run)
     if run then
       copies[macro] = tables.copy(macro)
       copies[macro].run = run
     end
-    result.macros[name] = copies[macro] or macro   -- an alias shares the copy
+    result.macros[key], result.spelling[key] = copies[macro] or macro, original.spelling[key]   -- aliases share it
   end
   return result
 end
@@ -159,7 +172,7 @@ local built_in
 ---@return ebb.MacroRegistry
 function registry.built_in()
   if built_in then return built_in end
-  local result = setmetatable({ macros = {} }, Registry)
+  local result = empty()
   for _, group in ipairs(BUILT_IN) do
     for _, declaration in ipairs(require("ebb.macros.builtin." .. group)) do
       add(result, declaration, arity(declaration.parameters or {}, declaration.name))

@@ -188,6 +188,19 @@ function text.of_number(number)
   return integer and ("%d"):format(integer) or (core.tostring(number):gsub("%.0$", ""))
 end
 
+--- Sample dialogue as one text: the blocks that lines <START> begin, an empty line between them.
+---@param s string
+---@return string
+function text.dialogue(s)
+  if not s:find "<[Ss][Tt][Aa][Rr][Tt]>" then return s end
+  local blocks = {}
+  for block in (s:gsub("<[Ss][Tt][Aa][Rr][Tt]>", "\0") .. "\0"):gmatch "([^\0]*)\0" do
+    local trimmed = block:match "^%s*(.-)%s*$"
+    if trimmed ~= "" then blocks[#blocks + 1] = trimmed end
+  end
+  return table.concat(blocks, "\n\n")
+end
+
 -- ---- White space: that of ASCII, and the wide blank of Chinese and Japanese ----
 
 local WIDE_BLANK = "\u{3000}"

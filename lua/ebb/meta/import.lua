@@ -11,6 +11,8 @@
 ---@field skip_bad? boolean     reads on behind lines that are not JSON
 ---@field greeting? integer     of an agent with several first messages, from 0: the one that begins the conversation
 ---@field user? string          the user's name in that message; default: "User"
+---@field now? integer          ms since 1970, for macros of time in that message; without it they stay
+---@field zone? integer         minutes east of UTC
 
 ---@class ebb.import.ReportEntry   Records besides messages, and what was left out or mended, counted
 ---@field kind string          a noun in the singular: "other line", "missing parent"

@@ -6,8 +6,9 @@
 ---@field limits table<string, integer>   of one expansion: steps, bytes, depth ...
 ---@field values string[]      names that `values` of an environment may have
 local macros = {}
---- Expands the macros of a trusted text, in one pass from left to right; a value is not expanded again, and an
---- unknown macro stays as it is. At a limit nothing is changed, which the report says.
+--- Expands the macros of a trusted text, in one pass from left to right. Values that the author of an agent or a user
+--- wrote (description, personality, scenario, persona ...) are expanded where a macro asks for them; others are not, and
+--- an unknown macro stays as it is. Names of macros have any case. At a limit nothing is changed, which the report says.
 ---@param text string
 ---@param environment ebb.MacroEnvironment
 ---@param options? { values?: table<string, any>, transform?: fun(text: string): string }   values: before those of the
@@ -58,7 +59,8 @@ function macros.escape(text) end
 ---@field zone? integer              minutes east of UTC; default 0
 ---@field seed? integer              of random, randomInt and roll; default: from session_id and now
 ---@field session_id? string         `pick` makes the same choice for the same session
----@field history? fun(kind: "last"|"user"|"assistant"): string?   the last message, the last one of a role
+---@field history? fun(kind: "last"|"user"|"assistant"|"id"|"instant"): string|integer|nil   the last message, the last
+---                                 one of a role; the number of the last one from 0; ms of the user's last one
 ---@field virtual_time? { virtual_base: integer|string, real_base: integer|string, scale: number? }
 ---                                 the time of a story: virtual_base + (now - real_base) * scale; ms or ISO 8601
 ---@field registry? ebb.MacroRegistry
@@ -78,6 +80,7 @@ function Environment:instant() end
 ---@field unknown { name: string, position: integer }[]
 ---@field errors { level: "error"|"warning", code: string, name: string?, position: integer, message: string,
 ---                                source: string? }[]   source: the macro as it stands
+---@field literal table<string, boolean>   names in braces that an escape keeps: \{{name}}
 ---@field volatile string[]        names of the volatile macros in the text
 ---@field stability "stable"|"session"|"turn"|"volatile"   of the least stable part of the text
 ---@field least? { name: string, position: integer }   the macro that makes it so; nil if all is stable
@@ -93,7 +96,8 @@ function Environment:instant() end
 ---@field held integer         stability of its arguments, 1 (stable) to 4 (volatile)
 ---@field stability? string    set it where a value is less stable than declared
 local Call = {}
---- A value of the environment as a text; nil if it has none of that name.
+--- A value of the environment as a text, expanded if it is a template (`description` ...); nil if it has none of that
+--- name.
 ---@param name string
 ---@return string?
 function Call:value(name) end
@@ -116,6 +120,7 @@ function Call:allow(bytes) end
 ---@field aliases? string[]
 ---@field silent? boolean      writes nothing, so its arguments do not make the text less stable
 ---@field commas? boolean      {{name:a,b}} is read as {{name::a::b}}
+---@field unread? boolean      a comment: it gives nothing, and its arguments are not evaluated
 ---@field trims? boolean       without arguments it removes the white space on both sides
 
 ---@class ebb.MacroListing

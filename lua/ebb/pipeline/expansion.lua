@@ -16,13 +16,24 @@ local expansion = {}
 ---@field budget ebb.RunBudget
 ---@field registry? ebb.MacroRegistry         of the pipeline, its sandboxes unused
 ---@field reported table<string, boolean>     unknown names that have been logged
+---@field literal table<string, boolean>      names in braces that escapes keep
 ---@field volatile { text: string, names: string[] }[]   texts that are others in each request
 local Expansion = {}
 Expansion.__index = Expansion
 
---- Texts of the visible history, for {{lastMessage}} and its like.
+--- The instant of the user's last message that tells one.
+local function last_instant(chat)
+  for i = #chat, 1, -1 do
+    local at = chat[i].role == "user" and chat[i].timestamp
+    if at then return at end
+  end
+end
+
+--- What is known of the visible history, for {{lastMessage}} and its like.
 local function history_of(chat)
   return function(kind)
+    if kind == "id" then return #chat > 0 and tostring(#chat - 1) or nil end
+    if kind == "instant" then return last_instant(chat) end
     local role = kind ~= "last" and kind or nil
     for i = #chat, 1, -1 do
       local message = chat[i]
@@ -40,8 +51,10 @@ local function values_of(fields)
     tools = tools.tools, tool_usage = tools.tool_usage, tool_context = fields.session.tool_context,
     user = user.name, persona = user.description, char = agent.nickname or agent.name, agent = agent.name,
     description = agent.description, personality = agent.personality, scenario = agent.scenario,
-    agent_version = agent.version, model = abilities.model, model_id = abilities.model,
-    model_name = abilities.model_name, provider = abilities.provider,
+    agent_version = agent.version, mes_examples = agent.mes_examples, creator_notes = agent.creator_notes,
+    char_prompt = agent.char_prompt, char_instruction = agent.char_instruction,
+    model = abilities.model, model_id = abilities.model, model_name = abilities.model_name,
+    provider = abilities.provider,
     profile_id = abilities.profile, profile_name = abilities.profile, input = fields.input,
   }
 end
@@ -60,8 +73,8 @@ function expansion.new(fields, registry, budget)
     registry = own_macros.fresh(registry),
   }
   environment.check = function(name) budget:check(("macro {{%s}}"):format(name)) end
-  return setmetatable({ environment = environment, registry = registry, budget = budget, reported = {}, volatile = {} },
-    Expansion)
+  return setmetatable({ environment = environment, registry = registry, budget = budget, reported = {}, literal = {},
+    volatile = {} }, Expansion)
 end
 
 --- A fork for previews: its variables and reports stay in it.
@@ -71,7 +84,17 @@ function Expansion:fork()
   environment.registry = own_macros.fresh(self.registry) or environment.registry
   environment.check = self.environment.check
   return setmetatable({ environment = environment, registry = self.registry, budget = self.budget, reported = {},
-    volatile = {} }, Expansion)
+    literal = {}, volatile = {} }, Expansion)
+end
+
+--- True the first time that a name is asked for: each is told once in a run.
+---@param name string       in any case
+---@return boolean
+function Expansion:is_first(name)
+  name = name:lower()
+  if self.reported[name] then return false end
+  self.reported[name] = true
+  return true
 end
 
 --- A problem of a macro that was found: "{{roll::x}}: not dice: expected NdM, such as 2d6; it stays".
@@ -84,9 +107,9 @@ end
 --- Logs what a report has. `where` names the text that was expanded.
 local function tell(self, context, report, where)
   where = where and where .. ": " or ""
+  for name in pairs(report.literal) do self.literal[name] = true end
   for _, each in ipairs(report.unknown) do
-    if not self.reported[each.name] then
-      self.reported[each.name] = true
+    if self:is_first(each.name) then
       local near = suggest.nearest(each.name, self.environment.registry:names())
       context:log("warn", ("%sunknown macro {{%s}} stays as it is%s"):format(where, each.name,
         near and (": did you mean '%s'?"):format(near) or ""))
@@ -94,6 +117,7 @@ local function tell(self, context, report, where)
   end
   for _, problem in ipairs(report.errors) do
     context:log("warn", where .. line_of(problem, self.environment.error_text))
+    if problem.name and problem.level == "error" then self:is_first(problem.name) end
   end
 end
 

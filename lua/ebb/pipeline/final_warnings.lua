@@ -1,7 +1,9 @@
 --- Warnings about the request as a whole, logged at the end of a run.
 
 local assets = require "ebb.processors.assets"
+local core = require "ebb.support.core"
 local models = require "ebb.models"
+local parse = require "ebb.macros.parse"
 
 local final_warnings = {}
 
@@ -28,10 +30,19 @@ function final_warnings.unasked(from, unasked)
   end
 end
 
-local function holds(message, text)
-  if type(message.content) == "string" then return message.content:find(text, 1, true) ~= nil end
+--- The texts of a message.
+local function texts_of(message)
+  if type(message.content) == "string" then return { message.content } end
+  local texts = {}
   for _, part in ipairs(type(message.content) == "table" and message.content or {}) do
-    if type(part.text) == "string" and part.text:find(text, 1, true) then return true end
+    if type(part) == "table" and type(part.text) == "string" then texts[#texts + 1] = part.text end
+  end
+  return texts
+end
+
+local function holds(message, text)
+  for _, each in ipairs(texts_of(message)) do
+    if each:find(text, 1, true) then return true end
   end
   return false
 end
@@ -42,6 +53,48 @@ local function has_history(message)
     if source.source == "history" then return true end
   end
   return false
+end
+
+--- The place of a message, for people: "messages[2], preset 'main'".
+local function place_of(i, message)
+  local place, id = ("messages[%d], %s"):format(i, message.source or "plugin"), message.source_id
+  return type(id) == "string" and ("%s '%s'"):format(place, id) or place
+end
+
+local BRACES_MAX = 20     -- names that are told
+
+local STAYS = "%s: {{%s}} is sent as it stands: macros of %s are not expanded"
+
+--- The name in each pair of braces of a message, but for those that an escape keeps. The history may hold programs and
+--- templates: there only names of macros count.
+local function braces_of(message, expansion)
+  local names, registry = {}, expansion.environment.registry
+  local is_own = not has_history(message) and message.source ~= "window"
+  for _, text in ipairs(texts_of(message)) do
+    for content in text:gmatch "{{([^{}]+)" do
+      local name = content:match(parse.NAME)
+      local counts = name and (is_own and not expansion.literal[name] or not is_own and registry:find(name))
+      if counts then names[#names + 1] = name end
+    end
+  end
+  return names, is_own
+end
+
+--- Braces that are left in the request: those of the history, and those in what macros gave.
+---@param from ebb.Context
+---@param expansion ebb.Expansion
+function final_warnings.braces(from, expansion)
+  local count = 0
+  for _, i in ipairs(core.working.holding(from.messages, "{{")) do
+    local names, is_own = braces_of(from.messages[i], expansion)
+    for _, name in ipairs(names) do
+      if count < BRACES_MAX and expansion:is_first(name) then
+        count = count + 1
+        local owner = is_own and "variables, of input and of what other macros give" or "the history"
+        from:log("warn", STAYS:format(place_of(i, from.messages[i]), name, owner))
+      end
+    end
+  end
 end
 
 --- A name that no model has but nearly: its window and abilities are those of an unknown one.
@@ -61,12 +114,12 @@ end
 function final_warnings.volatile(from, texts)
   for _, each in ipairs(texts) do
     for _, message in ipairs(from.messages) do
+      if has_history(message) and message.role ~= "system" then break end
       if holds(message, each.text) then
-        from:log("warn", ("{{%s}} is another one in each request, and stands before the history: no cache holds what "
-          .. "follows it"):format(table.concat(each.names, "}}, {{")))
+        from:log("warn", ("{{%s}} changes on every request; nothing after it can be cached"):format(
+          table.concat(each.names, "}}, {{")))
         break
       end
-      if has_history(message) and message.role ~= "system" then break end
     end
   end
 end

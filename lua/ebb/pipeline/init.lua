@@ -363,6 +363,7 @@ local function conclude(run, run_context)
   final_warnings.left(run_context)
   final_warnings.unasked(run_context, run.unasked)
   final_warnings.volatile(run_context, run.macros.volatile)
+  final_warnings.braces(run_context, run.macros)
   if #run_context.messages == 0 then
     return nil, core.error("shape", "the request has no messages: the conversation has none, and no preset adds one")
   end

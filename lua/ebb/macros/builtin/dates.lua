@@ -4,6 +4,8 @@
 local calendar = require "ebb.macros.calendar"
 local locales = require "ebb.macros.locales"
 
+local OFFSET_MAX = 14   -- hours: no place on earth is further from UTC
+
 local function now_of(call)
   local ms = call.environment:instant()
   return ms and calendar.date(ms, call.environment.zone)
@@ -91,6 +93,52 @@ macros[#macros + 1] = {
     local locale = locales.find(language)
     if not locale then return nil, "no_locale", language, locales.names() end
     return locales.datetime(locale)(date)
+  end,
+}
+
+macros[#macros + 1] = {
+  name = "time_UTC",
+  summary = "the time in a zone, by its hours east of UTC, as 10:30 PM; {{time_UTC+2}} is read, too",
+  parameters = { "hours" },
+  stability = "volatile",
+  example = "{{time_UTC+2}}",
+  run = function(call, hours)
+    local offset, ms = math.tointeger(tonumber(hours)), call.environment:instant()
+    if not offset or math.abs(offset) > OFFSET_MAX then return nil, "not_offset", hours end
+    if not ms then return nil, "no_clock" end
+    return calendar.format(calendar.date(ms, offset * 60), "h:mm A")
+  end,
+}
+
+--- An instant as a template writes it: ISO 8601, or milliseconds since 1970.
+local function instant_of(text)
+  local ms = math.tointeger(tonumber(text))
+  return ms and math.abs(ms) <= calendar.MS_MAX and ms or calendar.parse(text)
+end
+
+macros[#macros + 1] = {
+  name = "timeDiff",
+  summary = "how far the first instant is from the second, as 'in 3 days' or '3 days ago'",
+  parameters = { "instant", "instant2" },
+  stability = "stable",
+  example = "{{timeDiff::2025-11-10::2025-11-07}}",
+  run = function(_, first, second)
+    local a, b = instant_of(first), instant_of(second)
+    if not a or not b then return nil, "not_instant", a and second or first end
+    return (a < b and "%s ago" or "in %s"):format(calendar.duration(a - b))
+  end,
+}
+
+macros[#macros + 1] = {
+  name = "idle_duration",
+  summary = "the time since the user's last message, as 'an hour'; 'just now' where none tells its time",
+  stability = "volatile",
+  aliases = { "idleDuration" },
+  run = function(call)
+    local history, now = call.environment.history, call.environment.now
+    if not now then return nil, "no_clock" end
+    local last = math.tointeger(tonumber(history and history "instant" or nil))
+    return last and calendar.duration(now - last) or "just now"
   end,
 }
 

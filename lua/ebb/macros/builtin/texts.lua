@@ -57,6 +57,14 @@ local macros = {
     run = function() return "" end,
   },
   {
+    name = "comment", summary = "a comment, which is left out", parameters = { "text?" }, unread = true,
+    example = "a{{comment: not sent}}b", run = function() return "" end,
+  },
+  {
+    name = "hidden_key", summary = "nothing: words that activate other lorebook entries and are not sent",
+    parameters = { "words?" }, unread = true, example = "a{{hidden_key: dragon}}b", run = function() return "" end,
+  },
+  {
     name = "trim", summary = "removes the white space on both sides of itself, or around its argument",
     example = "a  {{trim}}  b", parameters = { "text?" }, trims = true,
     run = function(_, whole) return text.strip_right(text.strip_left(whole)) end,
