@@ -25,6 +25,7 @@ local OTHERS = {
   ["lua/ebb/macros/calendar.lua"] = "a calendar's range",
   ["lua/ebb/macros/builtin/chance.lua EXACT_MAX"] = "a property of JSON's numbers",
   ["lua/ebb/macros/builtin/variables.lua DIGITS_MAX"] = "a property of JSON's numbers",
+  ["lua/ebb/workflow/init.lua BYTES_MAX"] = "locate's",
   ["lua/ebb/macros/registry.lua ARGUMENTS_MAX"] = "none",
   ["lua/ebb/processors/token_limiter.lua"] = "estimates",
   ["lua/ebb/rules/schema.lua DEPTH_MAX"] = "no bound in practice",

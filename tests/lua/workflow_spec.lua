@@ -425,7 +425,7 @@ local WRONG = {
   { "an unknown dialect", '[{"type":"check","dialect":"antropic"}]', "1:2", "antropic", "did you mean 'anthropic'?" },
   { "a conversion to nowhere", '[{"type":"convert"}]', "1:2", "to is missing", nil },
   { "a file elsewhere", '[{"type":"save","file":"../x.json"}]', "1:2", "in the current folder", "in Lua" },
-  { "a command in JSON", '[{"type":"model","command":"curl"}]', "1:2", "command: a workflow in JSON does not name it", nil },
+  { "a command in JSON", '[{"type":"model","command":"curl"}]', "1:2", "command: a workflow in JSON starts no programs", nil },
   { "an address in JSON", '[{"type":"model","base_url":"http://x"}]', "1:2", "base_url: a workflow in JSON", nil },
   { "a field of a model", '[{"type":"model","temprature":1}]', "1:2", "no option 'temprature'", "'temperature'" },
   { "a profile", '[{"type":"model","profile":"mistrl"}]', "1:2", "unknown profile 'mistrl'", "mistral" },

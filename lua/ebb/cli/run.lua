@@ -112,7 +112,8 @@ local function only_shown(args, workflow)
   if args.graph then
     terminal.result(hints.in_lua(nodes.draw, workflow, args.graph), args.output)
   else
-    local list = hints.in_lua(nodes.check, workflow)   -- before the command waits for input
+    local list, unknown = hints.in_lua(nodes.check, workflow)   -- before the command waits for input
+    for _, line in ipairs(args.check and unknown or {}) do terminal.say("warning: not checked: " .. line) end
     if args.check then terminal.inform(("%s: %s, no mistakes"):format(args.script, text.count(#list, "node"))) end
   end
   return args.graph ~= nil or args.check

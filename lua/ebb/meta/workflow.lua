@@ -103,16 +103,18 @@ local nodes = {}
 ---@return ebb.Conversation|ebb.Error result   the conversation, or the one that a node put in its place (convert,
 ---    pipeline); the error names the node that failed
 function nodes.run(chat, workflow, options) end
---- A drawing of a workflow, which is checked and not run.
+--- A drawing of a workflow, which is checked and not run. Of one that was read from JSON nothing runs.
 ---@param workflow ebb.Workflow
 ---@param form? "dot"|"svg"    dot, which Graphviz reads, is the default
 ---@return string
 function nodes.draw(workflow, form) end
---- Checks a workflow without running it; raises for the first mistake.
+--- Checks a workflow without running it; raises for the first mistake. Of one that was read from JSON nothing runs: its
+--- Lua files are compiled, or run in a sandbox.
 ---@param workflow ebb.Workflow
 ---@return { type: string, where: string, label: string, run: function }[]
+---@return string[] unknown      what is not checked, for it would have to run
 function nodes.check(workflow) end
---- The workflow of a JSON file, or that a Lua file returns; the file runs with all rights of the program.
+--- The workflow of a JSON file, or that a Lua file returns, which runs with all rights of the program.
 ---@param path string
 ---@return table? workflow
 ---@return ebb.Error? problem

@@ -91,11 +91,11 @@ function script_file.folder(path)
 end
 
 --- The text of a file below a folder, which no link leads to: only a regular file is opened.
-local function contained_text(folder, name)
+local function contained_text(folder, name, most)
   local root, problem = core.root(folder)
   if not root then return nil, problem end
   local text
-  text, problem = root:read(name, script_file.MAX)
+  text, problem = root:read(name, most)
   root:close()
   if text then return text end
   local path = name:sub(1, 1) == "/" and name or folder .. name
@@ -107,14 +107,15 @@ end
 ---@param path string
 ---@param folder? string       which ends with a slash: the path stands in a file of others that lies there, so it
 ---    must lead to a regular file below it, and through no link. nil: the caller's own path, to any file
+---@param most? integer        bytes; default: MAX
 ---@return string? text
 ---@return ebb.Error|string problem   or the whole path; code: "absent", "forbidden", "io", "limit"
-function script_file.text(path, folder)
+function script_file.text(path, folder, most)
   local text, problem
   if folder then
-    text, problem = contained_text(folder, path)
+    text, problem = contained_text(folder, path, most or script_file.MAX)
   else
-    text, problem = core.read_file(path, script_file.MAX)
+    text, problem = core.read_file(path, most or script_file.MAX)
   end
   if not text then return nil, problem end
   return (text:gsub("^#[^\n]*", "", 1)), (folder or "") .. path
@@ -141,6 +142,17 @@ function script_file.load(path, folder)
   local text, whole_path = script_file.text(path, folder)
   if not text then return nil, script_file.hinted(whole_path, (folder or "") .. path) end
   return script_file.run(text, "@" .. whole_path)
+end
+
+--- Compiles a file, and does not run it.
+---@param path string
+---@param folder? string       as for `text`
+---@return ebb.Error? problem  as of `load`, but for "script"
+function script_file.check(path, folder)
+  local text, whole_path = script_file.text(path, folder)
+  if not text then return script_file.hinted(whole_path, (folder or "") .. path) end
+  local chunk, problem = load(text, "@" .. whole_path, "t", {})
+  return not chunk and core.error("syntax", problem) or nil
 end
 
 ---@class ebb.ScriptKind      What a file should return: a function, or a table with one

@@ -8,8 +8,6 @@ local core = require "ebb.support.core"
 local locate = require "ebb.workflow.locate"
 local open_calls = require "ebb.conversation.open_calls"
 local refuse = require "ebb.support.refuse"
-local schema = require "ebb.support.schema"
-local script_file = require "ebb.sandbox.script_file"
 local traceback = require "ebb.support.traceback"
 
 local condition = {}
@@ -51,15 +49,6 @@ local function of_table(wanted, name)
   end
 end
 
-local function of_file(path, place)
-  local value, problem = script_file.load(locate.path(path, place))
-  if problem then error(problem, 0) end
-  if type(value) ~= "function" then
-    refuse("shape", ("%s: expected a function, the file returned %s"):format(path, schema.describe(value)))
-  end
-  return value
-end
-
 --- A condition as a function of the conversation, which answers any value, or nil and an error.
 ---@param value any             as SPEC takes it
 ---@param name string           of the field
@@ -67,7 +56,7 @@ end
 ---@return fun(chat: ebb.Conversation): any, ebb.Error?
 function condition.read(value, name, place)
   if type(value) == "table" then return of_table(value, name) end
-  local call = type(value) == "string" and of_file(value, place) or value
+  local call = type(value) == "string" and locate.script(value, place) or value
   return function(chat)
     local ok, result, code = traceback.call(call, call, chat)
     if not ok then return nil, core.error(code or "script", result) end

@@ -39,16 +39,25 @@ local TYPES = { "branch", "check", "context_processor", "convert", "filter", "lo
 
 --- The types of nodes by name, with those that a workflow brings along.
 ---@param workflow? table
+---@param unknown? string[]    it is only looked at: gets files whose types stay unknown
 ---@return table<string, ebb.NodeType>
-function nodes.types(workflow)
+---@return boolean is_open     there may be other types in such files
+local function types_of(workflow, unknown)
   schema.check({ type = "table", shared = true, expected = "a workflow" }, workflow or {}, "types")
-  local types = {}
+  local types, is_open = {}, false
   for _, name in ipairs(TYPES) do
     types[name] = require("ebb.workflow." .. name)
   end
-  if workflow and workflow.types ~= nil then own_types.add(types, workflow.types, locate.place(workflow)) end
-  return types
+  if workflow and workflow.types ~= nil then
+    is_open = own_types.add(types, workflow.types, locate.place(workflow, unknown ~= nil), unknown)
+  end
+  return types, is_open
 end
+
+--- The types of nodes by name, with those that a workflow brings along. Of one in JSON nothing runs.
+---@param workflow? table
+---@return table<string, ebb.NodeType>
+function nodes.types(workflow) return (types_of(workflow, {})) end
 
 ---- The shape of a workflow ----
 
@@ -113,22 +122,26 @@ end
 
 local prepared_at
 
---- Prepares a workflow; raises for the first mistake.
+--- Prepares a workflow; raises for the first mistake. One in JSON that is about to run is looked at before, so that
+--- what is forbidden there is refused before a file of it runs.
 ---@param workflow table
----@param depth? integer       of workflows in one another
+---@param depth integer        of workflows in one another
+---@param unknown? string[]    it is only looked at: gets what that cannot learn
 ---@return ebb.PreparedWorkflow
-local function prepared(workflow, depth)
+local function prepared(workflow, depth, unknown)
   local list = check_shape(workflow)
-  local place = locate.place(workflow)
+  local place = locate.place(workflow, unknown ~= nil)
+  if place.contained and not unknown then prepared(workflow, depth, {}) end
   local toolset = tools.new(workflow.tools, place)
-  local kit = { types = nodes.types(workflow), place = place, toolset = toolset, depth = depth or 1,
-    load = nodes.load, whole = prepared_at, source = locate.file_of(workflow) }
+  local kit = { place = place, toolset = toolset, depth = depth, unknown = unknown, load = nodes.load,
+    whole = prepared_at, source = locate.file_of(workflow) }
+  kit.types, kit.is_open = types_of(workflow, unknown)
   return { name = workflow.name, sequence = prepare.nodes(list, workflow, kit), toolset = toolset }
 end
 
 --- The same; a mistake in a file has its name, and in JSON its line.
-function prepared_at(workflow, depth)
-  local ok, result = pcall(prepared, workflow, depth)
+function prepared_at(workflow, depth, unknown)
+  local ok, result = pcall(prepared, workflow, depth, unknown)
   if ok then return result end
   local file = type(workflow) == "table" and locate.file_of(workflow)
   error(file and core.is_error(result) and json_file.placed(file, {}, result) or result, 0)
@@ -137,8 +150,10 @@ end
 --- Checks all nodes; the first mistake is refused.
 ---@param workflow table
 ---@return ebb.PreparedNode[]
+---@return string[] unknown    what is not checked, for it would have to run
 function nodes.check(workflow)
-  return prepared_at(workflow).sequence.nodes
+  local unknown = {}
+  return prepared_at(workflow, 1, unknown).sequence.nodes, unknown
 end
 
 --- The workflow as a drawing.
@@ -147,13 +162,13 @@ end
 ---@return string
 function nodes.draw(workflow, form)
   form = schema.check({ type = "choice", choices = { "dot", "svg" } }, form or "dot", "draw: form")
-  local whole = prepared_at(workflow)
+  local whole = prepared_at(workflow, 1, {})
   return drawing[form](whole.sequence, whole.name)
 end
 
 ---- Files ----
 
-nodes.BYTES_MAX = 64 * 1024 * 1024   -- of a file
+nodes.BYTES_MAX = locate.BYTES_MAX   -- of a file
 
 --- Why the value of a file is no workflow.
 ---@param value any
@@ -241,7 +256,7 @@ end
 ---@return ebb.Conversation|ebb.Error result   the conversation at the end; or the error, which names the node
 function nodes.run(chat, workflow, options)
   options = schema.options(OPTIONS, options, "workflow.run", "ebb.workflow.run(chat, nodes, { model = function })")
-  local whole = prepared_at(workflow)
+  local whole = prepared_at(workflow, 1)
   local host = setmetatable({ model = options.model }, { __index = options.host or {} })
   local digest = digest_of(whole.sequence)
   local run = runner.new(chat, { host = host, toolset = whole.toolset, on_step = options.on_step, save = options.save,

@@ -2,17 +2,20 @@
 --
 --     { type = "loop", stop_when = { answered = true }, at_most = 8, nodes = { {type="model"}, {type="tool"} } }
 --
--- The condition is looked at after each round. Without one the nodes run `at_most` times.
+-- The condition is looked at after each round. Without one the nodes run `at_most` times. In JSON all loops of a run
+-- share a bound, too: see Run:count_rounds.
 
 local condition = require "ebb.workflow.condition"
 local core = require "ebb.support.core"
 
-local function runner(stop, sequence, options)
+local function runner(stop, sequence, options, contained)
   return function(_, run)
     local depth, first = run:enter(1)
     for round = first, options.at_most do
       run.at[depth] = round
-      local done, problem = run:sequence(sequence)
+      local done, problem = true, nil
+      if contained then done, problem = run:count_rounds(1) end
+      if done then done, problem = run:sequence(sequence) end
       if not done then return nil, problem end
       if stop then
         local over, why = stop(run.chat)
@@ -42,9 +45,9 @@ return {
     on_limit = { type = "choice", choices = { "fail", "go_on" }, default = "fail",
       help = "what follows when stop_when does not hold after the last round" },
   },
-  prepare = function(options, _, kit)
+  prepare = function(options, place, kit)
     local sequence = kit:sequence(options.nodes, "nodes")
-    local stop = options.stop_when ~= nil and condition.read(options.stop_when, "stop_when", kit.place) or nil
-    return { run = runner(stop, sequence, options), kind = "loop", parts = { { "again", sequence } } }
+    local stop = options.stop_when ~= nil and condition.read(options.stop_when, "stop_when", place) or nil
+    return { run = runner(stop, sequence, options, place.contained), kind = "loop", parts = { { "again", sequence } } }
   end,
 }

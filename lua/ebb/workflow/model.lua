@@ -13,7 +13,6 @@ local pipelines = require "ebb.workflow.pipeline"
 local profiles = require "ebb.models.profiles"
 local provider = require "ebb.provider"
 local answers = require "ebb.provider.answer"
-local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local target = require "ebb.models.target"
 local traceback = require "ebb.support.traceback"
@@ -43,9 +42,6 @@ local FIELDS = {
   on_cut = { type = "choice", choices = { "keep", "fail" }, default = "keep",
     help = "what becomes of an answer that ended at a limit" },
 }
-
---- What a stranger's workflow could use to send a secret away, or to start a program.
-local FORBIDDEN = { "base_url", "key_env", "command" }
 
 ---- Answers of commands and functions ----
 
@@ -202,20 +198,10 @@ local function runner(options, pipe)
   end
 end
 
-local function check_names(options)
+--- Checks the fields that ask a model, in the node of another type too.
+local function check(options)
   if options.profile then profiles.find(options.profile) end
   target.of { to = options.dialect, profile = options.profile, model = options.model }
-end
-
---- Checks the fields that ask a model, in the node of another type too.
-local function check(options, place)
-  for _, name in ipairs(place.contained and FORBIDDEN or {}) do
-    if options[name] then
-      refuse("forbidden", ("%s: a workflow in JSON does not name it"):format(name),
-        "the environment, the command line, or a workflow in Lua")
-    end
-  end
-  check_names(options)
 end
 
 local model = {}
@@ -223,14 +209,13 @@ local model = {}
 --- A function that answers the requests of policies, as chat:trim takes it; nil where no model is named.
 ---@param chat ebb.Conversation
 ---@param options? table        fields of a model node
----@param place ebb.WorkflowPlace
 ---@param run ebb.WorkflowRun
 ---@return (fun(request: ebb.ModelRequest): string?, string?)?
-function model.asker(chat, options, place, run)
+function model.asker(chat, options, run)
   local host = run.host
   if not (options or host.model or host.model_command or host.replay) then return nil end
   local wants = schema.options(FIELDS, options, "ask")
-  check(wants, place)
+  check(wants)
   wants.model, wants.base_url = wants.model or chat:model(), wants.base_url or host.base_url
   wants.members, wants.tools, wants.stream = wants.request, nil, false
   return function(request)
@@ -251,7 +236,7 @@ model.example = '{ type = "model", model = "gpt-4o-mini", max_tokens = 1000 }'
 model.fields = FIELDS
 
 function model.prepare(options, place)
-  check(options, place)
+  check(options)
   local pipe = options.pipeline and pipelines.open(options.pipeline, place) or nil
   return runner(options, pipe)
 end

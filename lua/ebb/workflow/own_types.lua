@@ -7,9 +7,11 @@
 --       run = function(chat, options) ... end,    an error, or nil and a reason, ends the run
 --     }
 --
--- A file runs in the program's own Lua state, as the files of script nodes do.
+-- A file runs in the program's own Lua state, as the files of script nodes do. Where a workflow in JSON is only looked
+-- at, it runs in a sandbox; if it cannot, its types stay unknown.
 
 local locate = require "ebb.workflow.locate"
+local loader = require "ebb.sandbox.loader"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
@@ -58,6 +60,7 @@ end
 local function type_of(declaration)
   local name, check, run = declaration.name, declaration.check, declaration.run
   return {
+    is_own = true,
     summary = declaration.summary or "a type of the workflow's own",
     example = declaration.example or example_of(declaration), fields = declaration.fields or {},
     prepare = function(options)
@@ -67,8 +70,15 @@ local function type_of(declaration)
   }
 end
 
-local function load_file(path, folder)
-  local value, problem = script_file.load(path, folder)
+--- What a file returns; nil, and a line for `unknown`, if its types stay unknown.
+local function load_file(path, folder, place, unknown)
+  local load_it = place.looks and function() return loader.load(path, nil, { noun = "type" }, folder) end
+    or function() return script_file.load(path, folder) end
+  local value, problem = load_it()
+  if place.looks and problem and problem.code == "script" then
+    table.insert(unknown, ("its types, for it needs more than a sandbox has: %s"):format(problem.message))
+    return nil
+  end
   if problem then error(problem, 0) end
   if type(value) ~= "table" then
     refuse("shape", ("%s: expected a type of nodes or a list of them, the file returned %s"):format(path, type(value)),
@@ -95,21 +105,26 @@ end
 ---@param types table<string, ebb.NodeType>   by name
 ---@param sources (string|table)[]            files, and types as they are
 ---@param place ebb.WorkflowPlace
-function own_types.add(types, sources, place)
+---@param unknown? string[]     gets what stays unknown in a look
+---@return boolean is_open      the types of a file are among that
+function own_types.add(types, sources, place, unknown)
   if type(sources) ~= "table" or #sources == 0 and next(sources) ~= nil then
     refuse("argument", "types: expected a list of types and Lua files", 'types = { "tag.lua" }')
   end
+  local is_open = false
   for i, source in ipairs(sources) do
     local where, value = ("types[%d]"):format(i), source
     if type(source) == "string" then
-      where = locate.path(source, place)
-      value = load_file(locate.path(source, place))
+      local path, folder = locate.path(source, place)
+      where, value = path, load_file(path, folder, place, unknown)
+      is_open = is_open or value == nil
     end
     local list = type(value) == "table" and value.name == nil and value.run == nil and value or { value }
     for _, declaration in ipairs(list) do
       add(types, declaration, where)
     end
   end
+  return is_open
 end
 
 return own_types

@@ -38,14 +38,23 @@ local function in_turn(run, branches, chat)
   return texts
 end
 
---- The host's processes answer with texts; one that begins with ! is an error.
+--- The host's processes answer with how many rounds their loops have taken, and a text; one that begins with ! is an
+--- error.
 local function at_once(run, branches, chat)
-  return run.host.together(#branches, function(i)
+  local before = run.rounds
+  local answers, failed = run.host.together(#branches, function(i)
     run.host.show = false   -- several answers at once are not readable
     local text, problem = run_branch(run, branches[i], chat)
-    if text then return text end
-    return "!" .. core.json.encode { code = problem.code, message = problem.message, hint = problem.hint }
+    text = text or "!" .. core.json.encode { code = problem.code, message = problem.message, hint = problem.hint }
+    return ("%d %s"):format(run.rounds - before, text)
   end)
+  for i, answer in ipairs(answers or {}) do
+    local rounds, text = answer:match "^(%d+) (.*)$"
+    answers[i] = text
+    local counted, problem = run:count_rounds(tonumber(rounds))
+    if not counted then return nil, problem end
+  end
+  return answers, failed
 end
 
 local function runner(branches, join)

@@ -6,18 +6,34 @@
 
 local pipelines = require "ebb.pipeline"
 local locate = require "ebb.workflow.locate"
+local refuse = require "ebb.support.refuse"
 local successor = require "ebb.workflow.successor"
 
 local pipeline = {}
 
---- Files that the fields of a pipeline name, located.
+--- The Lua files of processors or macros, each of them located. A workflow in JSON names no folder of them.
+local function located_list(list, place)
+  local result = {}
+  for i, source in ipairs(list) do
+    if type(source) == "string" and place.contained and not source:find "%.lua$" then
+      refuse("forbidden", ("a workflow in JSON names Lua files one by one, not '%s'"):format(source), "name.lua")
+    end
+    result[i] = type(source) == "string" and locate.file(source, place) or source
+  end
+  return result
+end
+
+--- Files that the fields of a pipeline name, located; a text of JSON stays as it is.
 local function located(options, place)
   local result = {}
   for key, value in pairs(options) do result[key] = value end
   for _, name in ipairs { "agent", "model_config", "user_profile" } do
-    if type(result[name]) == "string" then
-      local path, folder = locate.path(result[name], place)
-      result[name] = (folder or "") .. path
+    local word = result[name]
+    if type(word) == "string" and not word:find "^%s*{" then result[name] = locate.file(word, place) end
+  end
+  for _, name in ipairs { "processors", "macros" } do
+    if type(result[name]) == "table" and rawlen(result[name]) > 0 then
+      result[name] = located_list(result[name], place)
     end
   end
   return result

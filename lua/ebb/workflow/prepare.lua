@@ -7,8 +7,10 @@
 local core = require "ebb.support.core"
 local faults = require "ebb.workflow.faults"
 local graph = require "ebb.workflow.graph"
+local locate = require "ebb.workflow.locate"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
+local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
 
@@ -39,17 +41,23 @@ prepare.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = 
 ---@class ebb.Sequence
 ---@field nodes ebb.PreparedNode[]
 ---@field graph? ebb.WorkflowGraph
+---@field contained? boolean     it stands in JSON: its nodes count as rounds
 
 ---@class ebb.WorkflowKit       What a node is prepared with
 ---@field place ebb.WorkflowPlace
+---@field unknown? string[]      the workflow is only looked at: gets what that cannot learn; nil: it is about to run
+---@field is_open boolean        types of nodes are among what it cannot learn
 ---@field toolset ebb.Toolset
 ---@field depth integer          of workflows in one another
 ---@field in_graph boolean       edges lead to and from the node
 local Kit = {}
 Kit.__index = Kit
 
+--- Stands for a type that a look at a workflow does not learn.
+local UNREAD = { is_own = true, prepare = function() return function() return true end end }
+
 --- A node without a type is the seeds' configuration of a context processor.
-local function type_of(node, types)
+local function type_of(node, types, is_open)
   if type(node) ~= "table" then
     return refuse("argument", ("a node is a table, not %s"):format(schema.describe(node)))
   end
@@ -59,7 +67,7 @@ local function type_of(node, types)
   if node.type == nil then
     return refuse("argument", "it has no type", ("%s, as in %s"):format(one_of, prepare.form))
   end
-  if not types[node.type] then
+  if not types[node.type] and not (is_open and type(node.type) == "string") then
     local near = suggest.nearest(tostring(node.type), names)
     return refuse("unknown_name", ("unknown type %s"):format(schema.describe(node.type)),
       near and ("did you mean '%s'?"):format(near) or one_of)
@@ -98,12 +106,13 @@ end
 
 --- Prepares the node at a place.
 local function node_at(kit, node, where, path, in_graph)
-  local node_type = placed(where, path, type_of, node, kit.types)
+  local node_type = placed(where, path, type_of, node, kit.types, kit.is_open)
   local id = type(node.id) == "string" and node.id or nil
   where = id and ("%s '%s' (%s)"):format(where, id, node_type) or ("%s (%s)"):format(where, node_type)
   local inner = setmetatable({ where = where, path = path, in_graph = in_graph }, { __index = kit })
-  local declared = kit.types[node_type]
+  local declared = kit.types[node_type] or UNREAD
   local prepared = prepared_node(placed(where, path, function()
+    if not declared.is_own then locate.check_fields(node, kit.place) end
     return declared.prepare(own_fields(declared, node, node_type), kit.place, inner)
   end))
   prepared.source, prepared.path = kit.source, path
@@ -139,16 +148,23 @@ function Kit:sequence(list, field, index)
   return { nodes = nodes }
 end
 
---- Prepares another file.
+--- Prepares another file. One in Lua is a program: in a look at a workflow in JSON its nodes stay unknown.
 ---@param path string
----@return { sequence: ebb.Sequence, name?: string }
+---@return { sequence?: ebb.Sequence, name?: string }
 function Kit:file(path)
   if self.depth >= prepare.DEPTH_MAX then
     refuse("limit", ("%s: workflows in one another are more than %d deep"):format(path, prepare.DEPTH_MAX))
   end
+  local text = self.place.looks and core.read_file(path, locate.BYTES_MAX)
+  if text and not locate.is_json(text) then
+    local wrong = script_file.check(path)
+    if wrong then error(wrong, 0) end
+    table.insert(self.unknown, ("%s: the nodes of a workflow in Lua"):format(path))
+    return {}
+  end
   local workflow, problem = self.load(path)
   if not workflow then error(problem, 0) end
-  return self.whole(workflow, self.depth + 1)
+  return self.whole(workflow, self.depth + 1, self.unknown)
 end
 
 --- Prepares the nodes of a workflow, in order, or as edges lead.
@@ -166,7 +182,7 @@ function prepare.nodes(list, workflow, kit)
   if not in_graph and workflow.start ~= nil then
     refuse("argument", "start: only a graph has a start", "edges = {...}")
   end
-  return { nodes = nodes, graph = in_graph and graph.read(nodes, workflow) or nil }
+  return { nodes = nodes, graph = in_graph and graph.read(nodes, workflow) or nil, contained = kit.place.contained }
 end
 
 return prepare

@@ -15,6 +15,8 @@ local json_file = require "ebb.support.json_file"
 
 local runner = {}
 
+runner.ROUNDS_MAX = 10000   -- of all loops of a run, and nodes of its graphs, where they stand in JSON
+
 ---@class ebb.WorkflowRun
 ---@field chat ebb.Conversation      the present one: nodes may put another in its place
 ---@field host ebb.WorkflowHost
@@ -29,6 +31,7 @@ local runner = {}
 ---@field at integer[]               the position
 ---@field goal? integer[]            of the position that the run goes on from; nil: it is there
 ---@field calls table<string, table> of the node that runs: calls of tools marked `once`, with their results
+---@field rounds integer             of loops in JSON
 ---@field copies integer             how many copies in one another the run works on
 local Run = {}
 Run.__index = Run
@@ -41,9 +44,20 @@ function runner.new(chat, fields)
   local position = fields.position
   return setmetatable({
     chat = chat, host = fields.host, toolset = fields.toolset, on_step = fields.on_step, on_begin = fields.on_begin,
-    steps = 0, notes = {}, keep = fields.save, digest = fields.digest, at = {}, copies = 0,
+    steps = 0, notes = {}, keep = fields.save, digest = fields.digest, at = {}, copies = 0, rounds = 0,
     goal = position and table.move(position.at, 1, #position.at, 1, {}), calls = position and position.calls or {},
   }, Run)
+end
+
+--- Counts rounds of a loop that a workflow in JSON has: all of them share one bound.
+---@param rounds integer
+---@return true? counted
+---@return ebb.Error? problem
+function Run:count_rounds(rounds)
+  self.rounds = self.rounds + rounds
+  if self.rounds <= runner.ROUNDS_MAX then return true end
+  return nil, core.error("limit", ("all loops of a workflow in JSON have taken %d rounds"):format(runner.ROUNDS_MAX),
+    "write the workflow in Lua")
 end
 
 ---- Positions ----
@@ -153,15 +167,23 @@ local function step(run, node)
   return result, problem
 end
 
+--- Counts a node of a graph, the `count`th of a run; nil and the error beyond what a run may take.
+local function count_node(run, sequence, count)
+  if count > graph.STEPS_MAX then
+    return nil, core.error("limit", ("the run has taken %d nodes"):format(graph.STEPS_MAX))
+  end
+  if sequence.contained then return run:count_rounds(1) end
+  return true
+end
+
 local function follow_edges(run, sequence)
   local edges, count = sequence.graph, 0
   local depth, number = run:enter(sequence.graph.start)
   while number ~= 0 do
     local node = sequence.nodes[number]
     count = count + 1
-    if count > graph.STEPS_MAX then
-      return nil, fault_of(node, core.error("limit", ("the run has taken %d nodes"):format(graph.STEPS_MAX)))
-    end
+    local counted, limit = count_node(run, sequence, count)
+    if not counted then return nil, fault_of(node, limit) end
     local result, problem = step(run, node)
     if result == nil then return nil, problem end
     number, problem = graph.follow(edges, number, node, run.outcome)

@@ -5,17 +5,7 @@
 
 local locate = require "ebb.workflow.locate"
 local refuse = require "ebb.support.refuse"
-local script_file = require "ebb.sandbox.script_file"
 local step = require "ebb.workflow.step"
-
-local function from_file(path, folder)
-  local value, problem = script_file.load(path, folder)
-  if problem then error(problem, 0) end
-  if type(value) ~= "function" then
-    refuse("shape", ("%s: expected a function, the file returned %s"):format(path, type(value)))
-  end
-  return value
-end
 
 ---@type ebb.NodeType
 return {
@@ -26,7 +16,7 @@ return {
     file = { type = "string", help = "in place of run: a file that returns such a function, beside the workflow's" },
   },
   prepare = function(options, place)
-    local run = options.file and from_file(locate.path(options.file, place)) or options.run
+    local run = options.file and locate.script(options.file, place) or options.run
     if not run then refuse("argument", "a script node needs run = function(chat), or file = a path") end
     return function(chat) return step.call(run, chat) end
   end,

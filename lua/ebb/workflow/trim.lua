@@ -37,7 +37,7 @@ return {
     return function(chat, run)
       local call = options
       check_budget(chat, options)
-      local asker = options.model == nil and model.asker(chat, ask, place, run) or nil
+      local asker = options.model == nil and model.asker(chat, ask, run) or nil
       if asker then
         call = tables.copy(options)
         call.model = asker

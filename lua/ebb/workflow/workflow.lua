@@ -10,8 +10,7 @@ return {
   example = '{ type = "workflow", file = "clean_up.lua" }',
   fields = { file = { type = "string", required = true, filled = true, hint = 'file = "clean_up.lua"' } },
   prepare = function(options, place, kit)
-    local path, folder = locate.path(options.file, place)
-    local prepared = kit:file((folder or "") .. path)
+    local prepared = kit:file(locate.file(options.file, place))
     return {
       run = function(_, run) return run:sequence(prepared.sequence) end,
       kind = "workflow", parts = { { prepared.name or options.file, prepared.sequence } },

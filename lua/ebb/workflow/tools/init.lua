@@ -190,12 +190,9 @@ local function add_file(set, value, where, place)
 end
 
 local function add_one(set, value, where, place)
+  locate.check_fields(value, place, where .. ".")
   value = schema.check(TOOL, value, where)
   local kind = kind_of(value, where)
-  if place.contained and (kind == "command" or kind == "mcp") then
-    refuse("forbidden", ("%s: %s: a workflow in JSON starts no programs"):format(where, kind),
-      "write the workflow in Lua")
-  end
   if kind == "file" then return add_file(set, value, where, place) end
   if kind == "mcp" then
     set.servers[#set.servers + 1] = value
