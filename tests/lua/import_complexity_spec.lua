@@ -135,6 +135,15 @@ local SHAPES = {
   },
 }
 
+SHAPES.langchain = {
+  ["pieces of one reply"] = list("[", function()
+    return '{"type":"ai","data":{"id":"m","content":"word ","tool_call_chunks":[{"index":0,"args":"x"}]}}'
+  end, "]"),
+  ["pieces of blocks"] = list("[", function(i)
+    return ('{"type":"ai","data":{"id":"m","content":[{"type":"text","index":%d,"text":"w"}],"tool_call_chunks":[]}}')
+      :format(i % 9)
+  end, "]"),
+}
 SHAPES.ai_sdk = {
   ["model messages"] = list('[{"role":"tool","content":[]},', function(i)
     return ('{"role":"assistant","content":[{"type":"tool-call","toolCallId":"%d","toolName":"f","input":{}}]}'):format(i)

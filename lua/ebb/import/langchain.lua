@@ -1,7 +1,11 @@
 --- LangChain's messages, read as data and never constructed: stored ({type, data}) or dumped ({lc, type, id, kwargs}).
 --
 -- Calls stand in tool_calls and, in a reply of Anthropic's models, once more as blocks of the content: they count once.
+-- A message of version 1 may have its blocks in `content_blocks`, in the place of `content`. Pieces of a streamed reply
+-- are one message.
 
+local blocks = require "ebb.import.langchain_blocks"
+local chunks = require "ebb.import.langchain_chunks"
 local content = require "ebb.import.content"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
@@ -24,22 +28,23 @@ local function type_of(name)
   return name and TYPES[(name:gsub("Chunk$", ""))]
 end
 
---- The kind of a message and its members; nil for other values.
+--- The kind of a message, its members and the name of its class; nil for other values.
 local function message_of(value)
   if fields.object(value, "__lc_escaped__") then value = value.__lc_escaped__ end
   local id, kwargs = fields.list(value, "id"), fields.object(value, "kwargs")
   if value and value.lc ~= nil and id and kwargs then
-    local last = id[#id]
-    return type_of(type(last) == "string" and last or nil), kwargs
+    local last = type(id[#id]) == "string" and id[#id] or nil
+    return type_of(last), kwargs, last
   end
-  local data = fields.object(value, "data")
-  return type_of(fields.text(value, "type")), data
+  local kind = fields.text(value, "type")
+  return type_of(kind), fields.object(value, "data"), kind
 end
 
 local function is_message(value)
   if not fields.is_object(value) then return false end
   local kind, members = message_of(value)
-  return kind ~= nil and members ~= nil and (members.content ~= nil or kind == "remove")
+  if not kind or not members then return false end
+  return members.content ~= nil or members.content_blocks ~= nil or kind == "remove"
 end
 
 ---- Where the messages are ----
@@ -84,48 +89,12 @@ end
 
 ---- Contents ----
 
---- An image of Anthropic's form or of LangChain's own as one of Chat Completions.
-local function image_of(block)
-  local from = fields.object(block, "source") or block
-  local data, media = fields.text(from, "data") or fields.text(from, "base64"),
-    fields.text(from, "media_type") or fields.text(from, "mime_type")
-  if data and media then return content.image(("data:%s;base64,%s"):format(media, data)) end
-  return fields.text(from, "url") and content.image(from.url)
-end
-
---- Reads blocks: parts for the content, reasoning, and calls that tool_calls lacks.
-local function read_blocks(list, built, calls)
-  local parts, known = {}, {}
-  for _, call in ipairs(calls) do known[call.id or ""] = true end
-  for _, block in ipairs(list) do
-    local kind = fields.text(block, "type")
-    if type(block) == "string" or kind == "text" then
-      local text = type(block) == "string" and block or fields.text(block, "text") or ""
-      if text ~= "" then parts[#parts + 1] = content.text(text) end
-    elseif kind == "tool_use" then
-      local id = fields.text(block, "id")
-      if not known[id or ""] then
-        calls[#calls + 1] = { id = id, name = fields.text(block, "name"), arguments = content.arguments(block.input) }
-      end
-    elseif kind == "thinking" or kind == "reasoning" then
-      local text = fields.text(block, "thinking") or fields.text(block, "reasoning")
-      if text and text ~= "" then built:reason(text) end
-      if block.signature ~= nil then built.report:add("signature of reasoning", "left out") end
-    elseif kind == "image" and image_of(block) then
-      parts[#parts + 1] = image_of(block)
-    elseif kind == "image_url" or kind == "input_audio" or kind == "file" then
-      parts[#parts + 1] = block
-    else
-      built.report:add("other block", (kind or "without a type"):sub(1, 40) .. ", left out")
-    end
-  end
-  return content.join(parts)
-end
-
+--- The content of a message; where it has none, its blocks say it.
 local function content_of(members, built, calls)
-  local value = members.content
+  local value, list = members.content, fields.list(members, "content_blocks")
+  if list and list[1] and (value == nil or value == "" or value == core.json.null) then value = list end
   if type(value) == "string" then return value end
-  return fields.is_list(value) and read_blocks(value, built, calls) or ""
+  return fields.is_list(value) and blocks.read(value, built, calls) or ""
 end
 
 ---- Messages ----
@@ -153,22 +122,12 @@ local function calls_of(members)
   return calls
 end
 
---- Adds the text of a chunk to the message of the chunks before it, which have its id; false if it is the first.
-local function continues(built, members, said)
-  local id, last = fields.text(members, "id"), built.messages[#built.messages]
-  local is_next = id and built.chunk == id and last and last.role == "assistant" and type(last.content) == "string"
-  built.chunk = fields.text(members, "type") == "AIMessageChunk" and id or nil
-  if not is_next or type(said) ~= "string" then return false end
-  last.content = last.content .. said
-  return true
-end
-
 local function add_reply(built, members)
-  local calls = calls_of(members)
-  local reasoning = fields.text(fields.object(members, "additional_kwargs"), "reasoning_content")
+  local calls, kwargs = calls_of(members), fields.object(members, "additional_kwargs")
+  local reasoning = fields.text(kwargs, "reasoning_content")
   local said = content_of(members, built, calls)
   if reasoning and reasoning ~= "" then built:reason(reasoning) end
-  if not calls[1] and continues(built, members, said) then return end
+  if fields.object(kwargs, "reasoning") then blocks.reason(built, kwargs.reasoning) end
   if content.is_empty(said) and not calls[1] then return built.report:add("empty message", "left out") end
   local message = built:add { role = "assistant", content = content.is_empty(said) and core.json.null or said }
   for _, call in ipairs(calls) do built:call(call, message) end
@@ -202,9 +161,28 @@ local function add_message(built, value)
   end
 end
 
+--- Adds the reply whose pieces have been collected.
+local function finish_pieces(built, pieces)
+  if pieces[1] then add_reply(built, chunks.join(pieces)) end
+end
+
 local function read_list(list, report)
-  local built = turns.new(report)
-  for _, value in ipairs(list) do add_message(built, value) end
+  local built, pieces = turns.new(report), {}
+  for _, value in ipairs(list) do
+    local kind, members, class = message_of(fields.is_object(value) and value or {})
+    if kind == "assistant" and members and chunks.is_piece(members, class) then
+      if pieces[1] and not chunks.follows(pieces[#pieces], members) then
+        finish_pieces(built, pieces)
+        pieces = {}
+      end
+      pieces[#pieces + 1] = members
+    else
+      finish_pieces(built, pieces)
+      pieces = {}
+      add_message(built, value)
+    end
+  end
+  finish_pieces(built, pieces)
   return { dialect = "openai", messages = built:finish(), report = report, branches = 1 }
 end
 
