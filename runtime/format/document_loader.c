@@ -118,7 +118,7 @@ static const char *expected_of_part(Text part, bool nested) {
   assert(is_object);
   (void)is_object;
   while (json_next_member(&json, &key) && json_value(&json, &value)) {
-    if (text_is(key, "type")) type = value;
+    if (text_is(key, "type") && value.kind == JSON_STRING) type = value;
     names_call = names_call || is_foreign_member(key);
   }
   if (type.bytes == NULL) return "a type in the content part";

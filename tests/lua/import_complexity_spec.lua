@@ -74,6 +74,13 @@ local SHAPES = {
       return ('{"type":"system","subtype":"compact_boundary","uuid":"%d","parentUuid":"0","sessionId":"s",' ..
         '"compactMetadata":{"preservedSegment":{"headUuid":"x","anchorUuid":"0","tailUuid":"%d"}}}'):format(i, i - 1)
     end),
+    ["attachments of one prompt"] = lines(claude("user", 0, nil, '"q"'), function(i)
+      return ('{"type":"attachment","uuid":"%d","parentUuid":"%d","sessionId":"s","attachment":{"type":"n"},' ..
+        '"rendered":[{"content":"r"}]}'):format(i, i - 1)
+    end),
+    ["words of the program"] = lines(nil, function(i)
+      return claude("user", i, i > 1 and i - 1 or nil, '"q"', ',"isMeta":true')
+    end),
     ["one uuid"] = lines(nil, function() return claude("user", "a", nil, '"q"') end),
   },
   codex = {

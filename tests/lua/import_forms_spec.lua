@@ -7,7 +7,44 @@ local kit = dofile "tests/lua/import_kit.lua"
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
 
-local ebb = helper.ebb
+local ebb, json = helper.ebb, helper.ebb.json
+
+--- JSONL of a session of Claude Code: each line hangs on the one before.
+local function claude(...)
+  local lines, parent = {}, json.null
+  for i, record in ipairs { ... } do
+    if type(record) == "string" then
+      lines[i] = record
+    else
+      local id = ("u%d"):format(i)
+      record.uuid, record.parentUuid, record.sessionId = id, parent, "s"
+      parent = id
+      lines[i] = json.encode(record)
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function says(role, content, more)
+  local record, id = more or {}, role == "assistant" and "m" .. tostring(content):sub(-6) or nil
+  record.type, record.message = role, { role = role, content = content, id = id, model = id and "claude-x" }
+  return record
+end
+
+local function attached(value, more)
+  local record = more or {}
+  record.type, record.attachment = "attachment", value
+  return record
+end
+
+local function rendered(role, ...)
+  local list = {}
+  for i, text in ipairs { ... } do list[i] = { content = text } end
+  return attached({ type = "note" }, { rendered = list, renderedRole = role })
+end
+
+local USE, ANSWER = { { type = "tool_use", id = "k", name = "Skill", input = {} } },
+  { { type = "tool_result", tool_use_id = "k", content = "Launching" } }
 
 --- What it shows, the form, the input, the messages in words; then what is counted, if that is to be told.
 local ROWS = {
@@ -134,6 +171,37 @@ local ROWS = {
     [[ [{"type":"ai","data":{"type":"AIMessageChunk","id":"m","content":"","additional_kwargs":{"tool_calls":[{"index":0,"id":"k","function":{"name":"f","arguments":"{"}}]}}},
     {"type":"ai","data":{"type":"AIMessageChunk","id":"m","content":"","additional_kwargs":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}}] ]],
     "a:f(k){}", { "1 open call: it has no result" } },
+  { "Claude Code: the text of a skill stands behind the result, in one message", "claude_code",
+    claude(says("user", "q"), says("assistant", USE), says("user", ANSWER),
+      says("user", { { type = "text", text = "Two doors count twice." } }, { isMeta = true, sourceToolUseID = "k" }),
+      says("assistant", "done")),
+    "u:q | a:Skill(k) | u:r(k):Launching+Two doors count twice. | a:done", {} },
+  { "Claude Code: words of the program join those of the user, before and behind", "claude_code",
+    claude(says("user", "note", { isMeta = true }), says("user", "q"), says("user", "more", { isMeta = true }), says("user", "r")),
+    "u:note+q+more | u:r", {} },
+  { "Claude Code: attachments of older versions", "claude_code",
+    claude(says("user", "see @list.txt"),
+      attached { type = "file", filename = "/h/list.txt", displayPath = "list.txt", content = { type = "text", file = { content = "oars" } } },
+      attached { type = "file", filename = "/h/a.png", content = { type = "image", file = { base64 = "aGk=", type = "image/png" } } },
+      attached { type = "skill_listing", content = "- count", skillCount = 1 }, attached { type = "note" },
+      says("assistant", USE), says("user", ANSWER), attached { type = "queued_command", prompt = "hurry" }, says("assistant", "done")),
+    "u:The file list.txt was attached:\noars+image+see @list.txt | a:Skill(k) | u:r(k):Launching+hurry | a:done",
+    { "2 attachment in other words: file", "1 attachment: skill_listing", "1 other line: attachment note",
+      "1 attachment in other words: queued_command" } },
+  { "Claude Code: attachments as they were rendered, for the user and for the system", "claude_code",
+    claude(says("user", "q"), rendered("system", "env"), rendered("user", "one", "two"), rendered("system", "date"),
+      says("assistant", USE), says("user", ANSWER), rendered("user", "beside"), says("assistant", "done")),
+    "u:one+two+q | s:env+date | a:Skill(k) | u:r(k):Launching+beside | a:done", {} },
+  { "Claude Code: a prompt that nobody answered yet keeps what is attached to it", "claude_code",
+    claude(says("user", "q"), rendered("user", "one"), rendered("system", "env")), "u:one+q | s:env", {} },
+  { "Claude Code: the system prompt and the tools of the requests", "claude_code",
+    claude('{"type":"api-request-shape","sessionId":"s","shape":{"system":[{"type":"text","text":"You help."}],"tools":[{"name":"Skill","input_schema":{"type":"object"}}]}}',
+      '{"type":"api-request-shape","sessionId":"s","shape":{"system":"Make a title.","tools":[]}}', says("user", "q"), says("assistant", "a")),
+    "u:q | a:a", { "2 other line: api-request-shape" },
+    function(result)
+      assert.equal("You help.", result.system[1].text)
+      assert.equal("Skill", result.tools[1].name)
+    end },
 }
 
 local WORDS = { openai = kit.openai, anthropic = kit.anthropic, gemini = kit.gemini, responses = kit.responses }
@@ -146,6 +214,7 @@ describe("a file of another program:", function()
 
       assert.equal(expected, WORDS[result.dialect](result))
       if report then assert.same(report, kit.report(result)) end
+      if row[6] then row[6](result) end
       assert(ebb.parse(kit.import.body(result)))
     end)
   end
@@ -195,4 +264,71 @@ describe("a list in no known form", function()
 
     assert.equal(body, (assert(ebb.parse(body)):json()))
   end)
+end)
+
+---- Files of programs, and the requests that they sent ----
+
+local FOLDER = "../shared/reference/wire/"
+
+--- A content as texts and others: what the program marks for its provider's cache is no part of it.
+local function plain_content(content)
+  if type(content) ~= "table" then return content end
+  local list = {}
+  for i, part in ipairs(content) do
+    local words = {}
+    for name, value in pairs(part) do
+      if name ~= "cache_control" then words[name] = type(value) == "table" and plain_content(value) or value end
+    end
+    list[i] = json.encode(words)
+  end
+  return content[2] == nil and content[1] and content[1].type == "text" and content[1].text or table.concat(list, " ")
+end
+
+--- A message as one text: its role, its content, its calls.
+local function plain(message)
+  local words = { message.role or message.type, plain_content(message.content or json.null) or "" }
+  for _, call in ipairs(message.tool_calls or {}) do
+    words[#words + 1] = ("%s(%s)%s"):format(call["function"].name, call.id, call["function"].arguments)
+  end
+  words[#words + 1] = message.tool_call_id
+  for i, word in ipairs(words) do words[i] = word == json.null and "" or tostring(word) end
+  return table.concat(words, " ")
+end
+
+--- The session, its request, the dialect, and how many messages at the begin of the request no session has; how many
+--- of the following ones the session has.
+local SENT = {
+  { "claude-code-skill.session.jsonl", "claude-code-skill.json", "anthropic", skip = { [2] = true }, made = { true },
+    texts = { "two doors" } },
+  { "claude-code-attached-file.session.jsonl", "claude-code-attached-file.json", "anthropic",
+    skip = { [2] = true, [11] = true }, made = { true }, texts = { "cellar" } },
+  { "claude-code-tool-search.session.jsonl", "claude-code-tool-search.json", "anthropic",
+    made = { true, true, [4] = true }, texts = { "You help in the house.", '"name":"Read"', "system-reminder" } },
+}
+
+describe("a session, beside the request that it sent:", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  for _, row in ipairs(SENT) do
+    local session, request, dialect = FOLDER .. row[1], FOLDER .. row[2], row[3]
+    local file = io.open(session)
+    if file then file:close() end
+    local case = file and it or pending
+    case(row[1], function()
+      local sent = json.decode(helper.read(request))
+      local out = command.does(("convert %s --to %s"):format(session, dialect))
+      local got = json.decode(out)
+      local expected, messages = {}, {}
+      for i, message in ipairs(sent.messages) do
+        if not (row.skip and row.skip[i]) then expected[#expected + 1] = plain(message) end
+      end
+      for i, message in ipairs(got.messages) do messages[i] = plain(message) end
+
+      for i, text in ipairs(expected) do
+        if not (row.made and row.made[i]) then assert.equal(text, messages[i + (row.shift or 0)]) end
+      end
+      for _, text in ipairs(row.texts or {}) do command.contains(text, out) end
+    end)
+  end
 end)

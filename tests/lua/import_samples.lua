@@ -43,6 +43,10 @@ return {
     '{"type":"user","uuid":"z","parentUuid":"a","sessionId":"s","isSidechain":true,"agentId":"g","message":{"role":"user","content":"side"}}',
     '{"type":"system","uuid":"g","parentUuid":null,"logicalParentUuid":"f","sessionId":"s","subtype":"compact_boundary","compactMetadata":{"preservedMessages":{"anchorUuid":"h","uuids":["d","f"]},"preservedSegment":{"headUuid":"d","anchorUuid":"h","tailUuid":"f"}}}',
     '{"type":"user","uuid":"h","parentUuid":"g","sessionId":"s","isCompactSummary":true,"message":{"role":"user","content":"S"}}',
+    '{"type":"attachment","uuid":"k","parentUuid":"h","sessionId":"s","attachment":{"type":"file","filename":"f","content":{"type":"text","file":{"content":"c"}}}}',
+    '{"type":"attachment","uuid":"l","parentUuid":"k","sessionId":"s","attachment":{"type":"n"},"rendered":[{"content":"r"}],"renderedRole":"system"}',
+    '{"type":"user","uuid":"m","parentUuid":"l","sessionId":"s","isMeta":true,"message":{"role":"user","content":[{"type":"text","text":"m"}]}}',
+    '{"type":"api-request-shape","sessionId":"s","shape":{"system":[{"type":"text","text":"x"}],"tools":[{"name":"f","input_schema":{}}]}}',
     '{"type":"user","uuid":"i","parentUuid":"phantom","sessionId":"s","message":{"role":"user","content":"go"}}',
   },
   gemini_cli = lines {

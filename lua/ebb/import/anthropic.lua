@@ -77,14 +77,13 @@ function anthropic.merged(blocks)
   return kept
 end
 
---- A message of blocks.
----@param role string
+--- A content of blocks.
 ---@param blocks ebb.import.Block[]
 ---@return string json
-function anthropic.message(role, blocks)
+function anthropic.content(blocks)
   local raws = {}
   for i, block in ipairs(blocks) do raws[i] = block.raw end
-  return ('{"role":"%s","content":[%s]}'):format(role, table.concat(raws, ","))
+  return ("[%s]"):format(table.concat(raws, ","))
 end
 
 --- The blocks with results of tools first, as a message that answers calls must have them.

@@ -8,6 +8,8 @@
 -- The path of steps from the newest leaf is what the model would get now: a compaction boundary is a root.
 
 local anthropic = require "ebb.import.anthropic"
+local attachments = require "ebb.import.claude_attachments"
+local claude_messages = require "ebb.import.claude_messages"
 local fields = require "ebb.import.fields"
 local tree = require "ebb.import.tree"
 
@@ -27,7 +29,8 @@ end
 ---@field record table          whose contents are raw JSON
 ---@field line integer
 ---@field side boolean          a sidechain's, or a team mate's
----@field role? string          of a message; nil: the model does not get it
+---@field role? string          of a message; nil: it is none
+---@field attached? ebb.import.ClaudeAttached   what the line adds to the messages beside it
 ---@field reply? string         the id of the reply that it is part of
 ---@field step ebb.import.Node
 ---@field former? string       its parent before a compaction preserved it
@@ -35,7 +38,6 @@ end
 
 --- Why a line with a message is nothing that the model gets; nil if it gets it.
 local function why_hidden(record)
-  if record.isMeta == true then return "meta line" end
   if record.isApiErrorMessage == true then return "error line" end
   if record.isVisibleInTranscriptOnly == true and record.isCompactSummary ~= true then return "transcript line" end
 end
@@ -48,7 +50,10 @@ local function classify(line, report)
   local kind = fields.text(record, "type") or "without a type"
   local message = fields.object(record, "message")
   local role = ROLES[kind]
-  if not role or not message then
+  if kind == "attachment" then
+    line.attached = attachments.read(record, report, line.line)
+    return
+  elseif not role or not message then
     if kind == "system" and fields.text(record, "subtype") == "compact_boundary" then kind = "compact_boundary" end
     return report:add("other line", kind, line.line)
   end
@@ -60,15 +65,17 @@ end
 
 --- Members that are large, and not looked into.
 local RAW = { raw = { content = true, toolUseResult = true, usage = true, snapshot = true, data = true,
-  attachment = true } }
+  attachment = true, shape = true } }
 
---- The lines with uuids, in order: of one uuid the last line, in the place of the first.
-local function read_lines(source)
+--- The lines with uuids, in order: of one uuid the last line, in the place of the first. `state` keeps the shape of
+--- requests.
+local function read_lines(source, state)
   local list, by_id = {}, {}
-  for number, record in source:records(RAW) do
-    local id = fields.text(record, "uuid")
+  for number, record, raw in source:records(RAW) do
+    local id, kind = fields.text(record, "uuid"), fields.text(record, "type") or "without a type"
     if not id then
-      source.report:add("other line", fields.text(record, "type") or "without a type", number)
+      if kind == "api-request-shape" then attachments.keep_shape(state, raw) end
+      source.report:add("other line", kind, number)
     else
       local line = by_id[id]
       if line then source.report:add("repeated line", "a later line has its uuid", line.line) end
@@ -312,14 +319,6 @@ end
 
 ---- Messages ----
 
----@class ebb.import.Messages
----@field messages string[]
----@field lines integer[]
-
-local function add(out, json, line)
-  out.messages[#out.messages + 1], out.lines[#out.lines + 1] = json, line.line
-end
-
 --- The lines of one role that say something; counts the others.
 local function lines_of(step, role, report)
   local lines = {}
@@ -334,8 +333,8 @@ local function lines_of(step, role, report)
   return lines
 end
 
---- One message of several lines: each block once.
-local function merged_message(lines, role, report)
+--- The content of one message of several lines: each block once.
+local function merged_content(lines, role, report)
   local blocks = {}
   for _, line in ipairs(lines) do
     local list = anthropic.blocks(content_of(line))
@@ -345,17 +344,39 @@ local function merged_message(lines, role, report)
   if #merged < #blocks then
     report:add("streamed partial", "another one has more", lines[1].line, #blocks - #merged)
   end
-  return anthropic.message(role, role == "user" and anthropic.results_first(merged) or merged)
+  return anthropic.content(role == "user" and anthropic.results_first(merged) or merged)
 end
 
---- Adds a reply, and then the results of its calls. What is one line goes out as it stands.
+--- True if the program made all lines of a step.
+local function is_made(lines)
+  for _, line in ipairs(lines) do
+    if line.record.isMeta ~= true then return false end
+  end
+  return true
+end
+
+--- Adds a reply, then the results of its calls, and what was attached. What is one line goes out as it stands.
 local function add_step(out, step, report)
   for _, role in ipairs { "assistant", "user" } do
     local lines = lines_of(step, role, report)
     if #lines == 1 then
-      add(out, ('{"role":"%s","content":%s}'):format(role, content_of(lines[1])), lines[1])
+      out:add(role, content_of(lines[1]), lines[1].line, is_made(lines))
     elseif lines[1] then
-      add(out, merged_message(lines, role, report), lines[1])
+      out:add(role, merged_content(lines, role, report), lines[1].line, is_made(lines))
+    end
+  end
+  for _, line in ipairs(step.lines) do
+    if line.attached then out:attach(line.attached, line.line) end
+  end
+end
+
+--- Adds the steps behind the last message to which only something is attached, such as a file of a prompt that is not
+--- answered yet.
+local function add_trailing(path, list)
+  local last = path[#path]
+  for _, step in ipairs(list) do
+    if last and step.parent == last.id and not step.has_message and step.side == last.side then
+      path[#path + 1], last = step, step
     end
   end
 end
@@ -392,19 +413,23 @@ end
 
 function claude_code.read(source, options)
   local report = source.report
-  local lines, by_id = read_lines(source)
+  local state = {}
+  local lines, by_id = read_lines(source, state)
   settle_sides(lines)
   tree.mend(lines, by_id, chain_of, report)
   relink_all(lines, by_id)
   local list, steps = steps_of(lines, by_id)
   mark_continued(lines, by_id, list, steps)
   local path, branches = path_of(list, steps, by_id, options, report)
-  local out = { messages = {}, lines = {} }
+  add_trailing(path, list)
+  local out = claude_messages.new()
   for _, step in ipairs(path) do add_step(out, step, report) end
   report_others(lines, path, report)
+  local messages, numbers = out:finish()
+  local system, tools = attachments.shape(state)
   return {
-    dialect = "anthropic", messages = out.messages, lines = out.lines, model = model_of(path), report = report,
-    branches = branches,
+    dialect = "anthropic", messages = messages, lines = numbers, model = model_of(path), report = report,
+    branches = branches, system = system, tools = tools,
   }
 end
 
