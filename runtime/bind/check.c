@@ -28,29 +28,35 @@ static CheckReport *push_report(lua_State *L) {
 static const char *const RULE_FIELDS[] = {"code", "hint", "servers", "models", "source"};
 enum { RULE_FIELD_COUNT = sizeof RULE_FIELDS / sizeof *RULE_FIELDS };
 
+/* Puts the hint of a rule for a target into `text`. */
+static void describe_hint(lua_State *L, const CheckTarget *target, const CheckRule *rule, Buffer *text) {
+  buffer_reset(text);
+  Status status = check_add_hint(target, rule, text);
+  if (status != STATUS_OK) bind_raise_status(L, status, "check");
+}
+
 /* Pushes a list of the values of RULE_FIELDS from the table at `rules`, which gets it at first: a list of a hundred
    thousand violations has each text once. */
-static void push_rule_texts(lua_State *L, int rules, const CheckRule *rule) {
+static void push_rule_texts(lua_State *L, int rules, const CheckTarget *target, const CheckRule *rule, Buffer *text) {
   if (lua_rawgetp(L, rules, rule) == LUA_TTABLE) return;
   lua_pop(L, 1);
-  const char *texts[RULE_FIELD_COUNT] = {check_code_name(rule->code), rule->hint, rule->servers, rule->models,
-                                         rule->source};
+  describe_hint(L, target, rule, text);
+  Text texts[RULE_FIELD_COUNT] = {text_of(check_code_name(rule->code)), text_plain(text->bytes, text->size),
+                                  text_of(rule->servers), text_of(rule->models), text_of(rule->source)};
   lua_createtable(L, RULE_FIELD_COUNT, 0);
   for (int i = 0; i < RULE_FIELD_COUNT; i++) {
-    lua_pushstring(L, texts[i]);
+    lua_pushlstring(L, texts[i].bytes, texts[i].size);
     lua_rawseti(L, -2, i + 1);
   }
   lua_pushvalue(L, -1);
   lua_rawsetp(L, rules, rule);
 }
 
-static void push_violation(lua_State *L, int rules, const Violation *violation, Buffer *text) {
+static void push_violation(lua_State *L, int rules, const CheckTarget *target, const Violation *violation,
+                           Buffer *text) {
   const CheckRule *rule = violation->rule;
-  buffer_reset(text);
-  Status status = check_describe(violation, text);
-  if (status != STATUS_OK) bind_raise_status(L, status, "check");
   lua_createtable(L, 0, 10);
-  push_rule_texts(L, rules, rule);
+  push_rule_texts(L, rules, target, rule, text);
   for (int i = 0; i < RULE_FIELD_COUNT; i++) {
     lua_rawgeti(L, -1, i + 1);
     lua_setfield(L, -3, RULE_FIELDS[i]);
@@ -60,6 +66,9 @@ static void push_violation(lua_State *L, int rules, const Violation *violation, 
     bind_set_integer(L, "index", (lua_Integer)violation->index + 1);
     bind_set_integer(L, "seq", violation->id);
   }
+  buffer_reset(text);
+  Status status = check_describe(violation, text);
+  if (status != STATUS_OK) bind_raise_status(L, status, "check");
   bind_set_text(L, "text", text_plain(text->bytes, text->size));
   lua_pushstring(L, severity_name(violation->severity));
   lua_setfield(L, -2, "severity");
@@ -90,7 +99,7 @@ static int l_check(lua_State *L) {
   int rules = lua_gettop(L);
   lua_createtable(L, (int)(report->count > INT32_MAX ? INT32_MAX : report->count), 0);
   for (uint32_t i = 0; i < report->count; i++) {
-    push_violation(L, rules, &report->list[i], text);
+    push_violation(L, rules, &target, &report->list[i], text);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_pushstring(L, dialect_name(target.dialect));
@@ -102,12 +111,16 @@ static void set_string(lua_State *L, const char *name, const char *value) {
   lua_setfield(L, -2, name);
 }
 
-static void push_rule(lua_State *L, const CheckRule *rule) {
+/* The hint is that of the first dialect that has the rule. */
+static void push_rule(lua_State *L, const CheckRule *rule, Buffer *text) {
+  CheckTarget target = {.dialect = DIALECT_OPENAI};
+  while ((rule->dialects >> target.dialect & 1) == 0) target.dialect++;
+  describe_hint(L, &target, rule, text);
   lua_createtable(L, 0, 10);
   set_string(L, "code", check_code_name(rule->code));
   set_string(L, "severity", severity_name(rule->severity));
   set_string(L, "text", rule->says);
-  set_string(L, "hint", rule->hint);
+  bind_set_text(L, "hint", text_plain(text->bytes, text->size));
   set_string(L, "servers", rule->servers);
   set_string(L, "models", rule->models);
   set_string(L, "source", rule->source);
@@ -127,9 +140,10 @@ static void push_rule(lua_State *L, const CheckRule *rule) {
 static int l_rules(lua_State *L) {
   uint32_t count;
   const CheckRule *rules = check_rules(&count);
+  Buffer *text = bind_buffer(L);
   lua_createtable(L, (int)count, 0);
   for (uint32_t i = 0; i < count; i++) {
-    push_rule(L, &rules[i]);
+    push_rule(L, &rules[i], text);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -69,16 +69,25 @@ static void read_call_id(lua_State *L, int profile, CheckProfile *result) {
   lua_pop(L, 2);
 }
 
+/* A field of a number of bytes; 0: absent. */
+static uint64_t read_bytes(lua_State *L, int table, const char *field) {
+  if (!bind_field(L, table, field)) return 0;
+  uint64_t bytes = (uint64_t)bind_integer(L, -1, field, 1, INT64_MAX);
+  lua_pop(L, 1);
+  return bytes;
+}
+
 static void read_limits(lua_State *L, int profile, CheckProfile *result) {
   if (!bind_field(L, profile, "limits")) return;
   int table = lua_gettop(L);
   bind_expect(L, table, "limits", LUA_TTABLE);
   bind_count_field(L, table, "images", &result->images_max);
   bind_count_field(L, table, "messages", &result->messages_max);
-  if (bind_field(L, table, "bytes")) {
-    result->bytes_max = (uint64_t)bind_integer(L, -1, "bytes", 1, INT64_MAX);
-    lua_pop(L, 1);
-  }
+  bind_count_field(L, table, "image_side", &result->image_side_max);
+  bind_count_field(L, table, "many_images", &result->many_images);
+  bind_count_field(L, table, "many_images_side", &result->many_side_max);
+  result->bytes_max = read_bytes(L, table, "bytes");
+  result->image_bytes_max = read_bytes(L, table, "image_bytes");
   lua_pop(L, 1);
 }
 

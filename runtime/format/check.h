@@ -73,8 +73,11 @@ typedef struct CheckProfile {
   IdRule call_id;            /* instead of the dialect's; only if has_call_id */
   uint32_t tool_name_max;    /* characters; 0: the dialect's */
   ReasoningRule reasoning;
-  uint32_t images_max, messages_max;             /* 0: no limit */
+  uint32_t images_max, messages_max;             /* 0: no limit, as all below */
   uint64_t bytes_max;
+  uint32_t image_side_max;   /* pixels */
+  uint32_t many_images, many_side_max;           /* with more images than that a side has at most so many pixels */
+  uint64_t image_bytes_max;  /* of an image's base64 */
   const Text *members;       /* further members of messages; the caller's */
   uint32_t member_count;
   bool model_known;          /* `traits` are those of the model; else rules for some models are strict */
@@ -98,11 +101,11 @@ uint32_t target_tool_name_max(const CheckTarget *target);
 typedef struct CheckRule {
   CheckCode code;
   uint32_t dialects;         /* bit per Dialect */
-  Severity severity;
+  Severity severity;         /* SEVERITY_NONE: of the profiles that refuse it only */
   int trait;                 /* the models for which it holds; -1: all */
   bool can_repair;           /* repair.h can mend it, without converting the message */
   const char *says;          /* % is replaced by the subject */
-  const char *hint;          /* what to do about it */
+  const char *hint;          /* what to do about it; % is replaced by the target's limit: check_add_hint */
   const char *servers;       /* who refuses it; "": all of the dialect */
   const char *models;        /* "": all */
   const char *source;        /* a document or an issue */
@@ -131,6 +134,8 @@ typedef struct Violation {
 
 /* Adds a description to `out`. STATUS_MEMORY. */
 Status      check_describe(const Violation *violation, Buffer *out);
+/* Adds what to do about violations of a rule at a target, with the target's limits. STATUS_MEMORY. */
+Status      check_add_hint(const CheckTarget *target, const CheckRule *rule, Buffer *out);
 
 typedef struct CheckReport {
   Memory memory;

@@ -78,6 +78,25 @@ static Status check_thinking(Checker *checker, uint32_t index, Part part) {
   return status == STATUS_OK ? checker_add_if(checker, is_bound, CHECK_BOUND_THINKING, index, NO_TEXT) : status;
 }
 
+/* Checks the form of a result's content, and that its parts are Anthropic's. */
+static Status check_result_form(Checker *checker, uint32_t index, uint32_t at, Text key) {
+  static const JsonKind wrong[] = {JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_OBJECT};
+  const Message *message = checker_message(checker, index);
+  JsonValue value;
+  Text type;
+  bool is_wrong = false;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    is_wrong |= part_find(message, message_part(message, at), "content", wrong[i], &value);
+  }
+  Status status = checker_add_if(checker, is_wrong, CHECK_RESULT_FORM, index, key);
+  for (uint32_t i = at + 1; i < message_part_count(message) && message_part(message, i).nested; i++) {
+    CheckCode code;
+    bool is_foreign = result_part_is_foreign(DIALECT_ANTHROPIC, message, message_part(message, i), &code, &type);
+    if (status == STATUS_OK && is_foreign) status = checker_add(checker, code, index, type);
+  }
+  return status;
+}
+
 /* Checks the content of an error result: text, and some of it; and that no content is an empty list. */
 static Status check_result_content(Checker *checker, uint32_t index, uint32_t at) {
   const Message *message = checker_message(checker, index);
@@ -91,7 +110,8 @@ static Status check_result_content(Checker *checker, uint32_t index, uint32_t at
   for (uint32_t i = at + 1; i < message_part_count(message) && message_part(message, i).nested; i++) {
     has_media |= message_part(message, i).kind != PART_TEXT;
   }
-  Status status = checker_add_if(checker, has_list && !has_parts, CHECK_RESULT_EMPTY, index, key);
+  Status status = check_result_form(checker, index, at, key);
+  if (status == STATUS_OK) status = checker_add_if(checker, has_list && !has_parts, CHECK_RESULT_EMPTY, index, key);
   bool says_nothing = is_error && !has_text && !has_parts;
   if (status == STATUS_OK) status = checker_add_if(checker, says_nothing, CHECK_ERROR_EMPTY, index, key);
   return status == STATUS_OK ? checker_add_if(checker, is_error && has_media, CHECK_ERROR_MEDIA, index, key) : status;

@@ -4,6 +4,7 @@
 */
 #include <assert.h>
 
+#include "base/names.h"
 #include "format/check_rules.h"
 #include "format/dialect_members.h"
 #include "json/json_fields.h"
@@ -11,14 +12,15 @@
 typedef enum BodyMember {
   BODY_TOOLS, BODY_TOOL_CHOICE, BODY_PARALLEL, BODY_SYSTEM, BODY_THINKING, BODY_CACHE_CONTROL, BODY_MAX_TOKENS,
   BODY_TEMPERATURE, BODY_TOP_P, BODY_TOP_K, BODY_EFFORT, BODY_METADATA, BODY_MAX_OUTPUT, BODY_PREVIOUS,
-  BODY_CONVERSATION, BODY_CACHED_CONTENT, BODY_SYSTEM_INSTRUCTION, BODY_TOOL_CONFIG, BODY_MODEL,
+  BODY_CONVERSATION, BODY_CACHED_CONTENT, BODY_SYSTEM_INSTRUCTION, BODY_TOOL_CONFIG, BODY_MODEL, BODY_FUNCTIONS,
   BODY_MEMBERS
 } BodyMember;
 
 static const char *const NAMES[BODY_MEMBERS] = {
   "tools", "tool_choice", "parallel_tool_calls", "system", "thinking", "cache_control", "max_tokens",
   "temperature", "top_p", "top_k", "reasoning_effort", "metadata", "max_output_tokens", "previous_response_id",
-  "conversation", "cachedContent", "systemInstruction", "toolConfig", "model", 
+  "conversation", "cachedContent", "systemInstruction", "toolConfig", "model",
+  "functions",
 };
 
 typedef struct Body {
@@ -126,27 +128,67 @@ static Status check_name(const Body *body, Text name) {
 /* True for more than `most` characters. */
 static bool is_longer(Text text, uint32_t most) { return !id_fits(&(IdRule){.max = most, .characters = ID_ANY}, text); }
 
-static Status openai_tool(const Body *body, const JsonValue *tool) {
-  JsonValue function;
-  bool nested = json_find(text_of_value(tool), "function", JSON_OBJECT, &function);
-  if (!nested) return STATUS_OK;
-  Text name = string_in(&function, "name");
+/* True if an object has a member, of whatever kind. */
+static bool has_member(const JsonValue *object, const char *name) {
+  JsonValue value;
+  for (JsonKind kind = JSON_NULL; kind <= JSON_OBJECT; kind++) {
+    if (json_find(text_of_value(object), name, kind, &value)) return true;
+  }
+  return false;
+}
+
+/* Checks the schema of a tool's arguments, its member `name`: that of an object, without alternatives at its top, of
+   which `count` are refused. One that is `required` may not be left out. */
+static Status check_schema(const Body *body, const JsonValue *tool, const char *name, size_t count, bool required) {
+  static const char *const refused[] = {"oneOf", "anyOf", "allOf", "enum", "not"};
+  JsonValue schema;
+  Text subject = string_in(tool, "name");
+  assert(count <= COUNT_OF(refused));
+  if (!has_member(tool, name)) return add_if(body, required, CHECK_TOOL_SCHEMA, subject);
+  bool is_object = json_find(text_of_value(tool), name, JSON_OBJECT, &schema);
+  bool fits = is_object && text_is(string_in(&schema, "type"), "object");
+  for (size_t i = 0; i < count && fits; i++) fits = !has_member(&schema, refused[i]);
+  return add_if(body, !fits, CHECK_TOOL_SCHEMA, subject);
+}
+
+enum { ANTHROPIC_REFUSES = 3, OPENAI_REFUSES = 5 };     /* of the alternatives at a schema's top */
+
+/* Checks a function as OpenAI has it: in a tool, or in the older list `functions`. */
+static Status openai_function(const Body *body, const JsonValue *function) {
+  Text name = string_in(function, "name");
   Status status = check_name(body, name);
-  bool is_long = is_longer(string_in(&function, "description"), 1024);
-  return status == STATUS_OK ? add_if(body, is_long, CHECK_TOOL_DESCRIPTION, name) : status;
+  bool is_long = is_longer(string_in(function, "description"), 1024);
+  if (status == STATUS_OK) status = add_if(body, is_long, CHECK_TOOL_DESCRIPTION, name);
+  return status == STATUS_OK ? check_schema(body, function, "parameters", OPENAI_REFUSES, false) : status;
+}
+
+static Status openai_tool(const Body *body, const JsonValue *tool) {
+  JsonValue inner;
+  if (json_find(text_of_value(tool), "function", JSON_OBJECT, &inner)) return openai_function(body, &inner);
+  bool is_custom = json_find(text_of_value(tool), "custom", JSON_OBJECT, &inner);
+  return is_custom ? check_name(body, string_in(&inner, "name")) : STATUS_OK;
 }
 
 static Status responses_tool(const Body *body, const JsonValue *tool) {
-  return text_is(string_in(tool, "type"), "function") ? check_name(body, string_in(tool, "name")) : STATUS_OK;
+  Text type = string_in(tool, "type");
+  JsonValue list;
+  if (text_is(type, "custom")) return check_name(body, string_in(tool, "name"));
+  if (text_is(type, "namespace") && json_find(text_of_value(tool), "tools", JSON_ARRAY, &list)) {
+    return each_object(body, &list, responses_tool);
+  }
+  if (!text_is(type, "function")) return STATUS_OK;
+  Status status = check_name(body, string_in(tool, "name"));
+  return status == STATUS_OK ? check_schema(body, tool, "parameters", OPENAI_REFUSES, false) : status;
 }
 
 static Status anthropic_tool(const Body *body, const JsonValue *tool) {
   Text type = string_in(tool, "type"), name = string_in(tool, "name");
-  bool again = false;
-  if (name.size == 0 && type.size > 0) return STATUS_OK;      /* a set of tools */
+  bool again = false, is_own = type.size == 0 || text_is(type, "custom");
+  if (name.size == 0 && !is_own) return STATUS_OK;      /* a set of tools */
   Status status = check_name(body, name);
   if (status == STATUS_OK) status = checker_see(body->checker, name, &again);
-  return status == STATUS_OK ? add_if(body, again, CHECK_DUPLICATE_TOOL, name) : status;
+  if (status == STATUS_OK) status = add_if(body, again, CHECK_DUPLICATE_TOOL, name);
+  return status == STATUS_OK && is_own ? check_schema(body, tool, "input_schema", ANTHROPIC_REFUSES, true) : status;
 }
 
 static Status gemini_function(const Body *body, const JsonValue *function) {
@@ -209,6 +251,7 @@ static Status check_openai_body(const Body *body) {
   bool required = has(body, BODY_TOOL_CHOICE) && choice->kind == JSON_STRING && text_is(json_text(choice), "required");
   bool thinks = has(body, BODY_EFFORT) && !text_is(json_text(&body->values[BODY_EFFORT]), "none");
   Status status = each_object(body, tools, openai_tool);
+  if (status == STATUS_OK) status = each_object(body, &body->values[BODY_FUNCTIONS], openai_function);
   if (status == STATUS_OK) status = add_if(body, is_empty_list(tools), CHECK_EMPTY_TOOLS, NO_TEXT);
   if (status == STATUS_OK) status = add_if(body, has_tools && thinks, CHECK_TOOLS_WITH_EFFORT, NO_TEXT);
   for (BodyMember i = BODY_TOOL_CHOICE; i <= BODY_PARALLEL && status == STATUS_OK; i++) {

@@ -17,12 +17,15 @@
   X(CALL_ID, "call_id") \
   X(CALL_NAME, "call_name") \
   X(CALL_ARGUMENTS, "call_arguments") \
+  X(CALL_ARGUMENTS_FORM, "call_arguments_form") \
   X(EMPTY_CALLS, "empty_calls") \
   X(CALL_NOT_LAST, "call_not_last") \
   X(CALL_PLACE, "call_place") \
   X(RESULT_COUNT, "result_count") \
   X(RESULTS_LATE, "results_late") \
   X(RESULTS_APART, "results_apart") \
+  X(RESULT_NAME, "result_name") \
+  X(RESULT_FORM, "result_form") \
   X(RESULT_EMPTY, "result_empty") \
   X(ERROR_EMPTY, "error_empty") \
   X(ERROR_MEDIA, "error_media") \
@@ -33,6 +36,10 @@
   X(MEDIA_PLACE, "media_place") \
   X(MEDIA, "media") \
   X(MEDIA_DATA, "media_data") \
+  X(MEDIA_TYPE, "media_type") \
+  X(IMAGE_TYPE, "image_type") \
+  X(FILE_NAME, "file_name") \
+  X(PART_TYPE, "part_type") \
   X(PART_TEXT, "part_text") \
   X(EMPTY_TEXT, "empty_text") \
   X(EMPTY_CONTENT, "empty_content") \
@@ -75,6 +82,8 @@
   X(CACHE_ORDER, "cache_order") \
   X(MESSAGE_COUNT, "message_count") \
   X(IMAGE_COUNT, "image_count") \
+  X(IMAGE_SIDE, "image_side") \
+  X(IMAGE_SIZE, "image_size") \
   X(BODY_SIZE, "body_size") \
   X(MISSING_MEMBER, "missing_member") \
   X(EXCLUSIVE_MEMBERS, "exclusive_members") \
@@ -82,6 +91,7 @@
   X(METADATA_SIZE, "metadata_size") \
   X(TOOL_NAME, "tool_name") \
   X(TOOL_DESCRIPTION, "tool_description") \
+  X(TOOL_SCHEMA, "tool_schema") \
   X(DUPLICATE_TOOL, "duplicate_tool") \
   X(EMPTY_TOOLS, "empty_tools") \
   X(TOOLS_MISSING, "tools_missing") \

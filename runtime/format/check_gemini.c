@@ -7,6 +7,7 @@
 #include "format/check_rules.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "json/json_fields.h"
 
@@ -34,26 +35,56 @@ static bool is_empty_part(const Message *message, Part part) {
   return raw.bytes[0] == '{' && json_enter(&json) && !json_next_member(&json, &key);
 }
 
-static bool has_reserved_key(const Message *message, Part part) {
+bool response_has_reserved_key(Text response) {
   static const char key[] = "\"$ref\"";
-  Text raw = message_text(message, part.value);
-  for (size_t i = 0; i + sizeof key - 1 <= raw.size; i++) {
-    if (raw.bytes[i] == '"' && text_is(text_plain(raw.bytes + i, sizeof key - 1), key)) return true;
+  const size_t size = sizeof key - 1;
+  const char *end = response.bytes + response.size;
+  for (const char *at = response.bytes; (size_t)(end - at) >= size; at++) {
+    if (*at != '"' || memcmp(at, key, size) != 0) continue;
+    const char *next = at + size;
+    while (next < end && strchr(" \t\r\n", *next)) next++;
+    if (next < end && *next == ':') return true;      /* else a string that spells the key */
   }
   return false;
+}
+
+/* The value of a member of a part's functionResponse; false if it has none of this kind. */
+static bool find_in_response(const Message *message, Part part, const char *name, JsonKind kind, JsonValue *value) {
+  JsonValue inner;
+  bool has = part_find(message, part, "functionResponse", JSON_OBJECT, &inner) ||
+             part_find(message, part, "function_response", JSON_OBJECT, &inner);
+  return has && json_find(text_plain(inner.bytes, inner.size), name, kind, value);
+}
+
+/* Checks the name of a response, and that it is an object without keys that the API reads itself. */
+static Status check_response(Checker *checker, uint32_t index, Part part) {
+  static const JsonKind wrong[] = {JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY};
+  const Message *message = checker_message(checker, index);
+  JsonValue value;
+  bool is_wrong = false, reserved = false;
+  Text name = find_in_response(message, part, "name", JSON_STRING, &value) ? json_text(&value) : NO_TEXT;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    is_wrong |= find_in_response(message, part, "response", wrong[i], &value);
+  }
+  if (find_in_response(message, part, "response", JSON_OBJECT, &value)) {
+    reserved = response_has_reserved_key(text_plain(value.bytes, value.size));
+  }
+  Status status = checker_add_if(checker, !tool_name_fits(checker->target, name), CHECK_RESULT_NAME, index, name);
+  if (status == STATUS_OK) status = checker_add_if(checker, is_wrong, CHECK_RESULT_FORM, index, name);
+  return status == STATUS_OK ? checker_add_if(checker, reserved, CHECK_RESERVED_KEY, index, name) : status;
 }
 
 static Status check_part(Checker *checker, uint32_t index, Part part) {
   const Message *message = checker_message(checker, index);
   bool misplaced = (part.kind == PART_TOOL_USE && !is_model(checker, index)) ||
                    (part.kind == PART_TOOL_RESULT && is_model(checker, index));
-  bool reserved = part.kind == PART_TOOL_RESULT && has_reserved_key(message, part), stands_in = false;
+  bool stands_in = false;
   Text signature = find_signature(message, part);
   for (size_t i = 0; i < 2; i++) stands_in |= text_is(signature, SENTINELS[i]);
   Status status = checker_add_if(checker, is_empty_part(message, part), CHECK_EMPTY_CONTENT, index, NO_TEXT);
   Text kind = text_of(part_kind_name((PartKind)part.kind));
   if (status == STATUS_OK) status = checker_add_if(checker, misplaced, CHECK_MISPLACED_PART, index, kind);
-  if (status == STATUS_OK) status = checker_add_if(checker, reserved, CHECK_RESERVED_KEY, index, NO_TEXT);
+  if (status == STATUS_OK && part.kind == PART_TOOL_RESULT) status = check_response(checker, index, part);
   return status == STATUS_OK ? checker_add_if(checker, stands_in, CHECK_SENTINEL_SIGNATURE, index, NO_TEXT) : status;
 }
 

@@ -1,11 +1,14 @@
 /*
-** The rule for the data of images, sounds and files: it is base64. A request is refused for one part that is not, and
-** a conversation that holds it cannot go on.
+** The rules for images, sounds and files: their data is base64, images are of a type that the dialect takes, say the
+** type of their bytes, and are not too large; files have names. A request is refused for one part that breaks them,
+** and a conversation that holds it cannot go on.
 **
-** Only what no provider reads is reported: white space is passed over, and Gemini, whose API reads protocol buffers,
-** takes both alphabets and no padding.
+** Of data only what no provider reads is reported: white space is passed over, and Gemini, whose API reads protocol
+** buffers, takes both alphabets and no padding.
 */
+#include "base/names.h"
 #include "codec/base64.h"
+#include "codec/image_header.h"
 #include "format/check_rules.h"
 #include "format/pieces.h"
 
@@ -47,17 +50,84 @@ static bool has_media(const Message *message) {
   return false;
 }
 
+/* ---- types ---- */
+
+/* The types of images that a dialect takes. */
+static bool takes_image(Dialect dialect, Text type) {
+  static const char *const all[] = {"image/png", "image/jpeg", "image/webp"};
+  static const char *const gemini[] = {"image/heic", "image/heif"};
+  if (NAMES_HAVE(all, type)) return true;
+  if (dialect == DIALECT_GEMINI) return NAMES_HAVE(gemini, type);
+  return text_is(type, "image/gif") || (dialect != DIALECT_ANTHROPIC && text_is(type, "image/jpg"));
+}
+
+/* True for a type that stands for the other, or is the same: readers of HEIF do not tell its kinds apart. */
+static bool is_type(Text said, const char *actual) {
+  bool is_heif = strcmp(actual, "image/heic") == 0 && text_is(said, "image/heif");
+  return is_heif || text_is(said, actual);
+}
+
+/* Checks the type of an image, by its bytes where they tell it, else as it is said. */
+static Status check_type(Checker *checker, uint32_t index, const Media *media) {
+  Dialect dialect = checker->target->dialect;
+  const char *bytes = media->data.size > 0 ? image_type(media->data) : NULL;
+  bool is_image = media->kind == MEDIA_IMAGE;
+  bool may_be = is_image || (dialect == DIALECT_GEMINI && media->kind == MEDIA_FILE && bytes != NULL);
+  if (!may_be) return STATUS_OK;
+  Text type = bytes != NULL ? text_of(bytes) : media->type;
+  if (type.size > 0 && !takes_image(dialect, type)) return checker_add(checker, CHECK_IMAGE_TYPE, index, type);
+  bool differs = bytes != NULL && !is_type(media->type, bytes);
+  return checker_add_if(checker, differs, CHECK_MEDIA_TYPE, index, type);
+}
+
+/* ---- sizes ---- */
+
+static Status check_size(Checker *checker, uint32_t index, const Media *media) {
+  const CheckProfile *profile = &checker->target->profile;
+  ImageSize size;
+  if (media->kind != MEDIA_IMAGE || media->data.size == 0) return STATUS_OK;
+  bool is_large = profile->image_bytes_max != 0 && media->data.size > profile->image_bytes_max;
+  Status status = checker_add_if(checker, is_large, CHECK_IMAGE_SIZE, index, NO_TEXT);
+  if (status != STATUS_OK || !image_size(media->data, &size)) return status;
+  uint32_t side = size.width > size.height ? size.width : size.height;
+  bool has_many = profile->many_images != 0 && checker->image_count > profile->many_images;
+  bool is_long = (profile->image_side_max != 0 && side > profile->image_side_max) ||
+                 (has_many && side > profile->many_side_max);
+  return checker_add_if(checker, is_long, CHECK_IMAGE_SIDE, index, NO_TEXT);
+}
+
+static uint32_t count_images(const Message *message) {
+  uint32_t images = 0;
+  for (uint32_t i = 0; i < message_part_count(message); i++) images += message_part(message, i).kind == PART_IMAGE;
+  return images;
+}
+
+void check_media_begin(Checker *checker) {
+  if (checker->target->profile.many_images == 0) return;
+  for (uint32_t i = 0; i < checker->count; i++) checker->image_count += count_images(checker_message(checker, i));
+}
+
+/* ---- a message ---- */
+
+static Status check_piece(Checker *checker, uint32_t index, const Media *media) {
+  bool has_data = media->data.bytes != NULL;
+  bool is_bad = has_data && !is_base64(checker->target->dialect, media->data);
+  bool is_nameless = has_data && media->kind == MEDIA_FILE && media->name.size == 0 && media->file.size == 0;
+  Status status = STATUS_OK;
+  if (is_bad) status = checker_add(checker, CHECK_MEDIA_DATA, index, text_of(media_kind_name(media->kind)));
+  if (status == STATUS_OK && !is_bad) status = check_type(checker, index, media);
+  if (status == STATUS_OK && !is_bad) status = check_size(checker, index, media);
+  return status == STATUS_OK ? checker_add_if(checker, is_nameless, CHECK_FILE_NAME, index, NO_TEXT) : status;
+}
+
 Status check_media(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
-  if (!checker_wants(checker, CHECK_MEDIA_DATA) || !has_media(message)) return STATUS_OK;
+  if (!has_media(message)) return STATUS_OK;
   Pieces pieces;
   pieces_init(&pieces, checker->report->memory);
   Status status = pieces_read(&pieces, message_raw(message));
   for (uint32_t i = 0; i < pieces.count && status == STATUS_OK; i++) {
-    const Piece *piece = &pieces.list[i];
-    if (piece->kind != PIECE_MEDIA || piece->media.data.bytes == NULL) continue;
-    bool is_bad = !is_base64(checker->target->dialect, piece->media.data);
-    status = checker_add_if(checker, is_bad, CHECK_MEDIA_DATA, index, text_of(media_kind_name(piece->media.kind)));
+    if (pieces.list[i].kind == PIECE_MEDIA) status = check_piece(checker, index, &pieces.list[i].media);
   }
   pieces_free(&pieces);
   return status;

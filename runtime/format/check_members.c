@@ -20,8 +20,9 @@ static bool is_foreign_call(Text key) { return text_is(key, "tool_calls") || tex
 static bool is_foreign(Dialect dialect, const Message *message) {
   MessageForm form = message_form(message);
   if (dialect == DIALECT_GEMINI) return form != FORM_PARTS;
-  if (dialect == DIALECT_RESPONSES) return form == FORM_PARTS || message_role(message) == ROLE_TOOL;
-  return form != FORM_CONTENT || (dialect == DIALECT_ANTHROPIC && message_role(message) == ROLE_TOOL);
+  bool is_tool = form == FORM_CONTENT && message_role(message) == ROLE_TOOL;
+  if (dialect == DIALECT_RESPONSES) return form == FORM_PARTS || is_tool;
+  return form != FORM_CONTENT || (dialect == DIALECT_ANTHROPIC && is_tool);
 }
 
 /* Checks the members of one object, the value at the cursor. */

@@ -23,6 +23,10 @@ static Status check_part(Checker *checker, uint32_t index, Part part) {
   CheckCode code;
   Text type;
   if (part_is_foreign(DIALECT_OPENAI, message, part, &code, &type)) return checker_add(checker, code, index, type);
+  bool is_result = message_role(message) == ROLE_TOOL && message_form(message) == FORM_CONTENT;
+  if (is_result && part.kind == PART_OTHER) {
+    return checker_add(checker, CHECK_FOREIGN_PART, index, part_type(message, part));
+  }
   if (part.nested || !is_media(part)) return STATUS_OK;
   Text kind = text_of(part_kind_name((PartKind)part.kind));
   if (message_role(message) != ROLE_USER) return checker_add(checker, CHECK_MEDIA_PLACE, index, kind);
@@ -144,33 +148,58 @@ Status openai_open_calls(Calls *calls, const Message *message) {
   return status;
 }
 
-/* True if the text of the arguments is a JSON object. */
-static bool is_object(Text arguments) {
-  char scratch[4];
-  Text run;
-  while (text_run(&arguments, scratch, &run)) {
-    for (size_t i = 0; i < run.size; i++) {
-      if (run.bytes[i] != ' ' && (run.bytes[i] < '\t' || run.bytes[i] > '\r')) return run.bytes[i] == '{';
-    }
-  }
-  return false;
+/* The list tool_calls, read beside the message's calls. */
+typedef struct CallWalk {
+  Json json;
+  JsonValue element;         /* bytes NULL: none yet */
+} CallWalk;
+
+static CallWalk walk_calls(const Message *message) {
+  CallWalk walk = {0};
+  JsonValue list;
+  bool has_list = json_find(message_raw(message), "tool_calls", JSON_ARRAY, &list);
+  if (!has_list) list = (JsonValue){.kind = JSON_ARRAY, .bytes = "[]", .size = 2};
+  json_open_value(&walk.json, &list);
+  walk.json.tolerant = true;
+  json_enter(&walk.json);
+  return walk;
 }
 
-/* Checks the name and the arguments of each call; a custom tool's input is a text. */
+/* True if a call is that of a custom tool, whose input is a text. Calls are asked for in their order. */
+static bool is_custom(CallWalk *walk, Text name) {
+  JsonValue custom;
+  while (walk->element.bytes == NULL || walk->element.bytes + walk->element.size <= name.bytes) {
+    if (!json_next_element(&walk->json) || !json_value(&walk->json, &walk->element)) return false;
+  }
+  bool holds = walk->element.bytes < name.bytes;
+  return holds && json_find(text_plain(walk->element.bytes, walk->element.size), "custom", JSON_OBJECT, &custom);
+}
+
+/* Checks the arguments of a call: a string, with a JSON object in it where a function is called. */
+static Status check_arguments(Checker *checker, uint32_t index, uint32_t number, CallWalk *walk) {
+  const Message *message = checker_message(checker, index);
+  Call call = message_call(message, number);
+  Text key = message_call_key(message, number), name = call.name.at == 0 ? NO_TEXT : message_text(message, call.name);
+  bool custom = call.name.at != 0 && is_custom(walk, name), is_object = true;
+  if (!arguments_are_string(message, call)) return checker_add(checker, CHECK_CALL_ARGUMENTS_FORM, index, key);
+  if (custom || !checker_wants(checker, CHECK_CALL_ARGUMENTS)) return STATUS_OK;
+  Status status = checker_reads_object(checker, message_text(message, call.arguments), &is_object);
+  return status == STATUS_OK ? checker_add_if(checker, !is_object, CHECK_CALL_ARGUMENTS, index, key) : status;
+}
+
+/* Checks the name and the arguments of each call. */
 static Status check_forms(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
   JsonValue list;
   Status status = STATUS_OK;
+  CallWalk walk = walk_calls(message);
   for (uint32_t i = 0; i < message_call_count(message) && status == STATUS_OK; i++) {
     Call call = message_call(message, i);
     if (call_is_part(message, i)) continue;            /* reported as a foreign part */
     Text name = call.name.at == 0 ? NO_TEXT : message_text(message, call.name);
-    Text arguments = call.arguments.at == 0 ? NO_TEXT : message_text(message, call.arguments);
     bool bad_name = !tool_name_fits(checker->target, name);
     status = checker_add_if(checker, bad_name, CHECK_CALL_NAME, index, name);
-    if (status != STATUS_OK) break;
-    Text key = message_call_key(message, i);
-    status = checker_add_if(checker, !is_object(arguments), CHECK_CALL_ARGUMENTS, index, key);
+    if (status == STATUS_OK) status = check_arguments(checker, index, i, &walk);
   }
   if (status != STATUS_OK || message_call_count(message) > 0) return status;
   bool has_list = json_find(message_raw(message), "tool_calls", JSON_ARRAY, &list);

@@ -82,16 +82,21 @@ static Status check_call(Items *items, uint32_t index, uint32_t number) {
   Call form = message_call(message, number);
   Text key = message_call_key(message, number), name = form.name.at == 0 ? NO_TEXT : message_text(message, form.name);
   bool is_item = message_form(message) == FORM_ITEM, again;      /* other messages have many calls: no walk for each */
-  Text arguments = is_item ? member(message, "arguments") : NO_TEXT;
-  bool is_function = is_item && text_is(member(message, "type"), "function_call");
-  bool is_object = arguments.size > 0 && arguments.bytes[0] == '{', waits = items->answered[items->call] == 0;
+  bool is_function = is_item && text_is(member(message, "type"), "function_call"), is_object = true;
+  bool is_custom = is_item && text_is(member(message, "type"), "custom_tool_call");
+  bool is_string = arguments_are_string(message, form), waits = items->answered[items->call] == 0;
   Status status = open_call(items, key, items->call, &again);
   if (status == STATUS_OK) status = checker_add_if(checker, !id_fits(&rule, key), CHECK_CALL_ID, index, key);
   if (status == STATUS_OK) status = checker_add_if(checker, again, CHECK_DUPLICATE_CALL, index, key);
   bool bad_name = is_function && !tool_name_fits(checker->target, name);
   if (status == STATUS_OK) status = checker_add_if(checker, bad_name, CHECK_CALL_NAME, index, name);
-  bool bad_arguments = is_function && !is_object;
-  if (status == STATUS_OK) status = checker_add_if(checker, bad_arguments, CHECK_CALL_ARGUMENTS, index, key);
+  bool bad_form = (is_function || is_custom) && !is_string;
+  if (status == STATUS_OK) status = checker_add_if(checker, bad_form, CHECK_CALL_ARGUMENTS_FORM, index, key);
+  bool reads = is_function && is_string && checker_wants(checker, CHECK_CALL_ARGUMENTS);
+  if (status == STATUS_OK && reads) {
+    status = checker_reads_object(checker, message_text(message, form.arguments), &is_object);
+  }
+  if (status == STATUS_OK) status = checker_add_if(checker, !is_object, CHECK_CALL_ARGUMENTS, index, key);
   return status == STATUS_OK ? checker_add_if(checker, waits, CHECK_UNANSWERED_CALL, index, key) : status;
 }
 
@@ -101,6 +106,22 @@ static Status check_calls(Items *items, uint32_t index) {
   for (uint32_t i = 0; i < message_call_count(message) && status == STATUS_OK; i++, items->call++) {
     assert(items->call < items->call_count);
     status = check_call(items, index, i);
+  }
+  return status;
+}
+
+/* Checks the output of a function or a custom tool: a string, or a list of parts that the dialect has. */
+static Status check_output(Checker *checker, uint32_t index, Text type) {
+  const Message *message = checker_message(checker, index);
+  bool is_output = text_is(type, "function_call_output") || text_is(type, "custom_tool_call_output");
+  if (!is_output || message_form(message) != FORM_ITEM) return STATUS_OK;
+  ContentKind kind = message_content_kind(message);
+  Text key = message_result_count(message) > 0 ? message_result_key(message, 0) : NO_TEXT, found;
+  Status status = checker_add_if(checker, kind == CONTENT_NONE, CHECK_RESULT_FORM, index, key);
+  for (uint32_t i = 0; i < message_part_count(message) && kind == CONTENT_PARTS && status == STATUS_OK; i++) {
+    CheckCode code;
+    bool foreign = result_part_is_foreign(DIALECT_RESPONSES, message, message_part(message, i), &code, &found);
+    if (foreign) status = checker_add(checker, code, index, found);
   }
   return status;
 }
@@ -223,6 +244,7 @@ static Status check_item(Items *items, uint32_t index) {
   if (status == STATUS_OK) status = check_parts(checker, index);
   if (status == STATUS_OK) status = check_text(items, index);
   if (status == STATUS_OK) status = check_calls(items, index);
+  if (status == STATUS_OK && !foreign) status = check_output(checker, index, type);
   if (status == STATUS_OK && !foreign) status = check_outputs(items, index);
   if (status != STATUS_OK || foreign) return status;
   bool triggers = text_is(type, "compaction_trigger") && index + 1 < checker->count;

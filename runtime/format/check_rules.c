@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "base/names.h"
 #include "json/json_fields.h"
 
 /* ---- forms of messages ---- */
@@ -23,13 +24,29 @@ bool tool_answers(const Message *message, Text *id) {
 
 /* Parts of types that the reader does not know are never reported: providers keep adding new ones. */
 bool part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type) {
-  if (part.kind == PART_OTHER || part.nested) return false;
+  if (part.nested) return false;
   *type = part_type(message, part);
+  *code = CHECK_PART_TYPE;
+  if (type->size == 0 && message_form(message) == FORM_CONTENT) return true;
+  if (part.kind == PART_OTHER) return false;
   if (dialect_has_part(dialect, *type)) return false;
   /* Reasoning that is a message of its own, or stands in one of another form, goes with a conversion only. */
   bool can_go = part.kind == PART_REASONING && message_form(message) == FORM_CONTENT;
   *code = can_go ? CHECK_FOREIGN_REASONING : CHECK_FOREIGN_PART;
   return true;
+}
+
+bool result_part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type) {
+  static const char *const tools_write[] = {"resource", "resource_link", "audio"};
+  *type = part_type(message, part);
+  *code = type->size == 0 ? CHECK_PART_TYPE : CHECK_FOREIGN_PART;
+  if (type->size == 0) return true;
+  if (dialect_has_part(dialect, *type)) return false;
+  return part.kind != PART_OTHER || NAMES_HAVE(tools_write, *type);
+}
+
+bool arguments_are_string(const Message *message, Call call) {
+  return call.arguments.at != 0 && message_raw(message).bytes[call.arguments.at - 1] == '"';
 }
 
 static bool is_space(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
@@ -151,6 +168,26 @@ Status checker_see(Checker *checker, Text id, bool *again) {
   uint64_t hash = hash_text(id, &checker->calls.key);
   *again = map_find(&checker->seen, hash) != NULL;
   return *again ? STATUS_OK : map_put(&checker->seen, hash, 1);
+}
+
+Status checker_reads_object(Checker *checker, Text text, bool *is_object) {
+  Json json;
+  JsonValue value;
+  Buffer *scratch = &checker->scratch;
+  if (text.escaped) {
+    buffer_reset(scratch);
+    Status status = text_decode(text, scratch);
+    if (status != STATUS_OK) return status;
+    text = text_plain(scratch->bytes, scratch->size);
+  }
+  *is_object = false;
+  if (text.size == 0) return STATUS_OK;
+  json_open(&json, text.bytes, text.size);
+  json.tolerant = true;
+  bool reads = json_value(&json, &value) && json_end(&json);
+  bool is_deep = json.status == STATUS_LIMIT;      /* deeper than is read here: servers may read it */
+  *is_object = is_deep || (reads && value.kind == JSON_OBJECT);
+  return STATUS_OK;
 }
 
 bool checker_see_mark(Checker *checker, Text object, bool *is_late) {

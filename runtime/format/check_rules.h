@@ -21,11 +21,12 @@ typedef struct Checker {
   Calls calls;               /* of the current assistant message */
   Map seen;                  /* hashes of ids so far */
   uint64_t bytes;            /* of the messages so far */
-  uint32_t images;
+  uint32_t images, image_count;        /* so far; of the list, where the profile limits many */
   uint32_t cache_marks, body_marks;    /* cache marks so far; those beside the messages */
   bool has_short_mark;       /* a cache mark of 5 minutes was seen */
   bool has_late_body_mark;   /* beside the messages, one of an hour follows one of 5 minutes */
   bool thinks;               /* the body turns thinking on by hand */
+  Buffer scratch;
   CheckReport *report;
 } Checker;
 
@@ -42,8 +43,10 @@ Status check_body(Checker *checker);
 /* The rules for a message that all dialects have: members, images, sizes. Each dialect calls it once for
    each message, before its own. */
 Status check_common(Checker *checker, uint32_t index);
-/* The data of its images, sounds and files: part of the rules above. */
+/* Its images, sounds and files: part of the rules above. */
 Status check_media(Checker *checker, uint32_t index);
+/* Counts the images of the list, where the target's limit for a side depends on that. */
+void   check_media_begin(Checker *checker);
 
 const Message *checker_message(const Checker *checker, uint32_t index);
 /* True if violations of the code are to be reported. */
@@ -59,6 +62,9 @@ Status checker_see(Checker *checker, Text id, bool *again);
 /* Notes a cache mark, the member `cache_control` of an object; false if it has none. */
 bool   checker_see_mark(Checker *checker, Text object, bool *is_late);
 
+/* True if a text is a JSON object and nothing else; *is_object. STATUS_MEMORY. */
+Status checker_reads_object(Checker *checker, Text text, bool *is_object);
+
 /* ---- forms of messages, also for repairs ---- */
 
 /* True if its call is a function_call, which has no id. */
@@ -67,8 +73,15 @@ bool   message_is_legacy_call(const Message *message);
 Status openai_open_calls(Calls *calls, const Message *message);
 /* The id that a tool message answers: its tool_call_id, or its name; false if it has neither. */
 bool   tool_answers(const Message *message, Text *id);
-/* True if a part of the message's own list has a type of another dialect; *code: the violation. */
+/* True if a part of the message's own list has a type of another dialect, or none; *code: the violation. */
 bool   part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
+/* The same for a part of a result's list; parts that tools write and no provider reads are foreign, too: those of the
+   Model Context Protocol. */
+bool   result_part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
+/* True if a call's arguments are the inside of a string, false for another JSON value and without any. */
+bool   arguments_are_string(const Message *message, Call call);
+/* True if the JSON of a response has a key that Gemini's API reads itself. */
+bool   response_has_reserved_key(Text response);
 /* True if the text has only white space, or is empty; true if its last character is white space. */
 bool   text_is_blank(Text text);
 bool   text_ends_in_space(Text text);

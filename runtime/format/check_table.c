@@ -58,36 +58,40 @@ static const CheckRule RULES[] = {
    "", "", "platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls",
    "assistant [tool_use a], user [result a], assistant [tool_use a]"},
   {CHECK_CALL_ID, OPENAI, SEVERITY_REFUSED, ALL_MODELS, true,
-   "'%' is not a valid call id", "an id has 1 to 40 characters", "", "", "github pydantic/pydantic-ai issue 4389",
+   "'%' is not a valid call id", "an id has %", "", "", "github pydantic/pydantic-ai issue 4389",
    "tool_calls with an id of 41 characters"},
   {CHECK_CALL_ID, RESPONSES, SEVERITY_REFUSED, ALL_MODELS, true,
-   "'%' is not a valid call id", "a call_id has 1 to 64 characters", "", "",
+   "'%' is not a valid call id", "a call_id has %", "", "",
    "github openai/openai-openapi: openapi.yaml", "function_call with a call_id of 65 characters"},
   {CHECK_CALL_ID, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, true,
-   "'%' is not a valid call id", "an id has letters, digits, _ or -", "", "", "github danny-avila/agents issue 140",
+   "'%' is not a valid call id", "an id has %", "", "", "github danny-avila/agents issue 140",
    "tool_use with the id functions.f:0"},
   {CHECK_CALL_NAME, OPENAI, SEVERITY_REFUSED, ALL_MODELS, false,
-   "'%' is not a valid name of a function", "a name has 1 to 64 letters, digits, _ or -", "", "",
+   "'%' is not a valid name of a function", "a name has 1 to % letters, digits, _ or -", "", "",
    "npm openai 7.57.0: resources/chat/completions/completions.d.ts", "a call of \"my tool\""},
   {CHECK_CALL_NAME, RESPONSES, SEVERITY_REFUSED, ALL_MODELS, false,
-   "'%' is not a valid name of a function", "a name has 1 to 128 letters, digits, _ or -", "", "",
+   "'%' is not a valid name of a function", "a name has 1 to % letters, digits, _ or -", "", "",
    "github openai/openai-openapi: openapi.yaml", "a call of \"my tool\""},
   {CHECK_CALL_NAME, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
-   "'%' is not a valid name of a tool", "a name has 1 to 128 letters, digits, _ or -", "", "",
+   "'%' is not a valid name of a tool", "a name has 1 to % letters, digits, _ or -", "", "",
    "platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools", "tool_use of \"my tool\""},
   {CHECK_CALL_NAME, GEMINI, SEVERITY_REFUSED, ALL_MODELS, false,
    "'%' is not a valid name of a function",
-   "a name begins with a letter or _, then up to 127 letters, digits, _ . : -", "", "",
+   "a name has 1 to % letters, digits, _ . : or -, and begins with a letter or _", "", "",
    "npm @google/genai 3.1.0: dist/genai.d.ts", "functionCall of \"1st\""},
   {CHECK_CALL_ARGUMENTS, OPENAI | RESPONSES, SEVERITY_STRICT, ALL_MODELS, false,
-   "the arguments of call '%' are not a JSON object", "send {} or an object", "many compatible servers and templates",
-   "", "npm @ai-sdk/openai 4.0.118: CHANGELOG.md", "arguments \"[1]\""},
+   "the arguments of call '%' are not a JSON object", "send {} or an object",
+   "vLLM, DashScope, many compatible servers and templates", "", "github agentscope-ai/agentscope issue 2469",
+   "arguments \"[1]\""},
   {CHECK_CALL_ARGUMENTS, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
    "the input of call '%' is not an object", "send {} or an object", "", "",
    "npm @ai-sdk/anthropic 4.0.105: src/convert-to-anthropic-prompt.ts", "tool_use with \"input\": \"x\""},
   {CHECK_CALL_ARGUMENTS, GEMINI, SEVERITY_REFUSED, ALL_MODELS, false,
    "the args of call '%' are not an object", "send {} or an object", "", "",
    "npm @google/genai 3.1.0: dist/genai.d.ts", "functionCall with \"args\": [1]"},
+  {CHECK_CALL_ARGUMENTS_FORM, OPENAI | RESPONSES, SEVERITY_REFUSED, ALL_MODELS, false,
+   "the arguments of call '%' are no string", "send the JSON as a string", "", "",
+   "github bytedance/deer-flow issue 4445", "arguments {\"a\": 1}"},
   {CHECK_EMPTY_CALLS, OPENAI, SEVERITY_REFUSED, ALL_MODELS, false,
    "the list of tool calls is empty", "leave tool_calls out", "", "", "github vllm-project/vllm issue 6862",
    "\"tool_calls\": []"},
@@ -111,6 +115,19 @@ static const CheckRule RULES[] = {
    "the results of one message's calls stand in several messages", "put them into one user message",
    "Bedrock Converse", "", "platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls",
    "assistant [tool_use a, b], user [result a], user [result b]"},
+  {CHECK_RESULT_NAME, GEMINI, SEVERITY_REFUSED, ALL_MODELS, false,
+   "'%' is not a valid name in a response",
+   "send the name of the function that was called: 1 to % letters, digits, _ . : or -", "", "",
+   "github openclaw/openclaw issue 46717", "functionResponse of \"\""},
+  {CHECK_RESULT_FORM, RESPONSES, SEVERITY_REFUSED, ALL_MODELS, false,
+   "output '%' is neither a string nor a list of parts", "send JSON as a string; \"\" where there is nothing", "", "",
+   "github langchain-ai/deepagents issue 202", "function_call_output with \"output\": {\"a\": 1}"},
+  {CHECK_RESULT_FORM, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
+   "the content of result '%' is neither a string nor a list of parts", "send JSON as a string", "", "",
+   "npm @anthropic-ai/sdk 1.12.0: resources/messages/messages.d.ts", "tool_result with \"content\": {\"a\": 1}"},
+  {CHECK_RESULT_FORM, GEMINI, SEVERITY_REFUSED, ALL_MODELS, false,
+   "the response of '%' is not an object", "send it as the member `output` of an object", "", "",
+   "npm @google/genai 3.1.0: dist/genai.d.ts", "functionResponse with \"response\": \"ok\""},
   {CHECK_RESULT_EMPTY, ANTHROPIC, SEVERITY_STRICT, ALL_MODELS, false,
    "result '%' has an empty list as content", "send \"\" instead", "Z.AI", "",
    "npm @oh-my-pi/pi-ai 18.2.11: CHANGELOG.md", "tool_result with \"content\": []"},
@@ -151,6 +168,28 @@ static const CheckRule RULES[] = {
   {CHECK_MEDIA_DATA, GEMINI, SEVERITY_REFUSED, ALL_MODELS, false,
    "the data of the % is empty, or no base64", "encode the bytes of the file without a prefix, or leave the part out",
    "", "", "github musistudio/claude-code-router issue 845", "user [inlineData with the data \"data:image/png;..\"]"},
+  {CHECK_MEDIA_TYPE, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
+   "the bytes of an image are %, and it says another type", "send the type of the bytes", "", "",
+   "github anthropics/claude-code issue 35234", "image of type image/jpeg with the bytes of a PNG"},
+  {CHECK_MEDIA_TYPE, OPENAI | RESPONSES | GEMINI, SEVERITY_STRICT, ALL_MODELS, false,
+   "the bytes of an image are %, and it says another type", "send the type of the bytes",
+   "gateways to Claude", "", "github anthropics/claude-code issue 35234",
+   "user [image_url \"data:image/jpeg;base64,iVBORw0KGgo..\"]"},
+  {CHECK_IMAGE_TYPE, OPENAI | RESPONSES, SEVERITY_REFUSED, ALL_MODELS, false,
+   "an image of type %", "convert it to PNG, JPEG, WebP or GIF", "", "", "github QwenLM/qwen-code issue 9291",
+   "user [image_url \"data:image/bmp;base64,..\"]"},
+  {CHECK_IMAGE_TYPE, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
+   "an image of type %", "convert it to PNG, JPEG, WebP or GIF", "", "",
+   "platform.claude.com/docs/en/build-with-claude/vision", "image of type image/heic"},
+  {CHECK_IMAGE_TYPE, GEMINI, SEVERITY_REFUSED, ALL_MODELS, false,
+   "an image of type %", "convert it to PNG, JPEG, WebP, HEIC or HEIF", "", "",
+   "ai.google.dev/gemini-api/docs/image-understanding", "inlineData of type image/gif"},
+  {CHECK_FILE_NAME, OPENAI | RESPONSES, SEVERITY_REFUSED, ALL_MODELS, false,
+   "a file has data and no name", "add `filename`, such as \"document.pdf\"", "", "",
+   "github openai/openai-agents-python issue 1513", "input_file with file_data and no filename"},
+  {CHECK_PART_TYPE, OPENAI | RESPONSES | ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
+   "a part has no type", "send {\"type\": \"text\", ..}, or JSON as a text", "", "",
+   "npm openai 7.57.0: resources/chat/completions/completions.d.ts", "user [{\"text\": \"x\"}]"},
   {CHECK_PART_TEXT, ALL, SEVERITY_REFUSED, ALL_MODELS, false,
    "the text of a part is missing, or no string", "send it as a string", "", "",
    "npm openai 7.57.0: resources/chat/completions/completions.d.ts", "user [text 5]"},
@@ -331,13 +370,20 @@ static const CheckRule RULES[] = {
    "a cache mark of 1h behind one of 5m", "put marks of 1h first", "", "",
    "platform.claude.com/docs/en/build-with-claude/prompt-caching", "cache_control, then cache_control with ttl 1h"},
   {CHECK_MESSAGE_COUNT, ALL, SEVERITY_REFUSED, ALL_MODELS, false,
-   "there are more messages than the server takes", "trim the conversation", "", "",
+   "there are more messages than the server takes", "trim the conversation: it takes at most %", "", "",
    "platform.claude.com/docs/en/api/errors", "100,001 messages sent to Anthropic"},
   {CHECK_IMAGE_COUNT, ALL, SEVERITY_REFUSED, ALL_MODELS, false,
-   "there are more images than the server takes", "leave out the oldest", "", "",
+   "there are more images than the server takes", "leave out the oldest: it takes at most %", "", "",
    "platform.claude.com/docs/en/build-with-claude/vision", "601 images sent to Anthropic"},
+  {CHECK_IMAGE_SIDE, ALL, SEVERITY_REFUSED, ALL_MODELS, false,
+   "a side of an image has more pixels than the server takes", "scale it down: %", "", "",
+   "platform.claude.com/docs/en/build-with-claude/vision", "21 images of 2001 x 10 sent to Anthropic"},
+  {CHECK_IMAGE_SIZE, ALL, SEVERITY_REFUSED, ALL_MODELS, false,
+   "the data of an image are longer than the server takes", "scale it down: they have at most %", "", "",
+   "platform.claude.com/docs/en/build-with-claude/vision", "an image of 11 MB as base64 sent to Anthropic"},
   {CHECK_BODY_SIZE, ALL, SEVERITY_REFUSED, ALL_MODELS, false,
-   "the messages have more bytes than the server takes", "trim the conversation, or send images as files", "", "",
+   "the messages have more bytes than the server takes",
+   "trim the conversation, or send images as files: it takes at most %", "", "",
    "platform.claude.com/docs/en/api/errors", "40 MB sent to Anthropic"},
   {CHECK_MISSING_MEMBER, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
    "the request has no %", "add it", "", "", "npm @anthropic-ai/sdk 1.12.0: resources/messages/messages.d.ts",
@@ -356,18 +402,26 @@ static const CheckRule RULES[] = {
    "metadata: %", "it has at most 16 pairs, keys of 64 and values of 512 characters", "", "",
    "npm openai 7.57.0: resources/chat/completions/completions.d.ts", "17 pairs of metadata"},
   {CHECK_TOOL_NAME, OPENAI, SEVERITY_REFUSED, ALL_MODELS, false,
-   "'%' is not a valid name of a tool", "a name has 1 to 64 letters, digits, _ or -", "", "",
+   "'%' is not a valid name of a tool", "a name has 1 to % letters, digits, _ or -", "", "",
    "npm openai 7.57.0: resources/chat/completions/completions.d.ts", "a tool called \"my tool\""},
   {CHECK_TOOL_NAME, RESPONSES | ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
-   "'%' is not a valid name of a tool", "a name has 1 to 128 letters, digits, _ or -", "", "",
+   "'%' is not a valid name of a tool", "a name has 1 to % letters, digits, _ or -", "", "",
    "github openai/openai-openapi: openapi.yaml", "a tool called \"my tool\""},
   {CHECK_TOOL_NAME, GEMINI, SEVERITY_REFUSED, ALL_MODELS, false,
    "'%' is not a valid name of a function",
-   "a name begins with a letter or _, then up to 127 letters, digits, _ . : -", "", "",
+   "a name has 1 to % letters, digits, _ . : or -, and begins with a letter or _", "", "",
    "npm @google/genai 3.1.0: dist/genai.d.ts", "a function called \"1st\""},
-  {CHECK_TOOL_DESCRIPTION, OPENAI, SEVERITY_REFUSED, ALL_MODELS, false,
-   "the description of tool '%' is longer than 1024 characters", "shorten it", "", "",
+  {CHECK_TOOL_DESCRIPTION, OPENAI, SEVERITY_NONE, ALL_MODELS, false,
+   "the description of tool '%' is longer than 1024 characters", "shorten it", "OpenAI, Azure", "",
    "npm openai 7.57.0: resources/chat/completions/completions.d.ts", "a description of 1025 characters"},
+  {CHECK_TOOL_SCHEMA, OPENAI | RESPONSES, SEVERITY_NONE, ALL_MODELS, false,
+   "the schema of tool '%' is not an object's, or has oneOf, anyOf, allOf, enum or not at its top",
+   "send {\"type\": \"object\", \"properties\": ..}, the branches' properties joined", "OpenAI, Azure", "",
+   "github langchain-ai/langchainjs issue 9804", "\"parameters\": {\"type\": \"object\", \"oneOf\": [..]}"},
+  {CHECK_TOOL_SCHEMA, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
+   "the schema of tool '%' is not an object's, or has oneOf, anyOf or allOf at its top",
+   "send {\"type\": \"object\", \"properties\": ..}, the branches' properties joined", "", "",
+   "github anomalyco/opencode issue 35516", "\"input_schema\": {\"type\": \"object\", \"oneOf\": [..]}"},
   {CHECK_DUPLICATE_TOOL, ANTHROPIC, SEVERITY_REFUSED, ALL_MODELS, false,
    "two tools are called '%'", "give each tool its own name", "", "",
    "platform.claude.com/docs/en/agents-and-tools/tool-use/troubleshooting-tool-use", "two tools called f"},
@@ -411,40 +465,6 @@ static const CheckRule RULES[] = {
    "npm @oh-my-pi/pi-ai 18.2.11: src/providers/openai-shared.ts", "\"temperature\": 0"},
 };
 
-static const char *const CODE_NAMES[CHECK_CODE_COUNT] = {
-#define NAME_OF(code, name) name,
-  CHECK_CODES(NAME_OF)
-#undef NAME_OF
-};
-
-const char *check_code_name(CheckCode code) {
-  assert((unsigned)code < CHECK_CODE_COUNT);
-  return CODE_NAMES[code];
-}
-
-bool check_code_parse(Text name, CheckCode *code) {
-  for (unsigned i = 0; i < CHECK_CODE_COUNT; i++) {
-    if (!text_equal(name, text_of(CODE_NAMES[i]))) continue;
-    *code = (CheckCode)i;
-    return true;
-  }
-  return false;
-}
-
-const char *severity_name(Severity severity) {
-  static const char *const names[] = {"none", "changed", "strict", "refused"};
-  return names[severity];
-}
-
-const char *model_trait_name(ModelTrait trait) {
-  static const char *const names[MODEL_COUNT] = {
-    "no_prefill", "system_role", "no_system", "bound_thinking", "no_forced_tool", "no_sampling", "no_manual_thinking",
-    "no_adaptive_thinking", "no_disabled_thinking", "signed_calls", "no_mixed_tools", "control_tokens",
-  };
-  assert((unsigned)trait < MODEL_COUNT);
-  return names[trait];
-}
-
 const CheckRule *check_rules(uint32_t *count) {
   *count = sizeof RULES / sizeof RULES[0];
   return RULES;
@@ -455,25 +475,4 @@ const CheckRule *check_rule(CheckCode code, Dialect dialect) {
     if (RULES[i].code == code && (RULES[i].dialects >> dialect & 1) != 0) return &RULES[i];
   }
   return NULL;
-}
-
-Severity target_severity(const CheckTarget *target, CheckCode code) {
-  const CheckRule *rule = check_rule(code, target->dialect);
-  const CheckProfile *profile = &target->profile;
-  if (rule == NULL || codes_have(&profile->accepts, code)) return SEVERITY_NONE;
-  if (codes_have(&profile->refuses, code)) return SEVERITY_REFUSED;
-  if (rule->trait == ALL_MODELS || (profile->traits >> rule->trait & 1) != 0) return rule->severity;
-  if (profile->model_known) return SEVERITY_NONE;
-  return rule->severity == SEVERITY_REFUSED ? SEVERITY_STRICT : rule->severity;
-}
-
-Status check_describe(const Violation *violation, Buffer *out) {
-  const char *says = violation->rule->says, *subject = strchr(says, '%');
-  if (subject == NULL) return buffer_add_string(out, says);
-  size_t before = out->size;
-  Status status = buffer_add(out, says, (size_t)(subject - says));
-  if (status == STATUS_OK) status = text_decode(violation->subject, out);
-  if (status == STATUS_OK) status = buffer_add_string(out, subject + 1);
-  if (status != STATUS_OK) out->size = before;
-  return status;
 }

@@ -121,7 +121,7 @@ static const struct Case {
    CALLS(CALL("")) ",{'role':'tool','tool_call_id':'','content':[" THINK "]}", "0 call_id 1 foreign_reasoning ",
    CALLS(CALL("call_1")) ",{'role':'tool','tool_call_id':'call_1','content':''}", NULL},
   {"openai: parts without a type, and bare texts", DIALECT_OPENAI, UP("'x',{'text':'y'}"),
-   "0 foreign_part 0 foreign_part ", UP("'x',{'text':'y'}"), NULL},
+   "0 foreign_part 0 part_type ", UP("'x',{'text':'y'}"), NULL},
   {"openai: what stands in a result of others is its own", DIALECT_OPENAI,
    AP(THINK "," T("x")) "," UP("{'type':'tool_result','tool_use_id':'a','content':[" THINK "]}"),
    "0 foreign_reasoning 1 foreign_part ", AP(T("x")) ","

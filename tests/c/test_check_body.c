@@ -32,6 +32,14 @@ static const struct Case {
   {"a tool's description", DIALECT_OPENAI, U,
    "{'tools':[{'type':'function','function':{'name':'f','description':'" LONG_512 LONG_512 "x'}}]}",
    "tool_description(f)"},
+  {"empty names", DIALECT_OPENAI, U,
+   "{'tools':[{'type':'custom','custom':{'name':''}},{'type':'function','function':{}}],'functions':[{'name':''}]}",
+   "tool_name tool_name tool_name"},
+  {"schemas", DIALECT_OPENAI, U,
+   "{'tools':[{'type':'function','function':{'name':'a','parameters':{}}},"
+   "{'type':'function','function':{'name':'b','parameters':{'type':'object','not':{}}}},"
+   "{'type':'function','function':{'name':'c','parameters':{'type':'object','properties':{'x':{'anyOf':[]}}}}}],"
+   "'functions':[{'name':'d','parameters':null},{'name':'e'}]}", "tool_schema(a) tool_schema(b) tool_schema(d)"},
   {"no tools", DIALECT_OPENAI, U, "{'tools':[]}", "empty_tools"},
   {"tools and effort", DIALECT_OPENAI, U,
    "{'tools':[{'type':'function','function':{'name':'f'}}],'reasoning_effort':'low'}", "tools_with_effort"},
@@ -55,6 +63,12 @@ static const struct Case {
 
   {"a tool's name", DIALECT_RESPONSES, U, "{'tools':[{'type':'web_search'},{'type':'function','name':'a b'}]}",
    "tool_name(a b)"},
+  {"empty names", DIALECT_RESPONSES, U,
+   "{'tools':[{'type':'custom','name':''},{'type':'namespace','name':'n','tools':[{'type':'function','name':''}]}]}",
+   "tool_name tool_name"},
+  {"a schema", DIALECT_RESPONSES, U,
+   "{'tools':[{'type':'function','name':'a','parameters':{'type':'object','enum':[]}},{'type':'web_search'}]}",
+   "tool_schema(a)"},
   {"members that exclude each other", DIALECT_RESPONSES, U, "{'previous_response_id':'r','conversation':'c'}",
    "exclusive_members(both members)"},
   {"too little output", DIALECT_RESPONSES, U, "{'max_output_tokens':15}", "output_limit"},
@@ -63,10 +77,19 @@ static const struct Case {
   {"a long key", DIALECT_RESPONSES, U, "{'metadata':{'" LONG_64 "x':'x'}}", "metadata_size(a text is too long)"},
 
   {"a tool's name", DIALECT_ANTHROPIC, U,
-   "{'tools':[{'type':'web_search_20250305','name':'web_search'},{'name':'a b'}]}",
+   "{'tools':[{'type':'web_search_20250305','name':'web_search'},{'name':'a b','input_schema':{'type':'object'}}]}",
    "tool_name(a b)"},
+  {"an empty name", DIALECT_ANTHROPIC, U, "{'tools':[{'type':'custom','name':'','input_schema':{'type':'object'}}]}",
+   "tool_name"},
+  {"schemas", DIALECT_ANTHROPIC, U,
+   "{'tools':[{'name':'a','input_schema':{}},{'name':'b','input_schema':{'type':'object','allOf':[]}},{'name':'c'},"
+   "{'name':'d','input_schema':{'type':'object','enum':[]}},"
+   "{'name':'e','type':'custom','input_schema':{'type':'array'}}]}",
+   "tool_schema(a) tool_schema(b) tool_schema(c) tool_schema(e)"},
   {"a set of tools", DIALECT_ANTHROPIC, U, "{'tools':[{'type':'mcp_toolset'}]}", ""},
-  {"a tool twice", DIALECT_ANTHROPIC, U, "{'tools':[{'name':'f'},{'name':'f'}]}", "duplicate_tool(f)"},
+  {"a tool twice", DIALECT_ANTHROPIC, U,
+   "{'tools':[{'type':'bash_20250124','name':'f'},{'type':'bash_20250124','name':'f'}]}",
+   "duplicate_tool(f)"},
   {"a system part whose text is a number", DIALECT_ANTHROPIC, U,
    "{'system':[{'type':'text','text':1},{'type':'text'},{'type':'x'}]}",
    "part_text part_text"},
@@ -75,10 +98,11 @@ static const struct Case {
   {"a forced tool", DIALECT_ANTHROPIC, U, "{'tool_choice':{'type':'tool','name':'f'}}", "forced_tool"},
   {"calls without tools", DIALECT_ANTHROPIC, CALLED, "{}", "tools_missing"},
   {"five marks", DIALECT_ANTHROPIC, U,
-   "{'tools':[{'name':'f'," MARK "},{'name':'g'," MARK "}],'system':[1,{'type':'text','text':'a'," MARK "},"
+   "{'tools':[{'type':'x_1','name':'f'," MARK "},{'type':'x_1','name':'g'," MARK "}],'system':[1,"
+   "{'type':'text','text':'a'," MARK "},"
    "{'type':'text','text':'b'," MARK "}]," MARK "}", "cache_marks"},
   {"a long mark behind a short one", DIALECT_ANTHROPIC, U,
-   "{'tools':[{'name':'f'," MARK "}],'system':[{'type':'text','text':'a'," MARK_1H "}]}", "cache_order"},
+   "{'tools':[{'type':'x_1','name':'f'," MARK "}],'system':[{'type':'text','text':'a'," MARK_1H "}]}", "cache_order"},
   {"thinking by hand", DIALECT_ANTHROPIC, U, "{'thinking':{'type':'enabled','budget_tokens':1024}}",
    "thinking_mode(enabled)"},
   {"adaptive thinking", DIALECT_ANTHROPIC, U, "{'thinking':{'type':'adaptive'}}", "thinking_mode(adaptive)"},
@@ -112,6 +136,8 @@ static void load_case(Loaded *loaded, const struct Case *test) {
 static Status find(const Loaded *loaded, const struct Case *test, const char *body, CheckReport *report) {
   CheckTarget target = {.dialect = test->dialect, .body = text_of(body),
                         .profile = {.model_known = true, .traits = ALL_TRAITS}};
+  codes_add(&target.profile.refuses, CHECK_TOOL_DESCRIPTION);      /* of some servers only */
+  codes_add(&target.profile.refuses, CHECK_TOOL_SCHEMA);
   *report = (CheckReport){.memory = *conversation_memory(loaded->conversation), .least = SEVERITY_CHANGED};
   const Conversation *chat = loaded->conversation;
   return check_list(&target, conversation_store(chat), conversation_list(chat), report);

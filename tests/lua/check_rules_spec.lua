@@ -26,7 +26,8 @@ function BODIES.openai()
 end
 
 function BODIES.anthropic()
-  return { model = "claude-sonnet-4-5", max_tokens = 9, tools = { { name = "look", input_schema = {} } },
+  return { model = "claude-sonnet-4-5", max_tokens = 9,
+    tools = { { name = "look", input_schema = { type = "object" } } },
     messages = {
       { role = "user", content = "u" },
       { role = "assistant", content = { { type = "thinking", thinking = "h", signature = "s" },

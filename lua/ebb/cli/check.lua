@@ -34,6 +34,7 @@ end
 
 local SEVERITIES = {
   refused = "refused", strict = "refused by strict servers or by some models", changed = "accepted, but changed",
+  none = "refused by these servers only",
 }
 
 local function rule_lines(rule)

@@ -45,8 +45,17 @@ function Tokenizer:decode(ids) end
 ---@field tool_name? integer  its most characters
 ---@field members? string[]   further members that a message may have there
 ---@field reasoning? "drop"|"keep"|"require"|"require_with_calls"   what becomes of reasoning text
----@field limits? { bytes?: integer, messages?: integer, images?: integer }
+---@field limits? ebb.ProfileLimits
 ---@field sources? string[]   where this is documented or reported
+
+---@class ebb.ProfileLimits   Of a request
+---@field bytes? integer
+---@field messages? integer
+---@field images? integer
+---@field image_side? integer        pixels of a side of an image
+---@field image_bytes? integer       of an image's base64
+---@field many_images? integer       with more images than these a side has at most `many_images_side` pixels
+---@field many_images_side? integer
 
 ---@class ebb.Prices          Per million tokens
 ---@field input number

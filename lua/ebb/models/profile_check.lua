@@ -45,6 +45,12 @@ local function check_id(rule)
   if rule.max and rule.max < 8 then return ("call_id: max: expected 8 or more, got %d"):format(rule.max) end
 end
 
+local function check_limits(limits)
+  if limits and (limits.many_images == nil) ~= (limits.many_images_side == nil) then
+    return "limits: many_images and many_images_side go together"
+  end
+end
+
 local function count(unit) return { type = "integer", min = 1, unit = unit } end
 
 profile_check.PROFILE = {
@@ -68,14 +74,15 @@ profile_check.PROFILE = {
     reasoning = { type = "choice", choices = { "drop", "keep", "require", "require_with_calls" },
       help = "what becomes of reasoning text" },
     limits = {
-      type = "object", expected = "a table {bytes, messages, images}",
-      fields = { bytes = count "bytes", messages = count(), images = count() },
+      type = "object", expected = "a table {bytes, messages, images, image_side, image_bytes}",
+      fields = { bytes = count "bytes", messages = count(), images = count(), image_side = count "pixels",
+        image_bytes = count "bytes", many_images = count(), many_images_side = count "pixels" },
     },
     sources = texts("texts", "where this is documented or reported"),
   },
   check = function(profile)
     if #profile.dialects == 0 then return "dialects: expected one or more" end
-    return check_id(profile.call_id) or check_codes(profile)
+    return check_id(profile.call_id) or check_limits(profile.limits) or check_codes(profile)
   end,
 }
 

@@ -14,7 +14,8 @@
 --     members     further members that a message may have there
 --     reasoning   what becomes of reasoning text: "drop", "keep", "require" (on every message of
 --                 the assistant), "require_with_calls"
---     limits      {bytes, messages, images} of a request
+--     limits      {bytes, messages, images} of a request; {image_side, image_bytes} of an image, a side in pixels, the
+--                 bytes as base64; {many_images, many_images_side}: with more images a side has at most so many
 --     sources     where this is documented or reported
 --
 -- `ebb check --explain CODE` explains a rule, `ebb profiles` lists what is here.
@@ -30,20 +31,23 @@ local MEBIBYTE = 1024 * 1024
 local ANY_ID, WORDS_64 = { min = 1, characters = "any" }, { min = 1, max = 64, characters = "word" }
 local TEMPLATE = { "alternation", "system_late", "assistant_last", "developer_role" }
 local STRICT = { "extra_member", "developer_role" }
+local MANY, MANY_SIDE, IMAGE_SIDE = 20, 2000, 8000      -- of images for Claude
 
 ---@type table<string, ebb.Profile>
 local list = {
   openai = {
     summary = "OpenAI, Chat Completions", dialects = { "openai" }, hosts = { "api.openai.com" },
+    refuses = { "tool_description", "tool_schema" },
     sources = { "npm openai 7.57.0: resources/chat/completions/completions.d.ts" },
   },
   responses = {
-    summary = "OpenAI, Responses", dialects = { "responses" },
+    summary = "OpenAI, Responses", dialects = { "responses" }, refuses = { "tool_schema" },
     sources = { "npm openai 7.57.0: resources/responses/responses.d.ts" },
   },
   anthropic = {
     summary = "Anthropic, Messages", dialects = { "anthropic" }, hosts = { "api.anthropic.com" },
-    limits = { bytes = 32 * MEBIBYTE, messages = 100000, images = 600 },
+    limits = { bytes = 32 * MEBIBYTE, messages = 100000, images = 600, image_side = IMAGE_SIDE,
+      image_bytes = 10 * MEBIBYTE, many_images = MANY, many_images_side = MANY_SIDE },
     sources = { "platform.claude.com/docs/en/api/errors", "platform.claude.com/docs/en/build-with-claude/vision" },
   },
   gemini = {
@@ -55,16 +59,17 @@ local list = {
   azure = {
     summary = "OpenAI models on Azure", dialects = { "openai", "responses" },
     hosts = { "openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com" },
-    refuses = { "tools_with_effort" }, sources = { "github can1357/oh-my-pi issue 11052" },
+    refuses = { "tools_with_effort", "tool_description", "tool_schema" },
+    sources = { "github can1357/oh-my-pi issue 11052" },
   },
   codex = {
     summary = "the Codex backend of a ChatGPT login", dialects = { "responses" }, hosts = { "chatgpt.com" },
-    refuses = { "sampling", "stored_items", "output_limit" },
+    refuses = { "sampling", "stored_items", "output_limit", "tool_schema" },
     sources = { "npm @oh-my-pi/pi-ai 18.2.11: src/providers/openai-shared.ts" },
   },
   ["responses-stateless"] = {
     summary = "Responses without storage (store: false, zero data retention)", dialects = { "responses" },
-    refuses = { "stored_items" }, sources = { "github earendil-works/pi issue 5059" },
+    refuses = { "stored_items", "tool_schema" }, sources = { "github earendil-works/pi issue 5059" },
   },
 
   mistral = {
@@ -120,26 +125,29 @@ local list = {
   },
   copilot = {
     summary = "GitHub Copilot", dialects = { "openai", "responses", "anthropic" }, hosts = { "githubcopilot.com" },
-    refuses = { "empty_text" }, sources = { "github anomalyco/opencode issue 31259" },
+    refuses = { "empty_text", "media_type" }, sources = { "github anomalyco/opencode issue 31259" },
   },
   openrouter = {
     summary = "OpenRouter, Chat form", dialects = { "openai" }, hosts = { "openrouter.ai" },
     models = { "anthropic/", "openai/", "google/", "meta-llama/", "mistralai/", "deepseek/", "qwen/", "x-ai/",
       "moonshotai/", "z-ai/", "cohere/", "minimax/" },
     members = { "reasoning", "reasoning_details", "cache_control" }, reasoning = "keep", call_id = ANY_ID,
+    refuses = { "media_type" },
     sources = { "npm @oh-my-pi/pi-ai 18.2.11: src/providers/openai-completions.ts",
       "github OpenRouterTeam/ai-sdk-provider" },
   },
 
   vllm = {
     summary = "vLLM with a chat template of its model", dialects = { "openai" }, members = { "reasoning_content",
-      "reasoning" }, reasoning = "keep", refuses = { "empty_calls" }, call_id = ANY_ID, accepts = { "extra_member" },
-    sources = { "github vllm-project/vllm pull 10463", "github vllm-project/vllm issue 6862" },
+      "reasoning" }, reasoning = "keep", refuses = { "empty_calls", "call_arguments" }, call_id = ANY_ID,
+    accepts = { "extra_member", "image_type", "file_name" },
+    sources = { "github vllm-project/vllm pull 10463", "github vllm-project/vllm issue 6862",
+      "github agentscope-ai/agentscope issue 2469" },
   },
   ["llama.cpp"] = {
     summary = "llama.cpp's server and LM Studio", dialects = { "openai" },
     members = { "reasoning_content" }, reasoning = "keep",
-    refuses = { "null_content", "assistants_last", "named_tool_choice" }, call_id = ANY_ID,
+    refuses = { "null_content", "assistants_last", "named_tool_choice" }, accepts = { "image_type" }, call_id = ANY_ID,
     sources = { "npm @oh-my-pi/pi-ai 18.2.11: src/providers/openai-completions.ts", "npm @ai-sdk/openai 4.0.118" },
   },
   template = {
@@ -157,7 +165,8 @@ local list = {
   ["bedrock-converse"] = {
     summary = "Claude through Amazon Bedrock's Converse", dialects = { "anthropic" },
     refuses = { "user_first", "alternation", "tools_missing", "error_empty" }, call_id = WORDS_64,
-    limits = { bytes = 20 * MEBIBYTE },
+    limits = { bytes = 20 * MEBIBYTE, image_side = IMAGE_SIDE, image_bytes = 5 * MEBIBYTE, many_images = MANY,
+      many_images_side = MANY_SIDE },
     sources = { "github NousResearch/hermes-agent issue 55092", "github langgenius/dify issue 17545",
       "platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock" },
   },
@@ -165,7 +174,9 @@ local list = {
     summary = "Claude on Amazon Bedrock, Messages form", dialects = { "anthropic" },
     models = { "anthropic.claude", "us.anthropic.claude", "eu.anthropic.claude", "apac.anthropic.claude",
       "jp.anthropic.claude", "global.anthropic.claude" },
-    hosts = { "amazonaws.com" }, call_id = WORDS_64, limits = { bytes = 20 * MEBIBYTE },
+    hosts = { "amazonaws.com" }, call_id = WORDS_64,
+    limits = { bytes = 20 * MEBIBYTE, image_side = IMAGE_SIDE, image_bytes = 5 * MEBIBYTE, many_images = MANY,
+      many_images_side = MANY_SIDE },
     sources = { "platform.claude.com/docs/en/build-with-claude/vision" },
   },
   vertex = {

@@ -31,7 +31,8 @@ function checks.rules()
   end
   return markdown.page("Rules of check", { [[
 What `ebb check` and `chat:check()` look for. `ebb check --explain CODE` says one of these. The severity is `refused`,
-`strict` (refused by the servers or models that are named) or `changed` (accepted, but the server takes something out).
+`strict` (refused by the servers or models that are named) `changed` (accepted, but the server takes something out)
+or `none` (refused by the servers that are named, and by no others).
 A [profile](profiles.md) makes some rules refusals and takes others away.]],
     markdown.table({ "rule", "dialects", "severity", "for whom", "what is wrong", "what to do", "repaired", "example",
       "source" }, rows) })
