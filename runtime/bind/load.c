@@ -256,7 +256,7 @@ static const char *push_warning(lua_State *L, const DocumentWarning *warning) {
   bind_push_text(L, warning->kind);
   const char *kind = lua_tostring(L, -1), *code = "unknown_part";
   switch (warning->what) {
-  case ODD_PART: lua_pushfstring(L, "a content part of unknown type '%s' is kept as it is", kind); break;
+  case ODD_PART: lua_pushfstring(L, "a content part has the unknown type '%s'", kind); break;
   case ODD_RECORD:
     code = status_code(warning->status);
     lua_pushfstring(L, "skipped (%s): expected %s", code, warning->expected);

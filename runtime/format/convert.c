@@ -30,12 +30,26 @@ static bool is_native(const Convert *convert) {
   return convert->options->is_foreign ? dialects == target : (dialects & target) != 0;
 }
 
+/* Reports what all targets say alike, or lack: parts that become texts, thought signatures and cache marks. */
+static void tell_pieces(Convert *convert) {
+  const DialectWriter *writer = convert->writer;
+  bool signs = writer->signs_thoughts || convert->options->signatures != SIGNATURE_NOWHERE;
+  for (uint32_t i = 0; i < convert->pieces.count; i++) {
+    const Piece *piece = &convert->pieces.list[i];
+    if (piece->stands_in) convert_lose(convert, CHANGE_PART, piece->type);
+    if (piece->sources.size > 0) convert_lose(convert, LOSS_MEMBER, piece->sources);
+    if (piece->signs_thought && !signs) convert_lose(convert, LOSS_SIGNATURE, text_plain("", 0));
+    if (piece->cache.size > 0 && !writer->marks_cache) convert_lose(convert, LOSS_CACHE, text_plain("", 0));
+  }
+}
+
 bool convert_system(Convert *convert, Text raw) {
   if (convert->writer->system == NULL || convert->status != STATUS_OK) return false;
   convert_fail(convert, pieces_read(&convert->pieces, raw));
   if (convert->status != STATUS_OK || convert->pieces.role != ROLE_SYSTEM) return false;
   convert->changed = true;
   convert_lose_name(convert, &convert->pieces);
+  tell_pieces(convert);
   convert->writer->system(convert, &convert->pieces);
   return true;
 }
@@ -72,15 +86,6 @@ static void lose_members(Convert *convert, Text raw) {
   }
 }
 
-/* Reports thought signatures where the target has no place for them. */
-static void lose_signatures(Convert *convert) {
-  if (convert->writer->signs_thoughts || convert->options->signatures != SIGNATURE_NOWHERE) return;
-  for (uint32_t i = 0; i < convert->pieces.count; i++) {
-    const Piece *piece = &convert->pieces.list[i];
-    if (piece->signs_thought) convert_lose(convert, LOSS_SIGNATURE, text_plain("", 0));
-  }
-}
-
 /* True if the message can stand in a list of a body without being nested too deeply. */
 static bool fits_depth(const Convert *convert, Text raw) {
   Json json;
@@ -101,7 +106,7 @@ void convert_message(Convert *convert, Text raw) {
   }
   convert->changed = true;
   if (!convert->options->skips_extra) lose_members(convert, raw);
-  lose_signatures(convert);
+  tell_pieces(convert);
   convert->writer->message(convert, &convert->pieces);
 }
 

@@ -40,9 +40,10 @@ typedef enum LossKind {
   CHANGE_REFUSAL,            /* a refusal becomes text */
   CHANGE_RESULT_MEDIA,       /* media of a result move to a user message behind it */
   CHANGE_SIGNATURE,          /* a signature of another dialect is left out, its part stays */
+  CHANGE_PART,               /* a part of another dialect becomes text */
   CHANGE_FIRST               /* a user's turn is put before calls at the beginning */
 } LossKind;
-#define LOSS_KIND_COUNT 17
+#define LOSS_KIND_COUNT 18
 
 const char *loss_name(LossKind kind);      /* "lost_reasoning", ..., "changed_id"; static */
 bool        loss_is_change(LossKind kind); /* true if the meaning stays: nothing is left out */
@@ -177,6 +178,7 @@ typedef struct DialectWriter {
   bool any_character;        /* an id may have any; else letters, digits, _ and - */
   bool signs_reasoning;      /* reasoning without a signature is refused */
   bool signs_thoughts;       /* parts have thought signatures */
+  bool marks_cache;          /* parts have cache marks */
   bool unique_ids;           /* no id may occur in two calls of a request */
   const char *unsigned_call; /* with signs_calls: the JSON member of a first call without a signature; NULL: none */
 } DialectWriter;
@@ -220,14 +222,15 @@ Text   convert_data_uri(Convert *convert, const Media *media);
 /* Holds back the media of a result, those that `has_form` knows, for a message behind the results; reports them. */
 void   convert_hold_media(Convert *convert, const Pieces *pieces, uint32_t result,
                           bool (*has_form)(const Piece *piece));
+/* Reports the parts of a result that are neither texts nor media. */
+void   convert_lose_nested(Convert *convert, const Pieces *pieces, uint32_t result);
 /* Holds a piece back until the open message ends. */
 void   convert_hold(Convert *convert, const Piece *piece);
 /* A held piece, number < held_count; what is reported from now on is its message's. */
 const Piece *convert_held(Convert *convert, uint32_t number);
 /* Reports that a piece has no form in the target. */
 void   convert_lose_piece(Convert *convert, const Piece *piece);
-/* Reports what dialects without a participant's name, or without cache marks, lose. */
+/* Reports what dialects without a participant's name lose. */
 void   convert_lose_name(Convert *convert, const Pieces *pieces);
-void   convert_lose_cache(Convert *convert, const Piece *piece);
 
 #endif

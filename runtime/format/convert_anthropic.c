@@ -25,6 +25,10 @@ static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields
   piece->kind = PIECE_MEDIA;
   piece->media.kind = MEDIA_IMAGE;
   read_source(&piece->media, fields);
+  if (!piece_is(fields, KEY_SOURCE, JSON_OBJECT)) {                  /* of the Model Context Protocol */
+    piece->media.data = piece_string(fields, KEY_DATA);
+    piece->media.type = piece_string(fields, KEY_MIME_TYPE);
+  }
   return pieces_add(pieces, piece);
 }
 
@@ -273,5 +277,5 @@ const PieceReader anthropic_pieces = {.parts = PARTS};
 
 const DialectWriter anthropic_writer = {
   .system = write_system, .message = write_message, .close = close_message,
-  .id_max = 64, .unique_ids = true, .signs_reasoning = true,
+  .id_max = 64, .unique_ids = true, .signs_reasoning = true, .marks_cache = true,
 };

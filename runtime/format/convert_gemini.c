@@ -13,19 +13,13 @@ static const PartForm PARTS[] = {{NULL, NULL}};        /* its parts have no type
 
 /* ---- reading ---- */
 
-static MediaKind kind_of_type(Text type) {
-  if (text_starts_with(type, text_of("image/"))) return MEDIA_IMAGE;
-  if (text_starts_with(type, text_of("audio/"))) return MEDIA_AUDIO;
-  return text_starts_with(type, text_of("video/")) ? MEDIA_VIDEO : MEDIA_FILE;
-}
-
 static void read_media(Piece *piece, const PieceFields *fields, PieceField member) {
   PieceFields inner;
   piece_fields(piece_json(fields, member), &inner);
   piece->kind = PIECE_MEDIA;
   piece->media = (Media){.type = piece_string(&inner, KEY_MIME_TYPE), .data = piece_string(&inner, KEY_DATA),
                          .url = piece_string(&inner, KEY_FILE_URI), .name = piece_string(&inner, KEY_DISPLAY_NAME)};
-  piece->media.kind = kind_of_type(piece->media.type);
+  piece->media.kind = media_kind_of_type(piece->media.type);
 }
 
 static void read_call(Piece *piece, const PieceFields *fields, PieceField member) {
@@ -164,7 +158,6 @@ static Text mime_type(const Media *media) {
 static void write_part(Convert *convert, const Piece *piece) {
   JsonOut *out = convert->out;
   const Media *media = &piece->media;
-  convert_lose_cache(convert, piece);
   json_out_open(out, '{');
   if (piece->kind == PIECE_MEDIA) {
     bool data = media->data.size > 0;

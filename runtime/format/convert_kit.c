@@ -71,6 +71,13 @@ void convert_hold_media(Convert *convert, const Pieces *pieces, uint32_t result,
   }
 }
 
+void convert_lose_nested(Convert *convert, const Pieces *pieces, uint32_t result) {
+  for (uint32_t i = result + 1; i < pieces->count && pieces->list[i].nested; i++) {
+    PieceKind kind = pieces->list[i].kind;
+    if (kind != PIECE_TEXT && kind != PIECE_MEDIA) convert_lose_piece(convert, &pieces->list[i]);
+  }
+}
+
 /* ---- ids of calls ---- */
 
 static size_t id_max(const Convert *convert) {

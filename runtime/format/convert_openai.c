@@ -89,7 +89,6 @@ static void write_media(Convert *convert, const Media *media) {
 
 static void write_part(Convert *convert, const Piece *piece) {
   JsonOut *out = convert->out;
-  convert_lose_cache(convert, piece);
   json_out_open(out, '{');
   if (piece->kind == PIECE_MEDIA) write_media(convert, &piece->media);
   else {
@@ -109,7 +108,6 @@ static void write_content(Convert *convert, const Piece *list, uint32_t count, u
   for (uint32_t i = 0; i < count; i++) {
     if (!has_form(&list[i]) || list[i].nested) continue;
     if (parts == 1 && list[i].kind != PIECE_MEDIA) {
-      convert_lose_cache(convert, &list[i]);
       json_out_text(out, list[i].text);
       return;
     }
@@ -273,7 +271,6 @@ static uint32_t count_assistant(Convert *convert) {
     bool spoken = piece->kind == PIECE_TEXT || piece->kind == PIECE_REFUSAL || piece->kind == PIECE_CALL;
     bool thought = piece->kind == PIECE_REASONING && convert->options->reasoning_text && piece->text.size > 0;
     bool loses = keeps && piece->signs_thought && !is_signature_written(convert, i);
-    convert_lose_cache(convert, piece);
     if (!spoken && !thought) convert_lose_piece(convert, piece);
     if (loses) convert_lose(convert, LOSS_SIGNATURE, text_plain("", 0));
     count += spoken;

@@ -23,6 +23,7 @@ static const struct {
   [CHANGE_ARGUMENTS] = {"changed_arguments", "arguments of call % are not an object: they become its member", true},
   [CHANGE_REFUSAL] = {"changed_refusal", "a refusal becomes text", true},
   [CHANGE_RESULT_MEDIA] = {"changed_result_media", "% of a result moves to a user message behind it", true},
+  [CHANGE_PART] = {"changed_part", "a part of type % becomes text", true},
   [CHANGE_FIRST] = {"changed_first", "a user's turn is put before calls at the beginning", true},
   [CHANGE_SIGNATURE] = {"changed_signature", "another provider's signature is left out", true},
 };
@@ -94,10 +95,6 @@ void convert_lose(Convert *convert, LossKind kind, Text subject) {
 
 void convert_lose_name(Convert *convert, const Pieces *pieces) {
   if (pieces->name.size > 0) convert_lose(convert, LOSS_NAME, pieces->name);
-}
-
-void convert_lose_cache(Convert *convert, const Piece *piece) {
-  if (piece->cache.size > 0) convert_lose(convert, LOSS_CACHE, text_plain("", 0));
 }
 
 void convert_lose_piece(Convert *convert, const Piece *piece) {

@@ -103,7 +103,6 @@ static void write_media(Convert *convert, const Media *media) {
 
 static void write_part(Convert *convert, const Piece *piece) {
   JsonOut *out = convert->out;
-  convert_lose_cache(convert, piece);
   json_out_open(out, '{');
   if (piece->kind == PIECE_MEDIA) write_media(convert, &piece->media);
   else {
@@ -140,6 +139,7 @@ static void write_output(Convert *convert, const Pieces *pieces, uint32_t index)
   JsonOut *out = convert->out;
   json_out_name(out, "output");
   if (!convert_has_media(pieces, index)) {
+    convert_lose_nested(convert, pieces, index);
     json_out_text(out, convert_result_text(convert, pieces, index));
     return;
   }
@@ -211,7 +211,6 @@ static void write_user(Convert *convert, const Pieces *pieces) {
 /* Writes a text as a string, a refusal as a part: a text that is a part belongs to items of the API's own, which
    have an id. */
 static void write_reply(Convert *convert, const Piece *piece) {
-  convert_lose_cache(convert, piece);
   if (piece->kind == PIECE_TEXT) {
     json_out_text(convert->out, piece->text);
     return;

@@ -36,7 +36,7 @@ typedef struct DialectForm {
   const char *system;        /* the member of a body that has the system text; NULL: it is a message */
   unsigned traits;           /* of its bodies: bits of DialectTrait */
   bool takes_texts;          /* {"role", "content"} with a string is a message of it */
-  const char *part_types[16];/* the types of its content parts; NULL behind the last */
+  const char *part_types[20];/* the types of its content parts; NULL behind the last */
   const char *type_endings[3];/* types with these endings are its, too; NULL behind the last */
   const char *models;        /* how names of models begin that are served in its form; NULL: names tell nothing */
   bool (*fits)(const Message *message);            /* true if a message has its form */

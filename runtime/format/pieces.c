@@ -33,6 +33,9 @@ static const Text KEY_NAMES[KEY_COUNT] = {
   [KEY_MEDIA_TYPE] = WORD("media_type"), [KEY_URL] = WORD("url"), [KEY_FORMAT] = WORD("format"),
   [KEY_AUDIO] = WORD("audio"), [KEY_EXTRA_CONTENT] = WORD("extra_content"), [KEY_GOOGLE] = WORD("google"),
   [KEY_PROVIDER_FIELDS] = WORD("provider_specific_fields"), [KEY_REASONING_DETAILS] = WORD("reasoning_details"),
+  [KEY_TOOL_NAME] = WORD("tool_name"), [KEY_URI] = WORD("uri"), [KEY_DESCRIPTION] = WORD("description"),
+  [KEY_RESOURCE] = WORD("resource"), [KEY_BLOB] = WORD("blob"),
+  [KEY_CITATIONS] = WORD("citations"), [KEY_ANNOTATIONS] = WORD("annotations"),
 };
 
 /* Other spellings, which Gemini's API takes; function_call and file_data are other dialects' members, too. */
@@ -49,6 +52,12 @@ const char *media_kind_name(MediaKind kind) {
   static const char *const NAMES[] = {"image", "audio", "video", "file"};
   assert(kind < sizeof NAMES / sizeof *NAMES);
   return NAMES[kind];
+}
+
+MediaKind media_kind_of_type(Text type) {
+  if (text_starts_with(type, text_of("image/"))) return MEDIA_IMAGE;
+  if (text_starts_with(type, text_of("audio/"))) return MEDIA_AUDIO;
+  return text_starts_with(type, text_of("video/")) ? MEDIA_VIDEO : MEDIA_FILE;
 }
 
 void pieces_init(Pieces *pieces, Memory memory) { *pieces = (Pieces){.memory = memory}; }
@@ -157,7 +166,7 @@ Status part_read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields) 
   return pieces_add(pieces, piece);
 }
 
-/* Notes in which dialects' form a part of this type is, and finds how it is read; NULL: unknown. */
+/* Notes in which dialects' form a part of this type is, and finds how it is read. */
 static const PartForm *find_form(Pieces *pieces, Text type) {
   unsigned known = 0;
   const PartForm *found = NULL;
@@ -168,7 +177,13 @@ static const PartForm *find_form(Pieces *pieces, Text type) {
     if (found == NULL && form->type != NULL) found = form;
   }
   if (known != 0) pieces->dialects &= known;
+  if (found != NULL) return found;
+  for (found = other_parts; found->type != NULL && !text_is(type, found->type);) found++;
   return found;
+}
+
+static bool is_filled_list(const PieceFields *fields, PieceField field) {
+  return piece_is(fields, field, JSON_ARRAY) && fields->of[field].size > 2;
 }
 
 static Status add_part(Pieces *pieces, const JsonValue *part, bool nested) {
@@ -183,9 +198,10 @@ static Status add_part(Pieces *pieces, const JsonValue *part, bool nested) {
   piece_fields(piece.json, &fields);
   piece.type = piece_string(&fields, KEY_TYPE);
   piece.cache = piece_json(&fields, KEY_CACHE_CONTROL);
+  if (is_filled_list(&fields, KEY_CITATIONS)) piece.sources = KEY_NAMES[KEY_CITATIONS];
+  if (is_filled_list(&fields, KEY_ANNOTATIONS)) piece.sources = KEY_NAMES[KEY_ANNOTATIONS];
   if (piece_is(&fields, KEY_BREAKPOINT, JSON_OBJECT)) piece.cache = text_of("{\"type\":\"ephemeral\"}");
-  const PartForm *form = find_form(pieces, piece.type);
-  return form == NULL ? pieces_add(pieces, &piece) : form->read(pieces, &piece, &fields);
+  return find_form(pieces, piece.type)->read(pieces, &piece, &fields);
 }
 
 Status pieces_add_parts(Pieces *pieces, const JsonValue *list, bool nested) {

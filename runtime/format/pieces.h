@@ -30,6 +30,7 @@ typedef enum PieceKind {
 typedef enum MediaKind { MEDIA_IMAGE, MEDIA_AUDIO, MEDIA_VIDEO, MEDIA_FILE } MediaKind;
 
 const char *media_kind_name(MediaKind kind);     /* "image", "audio", "video", "file"; static */
+MediaKind   media_kind_of_type(Text type);       /* by a MIME type */
 
 /* An image, a sound, a video or a document. Absent texts have size 0. */
 typedef struct Media {
@@ -57,8 +58,10 @@ typedef struct Piece {
   Text name;                 /* PIECE_CALL: the tool's; PIECE_RESULT: the same where the form says it */
   Text arguments;            /* PIECE_CALL */
   Text signature;            /* the provider's proof of a reasoning, or on another part */
+  bool stands_in;            /* PIECE_TEXT: the first of what tells a part of another type */
   bool signs_thought;        /* the signature is one that Gemini wants back (thought_signature.h) */
   Text cache;                /* a cache mark of Anthropic's form, as JSON */
+  Text sources;              /* the member of the part that says where its text is from, which has no other form */
   Media media;
   uint32_t index;            /* of its message in the list, for pieces that are held (convert.h) */
 } Piece;
@@ -92,7 +95,8 @@ typedef enum PieceField {
   KEY_ENCRYPTED_CONTENT, KEY_THOUGHT, KEY_THOUGHT_SIGNATURE, KEY_GEMINI_CALL, KEY_GEMINI_RESPONSE,
   KEY_INLINE_DATA, KEY_FILE_DATA_CAMEL, KEY_ARGS, KEY_RESPONSE, KEY_MIME_TYPE, KEY_FILE_URI, KEY_DISPLAY_NAME,
   KEY_MEDIA_TYPE, KEY_URL, KEY_FORMAT, KEY_AUDIO, KEY_EXTRA_CONTENT, KEY_GOOGLE, KEY_PROVIDER_FIELDS,
-  KEY_REASONING_DETAILS, KEY_COUNT
+  KEY_REASONING_DETAILS, KEY_TOOL_NAME, KEY_URI, KEY_DESCRIPTION, KEY_RESOURCE, KEY_BLOB,
+  KEY_CITATIONS, KEY_ANNOTATIONS, KEY_COUNT
 } PieceField;
 
 typedef struct PieceFields {
@@ -122,6 +126,9 @@ typedef struct PartForm {
   /* Adds the pieces of a part. `piece` has json, type, nested and cache already. STATUS_MEMORY. */
   Status (*read)(Pieces *pieces, Piece *piece, const PieceFields *fields);
 } PartForm;
+
+/* How parts are read that no dialect reads; the last one is for all others, and has no type. */
+extern const PartForm other_parts[];
 
 /* How a dialect's messages are read. */
 typedef struct PieceReader {

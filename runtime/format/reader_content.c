@@ -3,6 +3,7 @@
 ** collected first and interpreted at the end of the part. Calls and results in parts are
 ** added to the reader's lists too, in the order of the parts.
 */
+#include "format/dialect.h"
 #include "format/reader_parts.h"
 
 /* ---- a part's fields ---- */
@@ -38,6 +39,16 @@ static PartKind kind_of(const PartFields *fields) {
     if (is_word(type, PART_TYPES[i].type)) return PART_TYPES[i].kind;
   }
   return PART_OTHER;
+}
+
+/* True for the types of parts that some dialect has, or the Model Context Protocol, though they are not read here. */
+static bool is_documented(const PartFields *fields) {
+  if (fields->type.bytes == NULL) return false;
+  Text type = json_text(&fields->type);
+  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
+    if (dialect_has_part((Dialect)i, type)) return true;
+  }
+  return text_is(type, "resource_link") || text_is(type, "resource");
 }
 
 static JsonValue *field_of(PartFields *fields, Text key) {
@@ -166,7 +177,7 @@ static bool read_part(ReaderContext *context, Json *json, bool nested) {
   if (part.kind == PART_TOOL_USE && !nested && !add_use(&here, &value, &fields)) return false;
   if (part.kind == PART_IMAGE && !find_image(&here, &fields, &part)) return false;
   if (part.kind == PART_TEXT || part.kind == PART_REASONING) part.text = string_span(&here, &fields.text);
-  part.unknown = part.kind == PART_OTHER;
+  part.unknown = part.kind == PART_OTHER && !is_documented(&fields);
   return reader_add_part(&here, part);
 }
 

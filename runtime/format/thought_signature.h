@@ -1,10 +1,10 @@
 /*
-** Thought signatures: proofs of thoughts that Gemini's models want back with the call or the text that they came with.
+** Thought signatures: proofs of thoughts that Gemini's models want back with the call or text that they came with.
 ** Chat Completions have no member for them, so servers of that form have their own:
 **
 **     {"functionCall":{..},"thoughtSignature":"S"}                              gemini
-**     {"id":"c1", .., "extra_content":{"google":{"thought_signature":"S"}}}     Gemini's OpenAI-compatible endpoint, of a
-**                                                                               call or, for its text, of the message
+**     {"id":"c1", .., "extra_content":{"google":{"thought_signature":"S"}}}     Gemini's OpenAI-compatible endpoint, of
+**                                                                               a call or, for its text, the message
 **     {"id":"c1", .., "provider_specific_fields":{"thought_signature":"S"}}     LiteLLM, of a call
 **     "reasoning_details":[{"type":"reasoning.encrypted","format":"google-gemini-v1","id":"c1","data":"S"}]
 **                                                                               OpenRouter, of the message: `id` names

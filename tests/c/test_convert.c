@@ -151,9 +151,9 @@ static const struct Case {
    "'content':[{'type':'tool_result','tool_use_id':'a','content':[{'type':'text','text':'r'},"
    "{'type':'search_result','title':'t'},{'type':'image','source':{'type':'url','url':'https://a/b.png'}}]}]}",
    "[{'type':'function_call','call_id':'a','name':'f','arguments':'{}'},{'type':'function_call_output',"
-   "'call_id':'a','output':[{'type':'input_text','text':'r'},{'type':'input_image',"
+   "'call_id':'a','output':[{'type':'input_text','text':'r'},{'type':'input_text','text':'t'},{'type':'input_image',"
    "'image_url':'https://a/b.png','detail':'auto'}]}]",
-   "[a part of type 'search_result' has no form there: left out]"},
+   "[a part of type 'search_result' becomes text]"},
   {"a system message of parts", DIALECT_RESPONSES,
    "{'role':'system','content':[{'type':'text','text':'a'},{'type':'text','text':'b'}]},{'role':'user',"
    "'content':'x'}",

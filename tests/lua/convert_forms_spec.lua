@@ -94,11 +94,13 @@ local FORMS = {
       user('{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"r"},{"type":"image","source":'
       .. '{"type":"base64","media_type":"image/png","data":"aGk="}},{"type":"search_result","source":"s","title":"t",'
       .. '"content":[]}]}')),
-    openai = { '{"role":"tool","tool_call_id":"c","content":"r"},{"role":"user","content":[{"type":"image_url",'
-      .. '"image_url":{"url":"data:image/png;base64,aGk="}}]}', "changed_result_media image",
-      "lost_part search_result" },
+    openai = { '{"role":"tool","tool_call_id":"c","content":"r\\nt\\ns"},{"role":"user","content":[{"type":"image_url",'
+      .. '"image_url":{"url":"data:image/png;base64,aGk="}}]}', "changed_part search_result",
+      "changed_result_media image" },
     responses = { '"output":[{"type":"input_text","text":"r"},{"type":"input_image","image_url":'
-      .. '"data:image/png;base64,aGk=","detail":"auto"}]', "lost_part search_result" },
+      .. '"data:image/png;base64,aGk=","detail":"auto"},{"type":"input_text","text":"t"},{"type":"input_text",'
+      .. '"text":"s"}]',
+      "changed_part search_result" },
   },
   ["a result with parts of responses"] = {
     responses('{"role":"user","content":"q"}', '{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}',

@@ -107,7 +107,7 @@ local rows = {
     { "[{'content':'x'}]", "", REFUSED, "1:2", "expected a role in the message at [0]" },
   },
   ["unknown content part"] = {
-    { "[{'role':'user','content':[{'type':'odd'},{'type':'odd'}]}]", "", OK, "1:28", "'odd' is kept as it is" },
+    { "[{'role':'user','content':[{'type':'odd'},{'type':'odd'}]}]", "", OK, "1:28", "unknown type 'odd'" },
     { "[{'role':'user','content':[{'type':'odd'}]}]", "--lenient", OK, "1:28", "unknown type 'odd'" },
     { "[{'role':'user','content':[{'type':1}]}]", "", REFUSED, "1:36", "a string at [0].content[0].type" },
   },

@@ -107,10 +107,11 @@ function convert.run(args)
     failure.usage("--to ebb writes one conversation, and the file has many", "other dialects write a line for each")
   end
   if many then return require("ebb.cli.convert_many").run(args, many, convert.converted) end
-  local chat, _, import = options.load(args.file, args)
-  if args.dialect == "ebb" then return save(chat, args) end
-  local converted = convert.converted(chat, args, import)
-  local dialect = converted.goal.dialect
+  local chat, path, import = options.load(args.file, args, true)
+  local converted = args.dialect ~= "ebb" and convert.converted(chat, args, import) or nil
+  local dialect = converted and converted.goal.dialect or "ebb"
+  if not converted or dialect == chat:dialect() then options.warn_of_parts(path, chat:warnings()) end
+  if not converted then return save(chat, args) end
   tell(converted, args)
   edits.write(args, function()
     local ledger = converted.repair and converted.repair.ledger

@@ -24,7 +24,8 @@ local function groups_of(list)
     if not group.texts[loss.text] then
       group.texts[loss.text], group.subjects = true, group.subjects + 1
     end
-    if loss.index then group.places[#group.places + 1] = loss.index end
+    local places = group.places
+    if loss.index and places[#places] ~= loss.index then places[#places + 1] = loss.index end
   end
   return groups
 end

@@ -356,6 +356,16 @@ function options.warn(path, warnings, quiet)
   return lenient
 end
 
+--- Writes the warnings that a caller of options.load shows itself: those of parts that stay as they are.
+---@param path string
+function options.warn_of_parts(path, warnings)
+  local list = {}
+  for _, warning in ipairs(warnings) do
+    if not warning.lenient then list[#list + 1] = warning end
+  end
+  options.warn(path, list)
+end
+
 --- Hints by the code of an error of reading.
 local WAYS_OUT = {
   role = "--role-map old=new reads messages of one role as of another",
