@@ -161,7 +161,7 @@ local ROWS = {
     '[{"type":"search_result","source":"s","title":"t","content":[]},{"type":"tool_reference","tool_name":"n"}]'),
     nil, "" },
   { "a part without a type", chat '{"role":"user","content":[{"text":"t"}]}', nil, "2 part_type: a part has no type" },
-  { "a result of parts without a type", claude(used '[{"query":"q","success":true}]'), nil,
+  { "an output of parts without a type", items(item '"{}"', output '[{"query":"q","success":true}]'), nil,
     "3 part_type: a part has no type" },
 
   ---- Names ----
