@@ -90,9 +90,9 @@ FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz
 C_FILES    = $(sort $(shell find runtime tests/c tests/embed tests/faults tests/random scripts/hosts -name '*.c'))
 
 DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev libsqlite3-dev libpq-dev
-DEPS_test = libcmocka-dev lua-busted
+DEPS_test = libcmocka-dev lua-busted libcurl4-openssl-dev procps
 DEPS_lint = $(DEPS_test) lua-check clang git
-DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev
+DEPS_fuzz = $(DEPS_test) clang libclang-rt-14-dev/libclang-rt-19-dev
 DEPS_valgrind = $(DEPS_test) valgrind
 
 # Sub-makes build in parallel, within the job server of a `make -j` if there is one.

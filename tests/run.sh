@@ -96,14 +96,17 @@ fi
 # Those that start several processes themselves get one processor each.
 printf '%s\n' "$runners" | JOBS=1 xargs -P "${JOBS:-$(nproc)}" -L 1 tests/run_one.sh
 
+# A runner that left no result, because it could not be run or was killed, is one failure.
+lost=$(printf '%s\n' "$runners" | grep -vxF -f <(cut -d ' ' -f 4- "$results"))
+if [ -n "$lost" ]; then printf '%s\n' "$lost" | sed 's/$/: left no result/; s/^/failed: /' >>"$results.failed"; fi
+
 # What failed stands together at the end, where a long log is read first.
 if [ -s "$results.failed" ]; then cat "$results.failed"; fi
 
-# A runner that left no result, because it could not be run, is one failure.
-awk -v expected="$(printf '%s\n' "$runners" | wc -l)" '
+awk -v lost="$(printf '%s' "$lost" | grep -c '')" '
   { passed += $1; failed += $2; seconds += $3 }
   END {
-    failed += expected - NR
+    failed += lost
     printf "%d s of processor time\n%d passed, %d failed\n", seconds, passed, failed
     exit failed > 0
   }' "$results"

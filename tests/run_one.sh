@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_one.sh KIND NAME...: runs one runner of tests for run.sh (behind a C program may
 # stand NAME=VALUE, variables of its own), shows what it said and adds "PASSED FAILED
-# SECONDS" to the file RESULTS, and the names of tests that failed to RESULTS.failed.
+# SECONDS RUNNER" to the file RESULTS, and the names of tests that failed to RESULTS.failed.
 # Seconds are of processor time: by the wall they would say how busy the machine is.
 #
 # A runner is quiet unless it fails, but for what it swept or skipped; where STEPS is
@@ -11,6 +11,7 @@
 # it is killed, and its processes are listed.
 set -u
 
+runner=$*
 output=$(mktemp)
 trap 'rm -f "$output" "$output.times"' EXIT
 
@@ -62,7 +63,7 @@ report() {
   {
     flock 9
     show "$name" "$status" "$good" "$bad"
-    echo "$good $bad $seconds" >&9
+    echo "$good $bad $seconds $runner" >&9
     if [ "$bad" -gt 0 ]; then failures "$name" >>"$RESULTS.failed"; fi
   } 9>>"$RESULTS"
 }

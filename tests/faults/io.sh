@@ -189,8 +189,8 @@ expect() {   # STATUS WHAT: of the run just made
   if [ "$status" = "$1" ] && { [ "$1" = 0 ] || grep -q '^ebb' "$folder/err"; }; then good; else bad "$2: status $status"; fi
 }
 
-expect_silence() {   # WHAT: the reader of standard output has ended
-  if [ "$status" = 141 ] && ! grep -q '^ebb' "$folder/err"; then good; else bad "$1: status $status"; fi
+expect_silence() {   # WHAT: the reader of standard output has ended; a vocabulary may be missing
+  if [ "$status" = 141 ] && ! grep -v ' is not installed: tokens are estimated' "$folder/err" | grep -q '^ebb'; then good; else bad "$1: status $status"; fi
 }
 
 run() { timeout 60 "$EBB" "$@" </dev/null >"$folder/stdout" 2>"$folder/err"; status=$?; }

@@ -2,6 +2,7 @@
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
+local it_exact = dofile "tests/lua/it_exact.lua"(it, function(why) pending(why) end)
 
 local does, fails, contains, file, read = command.does, command.fails, command.contains, command.file, command.read
 local path_of = command.path_of
@@ -292,7 +293,7 @@ echo ended
     end
   end)
 
-  it("takes a share of the conversation as the budget, as a trim does", function()
+  it_exact("takes a share of the conversation as the budget, as a trim does", function()
     local half = json.decode((does(("trim --replay %s --budget 50%% --json"):format(SAMPLE)))).budget
     local whole = json.decode((does(("count %s --json"):format(SAMPLE))))[1].tokens
     assert.equal(whole // 2, half)
@@ -306,7 +307,7 @@ describe("trim --suggest", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
-  it("says in five lines which policy to take, and why", function()
+  it_exact("says in five lines which policy to take, and why", function()
     local lines = lines_of((does(("trim --suggest %s --budget 3000"):format(SAMPLE))))
     assert.equal(5, #lines)
     local word = lines[1]:match "^Take (%S+): ebb trim FILE %-%-budget 3000 %-%-policy "
@@ -315,7 +316,7 @@ describe("trim --suggest", function()
     does(("trim --budget 3000 --policy %s %s"):format(word, SAMPLE))
   end)
 
-  it("plays the policies of the command line, too", function()
+  it_exact("plays the policies of the command line, too", function()
     local words = ("trim --suggest %s --budget 3000 --json --policy 'keep_recent:keep=2'"):format(SAMPLE)
     local report = json.decode((does(words)))
     assert.equal(5, #report.lines)

@@ -4,10 +4,13 @@
 --     <!-- not run: WHY -->     the next block is only shown
 --     ```sh                     is run by sh, with `ebb`, the sample scripts and libebb at hand
 --     ```lua                    without a name: is run by lua5.4 with the module on its path
+--     <!-- needs: o200k_base --> what the next text block prints is not compared where that is not installed
 --     ```text                   behind a block that was run: what that printed on standard output
 --     ```json                   without a name: is JSON
 --
 -- Any other block needs one of the comments. UPDATE=1 writes what was printed into the documents.
+
+local vocabularies = require "ebb.models.vocabularies"
 
 local document_blocks = {}
 
@@ -29,7 +32,7 @@ end
 ---@class Block
 ---@field line integer       of its first line of code
 ---@field language string
----@field mark? string       "file" or "not run"
+---@field mark? string       "file", "not run" or "needs"
 ---@field name? string       what the mark says
 ---@field code string
 
@@ -115,7 +118,11 @@ function document_blocks.run(path, check, fail)
       if why then fail(place .. ": " .. why) end
       printed, ran = out, ran + 1
     elseif block.language == "text" and printed then
-      check(place, block.code, printed)
+      if block.mark == "needs" and not vocabularies.find(block.name) then
+        print(("skipped: %s: %s is not there"):format(place, block.name))
+      else
+        check(place, block.code, printed)
+      end
       printed = nil
     elseif block.language == "json" then
       local value, message = require("ebb").json.decode(block.code)

@@ -4,11 +4,11 @@
 -- Those of tests/lua/count_spec.lua (OpenAI's cookbook and community, images by the providers' pages) are held there.
 
 local helper = dofile "tests/lua/helper.lua"
+local it_exact = dofile "tests/lua/it_exact.lua"(it, function(why) pending(why) end)
 local ebb = helper.ebb
 
 local margins = require "ebb.models.margins"
 local models = require "ebb.models"
-local vocabularies = require "ebb.models.vocabularies"
 
 --- The tests of npm openai-chat-tokens 0.2.8 (github hmarr/openai-chat-tokens, tests/token-counts.test.ts), which
 --- compare these totals with `usage.prompt_tokens` of gpt-3.5-turbo; the texts of the first six are from OpenAI's
@@ -154,19 +154,13 @@ local ESTIMATED = {
     "The quick brown fox jumps over the lazy dog."}]}]}]], "Google, Gemini API reference, Counting tokens" },
 }
 
-local function needs_vocabularies()
-  if vocabularies.find "cl100k_base" and vocabularies.find "o200k_base" then return true end
-  pending "no vocabularies are installed"
-end
-
 --- A body as sent to a model.
 local function body_of(model, rest)
   return ('{"model":"%s",%s'):format(model, rest:sub(2))
 end
 
 describe("totals of requests", function()
-  it("are those that OpenAI's API counted", function()
-    if not needs_vocabularies() then return end
+  it_exact("are those that OpenAI's API counted", function()
     for i, row in ipairs(BY_THE_API) do
       local chat = assert(ebb.parse(body_of("gpt-3.5-turbo", row[2])))
       assert.same({ i, row[1], "derived" }, { i, chat:tokens(), chat:trust() })
@@ -174,16 +168,14 @@ describe("totals of requests", function()
   end)
 
   --- github forestwanglin/openai-java issue 5.
-  it("with a call are what the API counted, with a name of its result or without", function()
-    if not needs_vocabularies() then return end
+  it_exact("with a call are what the API counted, with a name of its result or without", function()
     for _, name in ipairs { '"name":"get_current_weather",', "" } do
       local chat = assert(ebb.parse(CALL:format(name)))
       assert.same({ 35, "derived" }, { chat:tokens(), chat:trust() })
     end
   end)
 
-  it("are those of the examples in OpenAI's API reference", function()
-    if not needs_vocabularies() then return end
+  it_exact("are those of the examples in OpenAI's API reference", function()
     for i, row in ipairs(API_REFERENCE) do
       local chat = assert(ebb.parse(body_of(row[1], row[3])))
       assert.equal("derived", chat:trust())
@@ -200,8 +192,7 @@ describe("totals of requests", function()
     end
   end)
 
-  it("of tools share the frame of the system message that is first", function()
-    if not needs_vocabularies() then return end
+  it_exact("of tools share the frame of the system message that is first", function()
     local function tokens(content)
       local body = [[{"messages":[{"role":"system","content":%s}],"functions":[{"name":"f"}]}]]
       return assert(ebb.parse(body:format(content), { encoding = "cl100k_base" })):tokens()

@@ -4,6 +4,7 @@
 --- would exceed the budget. SEED=n repeats a run.
 
 local helper = dofile "tests/lua/helper.lua"
+local vocabularies = require "ebb.models.vocabularies"
 local ebb = helper.ebb
 
 local BUDGETS = 60
@@ -123,7 +124,9 @@ describe("conversations", function()
   table.move({ "scripts/samples/support.json", "scripts/samples/chat.jsonl" }, 1, 2, #paths + 1, paths)
   for _, path in ipairs(paths) do
     it(path:match "[^/]+$", function()
-      sweep(assert(ebb.load(path)), BUDGETS, path:match "[^/]+$")
+      -- An estimator that the caller chose has no margin, which the model of guards does not know.
+      local options = not vocabularies.find "o200k_base" and { encoding = "cjk" } or nil
+      sweep(assert(ebb.load(path, options)), BUDGETS, path:match "[^/]+$")
     end)
   end
 end)

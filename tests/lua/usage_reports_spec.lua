@@ -40,7 +40,7 @@ describe("reports of usage", function()
     for _ = 1, 6 do command.does(("count %s --reported %d"):format(path, estimate)) end
     assert.same({ 10, 7 }, { margin_of "anthropic/claude-opus-4.8" })
     assert.same({ 15, 0 }, { margin_of "claude-opus-4-7" })
-    contains("10 % of an estimate stay free, by reports of 7 conversations", (command.does "models claude-opus-4-8"))
+    contains("10 % of estimates stay free, by reports of 7 conversations", (command.does "models claude-opus-4-8"))
   end)
 
   it("are used by trims: the report says how much stays free", function()

@@ -120,7 +120,7 @@ local function describe(model)
   end
   if model.reads then lines[#lines + 1] = ("  %-10s %s"):format("reads", table.concat(model.reads, ", ")) end
   if model.margin > 0 or model.reports then
-    lines[#lines + 1] = ("  %-10s %d %% of an estimate stay free%s"):format("margin", model.margin,
+    lines[#lines + 1] = ("  %-10s %d %% of estimates stay free%s"):format("margin", model.margin,
       model.reports > 0 and (", by reports of %s"):format(text.count(model.reports, "conversation")) or "")
   end
   if model.prices then
