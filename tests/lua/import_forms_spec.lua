@@ -192,7 +192,7 @@ local ROWS = {
     claude(says("user", "q"), rendered("system", "env"), rendered("user", "one", "two"), rendered("system", "date"),
       says("assistant", USE), says("user", ANSWER), rendered("user", "beside"), says("assistant", "done")),
     "u:one+two+q | s:env+date | a:Skill(k) | u:r(k):Launching+beside | a:done", {} },
-  { "Claude Code: a prompt that nobody answered yet keeps what is attached to it", "claude_code",
+  { "Claude Code: a prompt without an answer keeps what is attached to it", "claude_code",
     claude(says("user", "q"), rendered("user", "one"), rendered("system", "env")), "u:one+q | s:env", {} },
   { "Claude Code: the system prompt and the tools of the requests", "claude_code",
     claude('{"type":"api-request-shape","sessionId":"s","shape":{"system":[{"type":"text","text":"You help."}],"tools":[{"name":"Skill","input_schema":{"type":"object"}}]}}',
@@ -202,6 +202,28 @@ local ROWS = {
       assert.equal("You help.", result.system[1].text)
       assert.equal("Skill", result.tools[1].name)
     end },
+  { "opencode: what a compaction kept comes after its summary, then the new words", "opencode",
+    [[ {"info":{"id":"ses_9"},"messages":[{"info":{"id":"m1","role":"user"},"parts":[{"type":"text","text":"first"}]},
+    {"info":{"id":"m2","role":"assistant"},"parts":[{"type":"text","text":"old"}]},
+    {"info":{"id":"m3","role":"assistant"},"parts":[{"type":"text","text":"kept"},{"type":"tool","callID":"k","tool":"ls","state":{"status":"completed","input":{"p": "a"},"output":"x"}}]},
+    {"info":{"id":"m4","role":"user"},"parts":[{"type":"compaction","auto":true,"tail_start_id":"m3"}]},
+    {"info":{"id":"m5","role":"assistant","summary":true},"parts":[{"type":"text","text":"SUM"}]},
+    {"info":{"id":"m6","role":"user"},"parts":[{"type":"text","text":"go on"}]}]} ]],
+    [[u:Sum up what was done until now. | a:SUM | a:kept+ls(k){"p":"a"} | t(k):x | u:go on]],
+    { "2 compacted message: a summary replaced it", "1 synthetic text: stands for a request to sum up" } },
+  { "opencode: of two compactions the newest counts, and it may keep the older summary", "opencode",
+    [[ {"info":{"id":"ses_9"},"messages":[{"info":{"id":"m1","role":"user"},"parts":[{"type":"text","text":"first"}]},
+    {"info":{"id":"m2","role":"user"},"parts":[{"type":"compaction","tail_start_id":"m1"}]},
+    {"info":{"id":"m3","role":"assistant","summary":true},"parts":[{"type":"text","text":"SUM1"}]},
+    {"info":{"id":"m4","role":"assistant"},"parts":[{"type":"text","text":"work"}]},
+    {"info":{"id":"m5","role":"user"},"parts":[{"type":"compaction","tail_start_id":"m3"}]},
+    {"info":{"id":"m6","role":"assistant","summary":true},"parts":[{"type":"text","text":"SUM2"}]}]} ]],
+    "u:Sum up what was done until now. | a:SUM2 | a:SUM1 | a:work" },
+  { "opencode: a tail that is not there", "opencode",
+    [[ {"info":{"id":"ses_9"},"messages":[{"info":{"id":"m1","role":"user"},"parts":[{"type":"text","text":"first"}]},
+    {"info":{"id":"m2","role":"user"},"parts":[{"type":"compaction","tail_start_id":"zz"}]},
+    {"info":{"id":"m3","role":"assistant","summary":true},"parts":[{"type":"text","text":"SUM"}]}]} ]],
+    "u:Sum up what was done until now. | a:SUM" },
 }
 
 local WORDS = { openai = kit.openai, anthropic = kit.anthropic, gemini = kit.gemini, responses = kit.responses }
@@ -220,7 +242,7 @@ describe("a file of another program:", function()
   end
 end)
 
----- Forms that nobody knows ----
+---- Unknown forms ----
 
 --- A list that is in no form of a provider's, and in none that is known: refused, whatever the command.
 local UNKNOWN = {
@@ -298,6 +320,7 @@ end
 --- The session, its request, the dialect, and how many messages at the begin of the request no session has; how many
 --- of the following ones the session has.
 local SENT = {
+  { "opencode-compacted.export.json", "opencode-compacted.json", "openai", skip = { true }, made = { true } },
   { "claude-code-skill.session.jsonl", "claude-code-skill.json", "anthropic", skip = { [2] = true }, made = { true },
     texts = { "two doors" } },
   { "claude-code-attached-file.session.jsonl", "claude-code-attached-file.json", "anthropic",

@@ -52,23 +52,23 @@ end
 
 --- The calls that a person denied: id -> why. Those that have a result in the list say so themselves.
 local function denied_of(elements)
-  local asked, answered, denied = {}, {}, {}
+  local requests, results, denied = {}, {}, {}
   for _, element in ipairs(elements) do
     for _, part in ipairs(fields.list(element.value, "content") or {}) do
       local kind, id = fields.text(part, "type"), fields.text(part, "toolCallId")
-      if kind == "tool-approval-request" then asked[fields.text(part, "approvalId") or ""] = id end
-      if kind == "tool-result" and id then answered[id] = true end
-      local call = kind == "tool-approval-response" and asked[fields.text(part, "approvalId") or ""]
+      if kind == "tool-approval-request" then requests[fields.text(part, "approvalId") or ""] = id end
+      if kind == "tool-result" and id then results[id] = true end
+      local call = kind == "tool-approval-response" and requests[fields.text(part, "approvalId") or ""]
       if call and part.approved == false then denied[call] = fields.text(part, "reason") or parts.DENIED end
     end
   end
-  for id in pairs(answered) do denied[id] = nil end
-  return denied, asked
+  for id in pairs(results) do denied[id] = nil end
+  return denied, requests
 end
 
 --- The result of a call that the response to a request for approval denies; nil for others.
 local function denial_of(state, part)
-  local id = state.asked[fields.text(part, "approvalId") or ""]
+  local id = state.requests[fields.text(part, "approvalId") or ""]
   local why = id and state.denied[id]
   if not why then return nil end
   state.denied[id] = nil
@@ -167,7 +167,7 @@ end
 ---@return ebb.import.Neutral
 function ai_sdk.convert(elements, report)
   local state = { report = report, out = neutral.new(is_signed(elements) and "anthropic" or "openai", report) }
-  state.denied, state.asked = denied_of(elements)
+  state.denied, state.requests = denied_of(elements)
   local ui = ui_messages.new(state.out, report, elements)
   for _, element in ipairs(elements) do
     if not fields.is_object(element.value) then report:add("other entry", "not an object", element.line)

@@ -29,7 +29,7 @@ end
 ---@field record table          whose contents are raw JSON
 ---@field line integer
 ---@field side boolean          a sidechain's, or a team mate's
----@field role? string          of a message; nil: it is none
+---@field role? string          of a message; nil for other lines
 ---@field attached? ebb.import.ClaudeAttached   what the line adds to the messages beside it
 ---@field reply? string         the id of the reply that it is part of
 ---@field step ebb.import.Node

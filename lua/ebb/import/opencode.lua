@@ -1,8 +1,8 @@
 --- Sessions of opencode, as `opencode export` writes them: messages with parts.
 --
 -- A part of a tool is a call and its result. A message of the assistant has several steps: what it says after a
--- result is a message of its own here. The context begins at the last summary; a revert hides a message and all
--- behind it.
+-- result is a message of its own here. The context begins at the last summary; since version 1.18 the messages from
+-- `tail_start_id` on, which the compaction kept, come after it. A revert hides a message and all messages that follow.
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
@@ -160,22 +160,43 @@ local function add_message(state, element, number, first_hidden)
   state.out:add(message)
 end
 
-local function has_compaction(message)
+--- The part of a message that asks for a summary.
+local function compaction_of(message)
   for _, part in ipairs(fields.is_object(message) and elements_of(message) or {}) do
-    if fields.text(part.value, "type") == "compaction" then return true end
+    if fields.text(part.value, "type") == "compaction" then return part.value end
   end
-  return false
 end
 
---- The number of the first message that is in the context: the last summary, with the request for it.
-local function first_of(elements)
-  for i = #elements, 1, -1 do
-    local info = fields.object(elements[i].value, "info")
-    if fields.text(info, "role") == "assistant" and info.summary == true and not has_failed(info) then
-      return i > 1 and has_compaction(elements[i - 1].value) and i - 1 or i
-    end
+local function id_of(element) return fields.text(fields.object(element.value, "info"), "id") end
+
+--- The numbers of the first and last message before a request for a summary that the compaction kept.
+local function tail_of(elements, request)
+  local compaction = compaction_of(elements[request].value)
+  local first = fields.text(compaction, "tail_start_id")
+  for i = 1, first and request - 1 or 0 do
+    if id_of(elements[i]) == first then return i, request - 1 end
   end
-  return 1
+  return 1, 0
+end
+
+--- The messages in the context, in its order: the last summary with the request for it, what the compaction kept, and
+--- what came then.
+local function context_of(elements, report)
+  local summary = 1
+  for i, element in ipairs(elements) do
+    local info = fields.object(element.value, "info")
+    local is_summary = fields.text(info, "role") == "assistant" and info.summary == true
+    if is_summary and not has_failed(info) then summary = i end
+  end
+  local has_request = summary > 1 and compaction_of(elements[summary - 1].value) ~= nil
+  local first = has_request and summary - 1 or summary
+  local from, to = 1, 0
+  if has_request then from, to = tail_of(elements, first) end
+  local list = table.move(elements, first, summary, 1, {})
+  table.move(elements, from, to, #list + 1, list)
+  table.move(elements, summary + 1, #elements, #list + 1, list)
+  report:add("compacted message", "a summary replaced it", nil, #elements - #list)
+  return list
 end
 
 local function model_of(elements)
@@ -213,9 +234,10 @@ function opencode.read(source)
   local elements, hidden = before_revert(fields.elements(raw, RAW_PARTS), info, report)
   local model = model_of(elements)
   local state = { report = report, out = neutral.new(neutral.dialect(model), report) }
-  local first = first_of(elements)
-  if first > 1 then report:add("compacted message", "a summary replaced it", nil, first - 1) end
-  for i = first, #elements do add_message(state, elements[i], i, i == #elements and hidden or nil) end
+  for i, element in ipairs(elements) do element.number = i end
+  for _, element in ipairs(context_of(elements, report)) do
+    add_message(state, element, element.number, element.number == #elements and hidden or nil)
+  end
   local messages = state.out:finish()
   return { dialect = state.out.dialect, messages = messages, model = model, report = report }
 end
