@@ -48,6 +48,7 @@ build = {
       ["ebb.import.claude_attachments"] = "lua/ebb/import/claude_attachments.lua",
       ["ebb.import.claude_code"] = "lua/ebb/import/claude_code.lua",
       ["ebb.import.claude_messages"] = "lua/ebb/import/claude_messages.lua",
+      ["ebb.import.cline"] = "lua/ebb/import/cline.lua",
       ["ebb.import.codex"] = "lua/ebb/import/codex.lua",
       ["ebb.import.content"] = "lua/ebb/import/content.lua",
       ["ebb.import.dataset"] = "lua/ebb/import/dataset.lua",

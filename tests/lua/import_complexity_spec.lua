@@ -142,6 +142,10 @@ local SHAPES = {
   },
 }
 
+SHAPES.cline = {
+  ["results of one message"] = list('{"version":1,"agent":"lead","sessionId":"s","messages":[{"role":"user","content":[',
+    function(i) return ('{"type":"tool_result","tool_use_id":"%d","content":[{"a": "b"}]}'):format(i) end, "]}]}"),
+}
 SHAPES.langchain = {
   ["pieces of one reply"] = list("[", function()
     return '{"type":"ai","data":{"id":"m","content":"word ","tool_call_chunks":[{"index":0,"args":"x"}]}}'

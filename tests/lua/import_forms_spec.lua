@@ -224,6 +224,45 @@ local ROWS = {
     {"info":{"id":"m2","role":"user"},"parts":[{"type":"compaction","tail_start_id":"zz"}]},
     {"info":{"id":"m3","role":"assistant","summary":true},"parts":[{"type":"text","text":"SUM"}]}]} ]],
     "u:Sum up what was done until now. | a:SUM" },
+  { "Cline 3: what tools gave is JSON text, words are bare, the system prompt stands first", "cline",
+    [[ {"version":1,"agent":"lead","sessionId":"1_x","system_prompt":"You row.","messages":[
+    {"id":"a","role":"user","content":[{"type":"text","text":"<user_input mode=\"plan\">How many oars?</user_input>"}],"ts":1},
+    {"id":"b","role":"assistant","content":[{"type":"thinking","thinking":"count"},{"type":"text","text":"I count."},
+      {"type":"tool_use","id":"k1","name":"run","input":{"z": 1,"a":[2]}},{"type":"tool_use","id":"k2","name":"run","input":{}}],"modelInfo":{"id":"gpt-x"}},
+    {"id":"c","role":"user","content":[{"type":"tool_result","tool_use_id":"k1","content":[{"query": "ls", "result":"4", "success":true}]},
+      {"type":"tool_result","tool_use_id":"k2","is_error":true,"content":"none"}]},
+    {"id":"d","role":"user","content":[{"type":"tool_result","tool_use_id":"k3","content":[{"type":"text","text":"t"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}]}]} ]],
+    [[u:How many oars? | a:<count>I count.+run(k1){"z":1,"a":[2]}+run(k2){} | t(k1):[{"query":"ls","result":"4","success":true}] | ]] ..
+    "t(k2):none | t(k3):t | u:image_url", nil, function(result) assert.equal("You row.", result.system) end },
+  { "Cline 3: a session of a Claude model keeps Anthropic's form", "cline",
+    [[ {"version":1,"agent":"lead","sessionId":"1_x","messages":[{"id":"a","role":"user","content":[{"type":"text","text":"q"}]},
+    {"id":"b","role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"k","name":"run","input":{}}],"modelInfo":{"id":"claude-sonnet-4-6"}},
+    {"id":"c","role":"user","content":[{"type":"tool_result","tool_use_id":"k","content":{"any":1}}]}]} ]],
+    'u:q | a:<t>+run(k) | u:r(k):{"any":1}' },
+  { "Gemini CLI: a result that is stored with its call and as a message counts once", "gemini_cli",
+    '{"sessionId":"s","projectHash":"p","startTime":"t"}\n{"id":"1","type":"user","content":[{"text":"q"}]}\n' ..
+    '{"id":"2","type":"gemini","content":"go","toolCalls":[{"id":"a","name":"ls","args":{},"result":[{"functionResponse":{"id":"a","name":"ls","response":{"output":"A"}}}]},' ..
+    '{"id":"b","name":"ls","args":{"x":1},"result":[{"functionResponse":{"id":"b","name":"ls","response":{"output":"B"}}}]}]}\n' ..
+    '{"id":"i","type":"info","content":"-"}\n{"id":"3","type":"user","content":[{"functionResponse":{"id":"b","name":"ls","response":{"output":"B"}}}]}\n' ..
+    '{"id":"4","type":"user","content":[{"functionResponse":{"id":"b","name":"ls","response":{"output":"B"}}},{"text":"next"}]}\n{"id":"5","type":"gemini","content":"done"}\n',
+    "u:q | m:go+ls(a)+ls(b) | u:r(a):A+r(b):B+next | m:done",
+    { "1 other line: metadata", "1 other line: info", "1 repeated result: it is stored twice" } },
+  { "Gemini CLI: calls without ids", "gemini_cli",
+    '{"sessionId":"s","messages":[{"id":"2","type":"gemini","content":"","toolCalls":[{"name":"ls","args":{},"result":[{"functionResponse":{"name":"ls","response":{"output":"A"}}}]}]},' ..
+    '{"id":"3","type":"user","content":[{"functionResponse":{"name":"ls","response":{"output":"A"}}}]}]}',
+    "m:ls(nil) | u:r(nil):A" },
+  { "Gemini CLI: a resumed session holds contents, thoughts, and results with their images twice", "gemini_cli",
+    '{"sessionId":"s","projectHash":"p","startTime":"t"}\n{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"ctx"}]},{"id":"2","type":"user","content":[{"text":"q"}]},' ..
+    '{"id":"3","type":"gemini","content":[{"text":"plan","thought":true},{"text":"go"},{"functionCall":{"id":"a","name":"see","args":{}}}]},' ..
+    '{"id":"3","type":"user","content":[{"functionResponse":{"id":"a","name":"see","response":{"output":"A"}}},{"inlineData":{"mimeType":"image/png","data":"aGk="}}]},' ..
+    '{"id":"4","type":"user","content":[{"functionResponse":{"id":"a","name":"see","response":{"output":"A"}}},{"inlineData":{"mimeType":"image/png","data":"aGk="}}]},' ..
+    '{"id":"5","type":"gemini","content":[{"text":"done"}]}]}}\n',
+    "u:ctx+q | m:go+see(a) | u:r(a):A+inlineData | m:done" },
+  { "llama.cpp's page: an export of one chat is its current branch", "web_ui",
+    [[ {"conv":{"id":"c","currNode":"n4"},"messages":[{"id":"n0","convId":"c","type":"root","role":"system","content":"","parent":null},
+    {"id":"n1","convId":"c","type":"text","role":"user","content":"q","parent":"n0"},{"id":"n2","convId":"c","type":"text","role":"assistant","content":"old","parent":"n1"},
+    {"id":"n3","convId":"c","type":"text","role":"assistant","content":"new","parent":"n1"},{"id":"n4","convId":"c","type":"text","role":"user","content":"r","parent":"n3"}]} ]],
+    "u:q | a:new | u:r" },
 }
 
 local WORDS = { openai = kit.openai, anthropic = kit.anthropic, gemini = kit.gemini, responses = kit.responses }
@@ -238,6 +277,21 @@ describe("a file of another program:", function()
       if report then assert.same(report, kit.report(result)) end
       if row[6] then row[6](result) end
       assert(ebb.parse(kit.import.body(result)))
+    end)
+  end
+end)
+
+describe("commands read such files without being asked to:", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  for _, row in ipairs(ROWS) do
+    it(row[1], function()
+      local path = command.file("file", row[3])
+      local run = command.ebb("inspect " .. path)
+
+      assert.equal(0, run.status, run.err)
+      command.contains("read as ", run.err)
     end)
   end
 end)
@@ -308,7 +362,7 @@ end
 
 --- A message as one text: its role, its content, its calls.
 local function plain(message)
-  local words = { message.role or message.type, plain_content(message.content or json.null) or "" }
+  local words = { message.role or message.type, plain_content(message.content or message.parts or json.null) or "" }
   for _, call in ipairs(message.tool_calls or {}) do
     words[#words + 1] = ("%s(%s)%s"):format(call["function"].name, call.id, call["function"].arguments)
   end
@@ -320,6 +374,8 @@ end
 --- The session, its request, the dialect, and how many messages at the begin of the request no session has; how many
 --- of the following ones the session has.
 local SENT = {
+  { "gemini-cli-resumed.session.jsonl", "gemini-cli-resumed.json", "gemini", made = { false, true, true, [6] = true, [7] = true, [8] = true } },
+  { "cline-3.messages.json", "cline-3.json", "openai", made = { true }, texts = { "You help in the house." } },
   { "opencode-compacted.export.json", "opencode-compacted.json", "openai", skip = { true }, made = { true } },
   { "claude-code-skill.session.jsonl", "claude-code-skill.json", "anthropic", skip = { [2] = true }, made = { true },
     texts = { "two doors" } },
@@ -343,10 +399,10 @@ describe("a session, beside the request that it sent:", function()
       local out = command.does(("convert %s --to %s"):format(session, dialect))
       local got = json.decode(out)
       local expected, messages = {}, {}
-      for i, message in ipairs(sent.messages) do
+      for i, message in ipairs(sent.messages or sent.contents or sent.input) do
         if not (row.skip and row.skip[i]) then expected[#expected + 1] = plain(message) end
       end
-      for i, message in ipairs(got.messages) do messages[i] = plain(message) end
+      for i, message in ipairs(got.messages or got.contents or got.input) do messages[i] = plain(message) end
 
       for i, text in ipairs(expected) do
         if not (row.made and row.made[i]) then assert.equal(text, messages[i + (row.shift or 0)]) end

@@ -31,13 +31,13 @@ local CASES = {
     { "1 other line: metadata", "1 call without result: it gets one that says so" } },
   { "a rewind to a known message",
     { HEAD, user("1", "q"), gemini("2", "hi"), user("3", "no"), { ["$rewindTo"] = "2" }, user("4", "again") },
-    "u:q | u:again", { "1 other line: metadata", "2 retracted message: a rewind" } },
+    "u:q+again", { "1 other line: metadata", "2 retracted message: a rewind" } },
   { "a rewind to an unknown message removes all",
     { HEAD, user("1", "q"), { ["$rewindTo"] = "9" }, user("4", "again") },
     "u:again", { "1 other line: metadata", "1 retracted message: a rewind to a message that does not exist" } },
   { "an id that comes again behind a rewind",
     { HEAD, user("1", "q"), user("2", "old"), { ["$rewindTo"] = "2" }, user("2", "new"), user("2", "newer") },
-    "u:q | u:newer" },
+    "u:q+newer" },
   { "a list that replaces the one before",
     { HEAD, user("1", "q"), { ["$set"] = { messages = { user("5", "x"), gemini("6", "y") } } }, gemini("6", "yy"),
       { ["$set"] = { summary = "s" } } },
@@ -49,7 +49,7 @@ local CASES = {
   { "contents as a text, a part and a list of parts",
     { HEAD, user("1", { { text = "a" }, "b", { inlineData = { mimeType = "image/png", data = "" } } }),
       user("2", { text = "c" }), gemini("3", {}) },
-    "u:a+b+inlineData | u:c" },
+    "u:a+b+inlineData+c" },
 }
 
 describe("a session of Gemini CLI", function()

@@ -103,6 +103,9 @@ return {
   web_ui = '{"conv":{"id":"c","name":"n","currNode":"b"},"messages":[{"id":"r","type":"root","parent":null,"children":["a"]},' ..
     '{"id":"a","type":"text","role":"user","content":"q","parent":"r","children":["b"],"extra":[{"type":"imageFile","base64Url":"data:image/png;base64,aGk="}]},' ..
     '{"id":"b","type":"text","role":"assistant","content":"a","parent":"a","children":[],"thinking":"h","toolCalls":"[]"}]}',
+  cline = '{"version":1,"agent":"lead","sessionId":"s","system_prompt":"p","messages":[{"id":"a","role":"user","content":[{"type":"text","text":"<user_input mode=\\"act\\">q</user_input>"}],"ts":1},' ..
+    '{"id":"b","role":"assistant","content":[{"type":"thinking","thinking":"h"},{"type":"tool_use","id":"c","name":"f","input":{"a":1}}],"modelInfo":{"id":"m"}},' ..
+    '{"id":"d","role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"query":"x","result":"y"}]},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}]}',
   ai_sdk = '[{"role":"user","content":[{"type":"text","text":"q"},{"type":"file","mediaType":"image/png","data":{"type":"url","url":"data:image/png;base64,aGk="}}]},' ..
     '{"role":"assistant","content":[{"type":"reasoning","text":"h"},{"type":"tool-call","toolCallId":"c","toolName":"f","input":{"a":1}},{"type":"tool-approval-request","approvalId":"p","toolCallId":"c"}]},' ..
     '{"role":"tool","content":[{"type":"tool-approval-response","approvalId":"p","approved":false},{"type":"tool-result","toolCallId":"c","toolName":"f","output":{"type":"content","value":[{"type":"text","text":"o"}]}}]},' ..

@@ -242,12 +242,16 @@ local function hides(chat)
 end
 
 --- Members of messages that requests do not have, and other programs do.
-local TELLTALES = { '"convId"', '"threadId"', '"thread_id"', '"resourceId"' }
+local TELLTALES = { '"convId"', '"threadId"', '"thread_id"', '"resourceId"', '"modelInfo"' }
 
---- True if the first message has a member that names another program.
-local function has_telltale(bytes)
-  for _, member in ipairs(TELLTALES) do
-    if bytes:find(member, 1, true) then return true end
+--- True if one of the first two messages has a member that names another program, or parts beside its content.
+local function has_telltale(chat)
+  for i = 1, math.min(2, #chat) do
+    local bytes = chat[i].json
+    if bytes:find('"parts"', 1, true) and bytes:find('"content"', 1, true) then return true end
+    for _, member in ipairs(TELLTALES) do
+      if bytes:find(member, 1, true) then return true end
+    end
   end
   return false
 end
@@ -277,9 +281,8 @@ function imported.suspect(chat, path)
   if chat.saved then return nil end
   local first = chat[1]
   if was_skipped(chat) or not first and #chat:warnings() > 0 then return read_again(path) end
-  local bytes = first and first.json or ""
-  if bytes:find('"ts"', 1, true) then return timed(chat) end
-  return has_telltale(bytes) and chat.shape ~= "jsonl" and chat:json() or nil
+  local whole = first and first.json:find('"ts"', 1, true) and timed(chat) or nil
+  return whole or chat.shape ~= "jsonl" and has_telltale(chat) and chat:json() or nil
 end
 
 --- Reads the text of a compressed file: a conversation, or a file of another program. Results as of `rescue`.

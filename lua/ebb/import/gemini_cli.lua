@@ -5,7 +5,8 @@
 --     {"$rewindTo":"m1"}                   removes that message and all behind it
 --     {"$set":{"messages":[..]}}           replaces the list
 --
--- One record of the model has its calls and their results: a turn of the model, and one of the user.
+-- One record of the model has its calls and their results: a turn of the model, and one of the user. Newer versions
+-- store a result as a message of the user, too, and a resumed session as contents with results twice. Each counts once.
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
@@ -62,13 +63,17 @@ local function rewind(list, places, id, report, line)
   end
 end
 
---- The list that a `$set` puts in place of the one before.
+--- The list that a `$set` puts in place of the one before. Two messages of it may have one id.
 local function set_messages(raw, line)
   local list, places = {}, {}
   local inner = core.json.decode(raw, { raw = { ["$set"] = true } })["$set"][1]
   local messages = core.json.decode(inner, { raw = { messages = true } }).messages[1]
   for _, element in ipairs(fields.elements(messages)) do
-    if fields.is_object(element.value) then put(list, places, element.value, element.raw, line) end
+    local id = fields.text(element.value, "id")
+    if fields.is_object(element.value) then
+      list[#list + 1] = { value = element.value, raw = element.raw, line = line }
+      if id then places[id] = #list end
+    end
   end
   return list, places
 end
@@ -105,71 +110,195 @@ end
 
 ---- Contents ----
 
----@class ebb.import.GeminiOut
----@field messages string[]
----@field lines integer[]
----@field report ebb.import.Report
+---@class ebb.import.GeminiPart
+---@field raw string            JSON
+---@field value table
 
-local function add(out, role, parts, line)
-  if not parts[1] then return out.report:add("empty message", "without parts", line) end
-  out.messages[#out.messages + 1] = ('{"role":"%s","parts":[%s]}'):format(role, table.concat(parts, ","))
-  out.lines[#out.lines + 1] = line
+---@class ebb.import.GeminiOut
+---@field list { role: string, parts: ebb.import.GeminiPart[], line: integer }[]
+---@field report ebb.import.Report
+---@field open table<string, integer>    calls without a result, by what names them
+
+--- What a call, or the response to one, is named by: its id, or its name where it has none.
+local function key_of(value)
+  return fields.text(value, "id") or "\0" .. (fields.text(value, "name") or "")
 end
 
---- The parts of a content, as JSON: a text, a part or a list of either.
+--- Adds parts; to the content before, if that is of the same role.
+local function add(out, role, parts, line)
+  if not parts[1] then return out.report:add("empty message", "without parts", line) end
+  local last = out.list[#out.list]
+  if last and last.role == role then
+    table.move(parts, 1, #parts, #last.parts + 1, last.parts)
+  else
+    out.list[#out.list + 1] = { role = role, parts = parts, line = line }
+  end
+end
+
+local function text_part(raw)
+  return { raw = ('{"text":%s}'):format(raw), value = { text = core.json.decode(raw) } }
+end
+
+--- The parts of a content: a text, a part or a list of either.
+---@return ebb.import.GeminiPart[]
 local function parts_of(record)
   local content = core.json.decode(record.raw, { raw = { content = true } }).content
   local raw, value, parts = content and content[1], record.value.content, {}
   if type(value) == "string" then
-    if value ~= "" then parts[1] = ('{"text":%s}'):format(raw) end
+    if value ~= "" then parts[1] = text_part(raw) end
   elseif fields.is_object(value) and next(value) ~= nil then
-    parts[1] = raw
+    parts[1] = { raw = raw, value = value }
   elseif fields.is_list(value) then
     for _, element in ipairs(fields.elements(raw)) do
-      if type(element.value) == "string" then parts[#parts + 1] = ('{"text":%s}'):format(element.raw)
-      elseif fields.is_object(element.value) and next(element.value) ~= nil then parts[#parts + 1] = element.raw end
+      if type(element.value) == "string" then parts[#parts + 1] = text_part(element.raw)
+      elseif fields.is_object(element.value) and next(element.value) ~= nil then parts[#parts + 1] = element end
     end
   end
   return parts
 end
 
---- Adds a call to the model's parts, and its result to those of the user.
-local function add_call(calls, results, element, report, line)
-  local call = element.value
-  local name, id = fields.text(call, "name"), fields.text(call, "id")
-  if not name then return report:add("dropped call", "without a name", line) end
-  local raw = core.json.decode(element.raw, { raw = { args = true, result = true } })
-  local args = fields.object(call, "args") and raw.args or {}
-  calls[#calls + 1] = fields.json { functionCall = { id = id, name = name, args = args } }
-  local result = fields.list(call, "result")
+---- The user's ----
+
+--- True for a response to a call that has one already.
+local function is_repeated(out, part)
+  local response = fields.object(part.value, "functionResponse")
+  local open = response and out.open[key_of(response)]
+  if open and open > 0 then out.open[key_of(response)] = open - 1 end
+  return open == 0
+end
+
+--- The bytes of the parts of the content that is being written, if it is the user's: each part is looked at once.
+local function bytes_before(out)
+  local last = out.list[#out.list]
+  if not last or last.role ~= "user" then return {} end
+  last.bytes, last.looked_at = last.bytes or {}, last.looked_at or 0
+  for i = last.looked_at + 1, #last.parts do last.bytes[last.parts[i].raw] = true end
+  last.looked_at = #last.parts
+  return last.bytes
+end
+
+--- Adds a message of the user, without responses that were stored before, and without what stands beside them again.
+local function add_user(out, parts, line)
+  local kept, repeated = {}, 0
+  for _, part in ipairs(parts) do
+    if is_repeated(out, part) then repeated = repeated + 1 else kept[#kept + 1] = part end
+  end
+  if repeated > 0 then
+    out.report:add("repeated result", "it is stored twice", line, repeated)
+    local before = bytes_before(out)
+    parts, kept = kept, {}
+    for _, part in ipairs(parts) do
+      if not before[part.raw] then kept[#kept + 1] = part end
+    end
+    if not kept[1] then return end
+  end
+  add(out, "user", kept, line)
+end
+
+---- The model's ----
+
+--- The responses that messages of the user give before the next message of the model: how many, by what names them.
+local function responses_after(list, index)
+  local counts = {}
+  for i = index + 1, #list do
+    if fields.text(list[i].value, "type") == "gemini" then break end
+    local content = list[i].value.content
+    for _, part in ipairs(fields.is_list(content) and content or { content }) do
+      local response = fields.object(part, "functionResponse")
+      if response then counts[key_of(response)] = (counts[key_of(response)] or 0) + 1 end
+    end
+  end
+  return counts
+end
+
+local function open_call(out, call)
+  out.open[key_of(call)] = (out.open[key_of(call)] or 0) + 1
+end
+
+--- The parts of a record's result; one that says so, if there is none.
+local function result_of(call, raw, report, line)
+  local result, parts = fields.list(call, "result"), {}
   if result and result[1] then
-    for _, part in ipairs(fields.elements(raw.result[1])) do results[#results + 1] = part.raw end
+    for _, part in ipairs(fields.elements(raw.result[1])) do parts[#parts + 1] = part end
+    return parts
+  end
+  report:add("call without result", "it gets one that says so", line)
+  local response = { error = ("no result (%s)"):format(fields.text(call, "status") or "no status") }
+  local value = { functionResponse = { id = fields.text(call, "id"), name = fields.text(call, "name"),
+    response = response } }
+  return { { raw = fields.json(value), value = value } }
+end
+
+--- Adds a call to the model's parts, unless they have it, and its result to those of the user, unless a message has it.
+local function add_call(out, calls, results, element, stored, line)
+  local call = element.value
+  local name, key = fields.text(call, "name"), key_of(call)
+  if not name then return out.report:add("dropped call", "without a name", line) end
+  local raw = core.json.decode(element.raw, { raw = { args = true, result = true } })
+  if not calls.ids[key] then
+    local args = fields.object(call, "args") and raw.args or {}
+    local value = { functionCall = { id = fields.text(call, "id"), name = name, args = args } }
+    calls[#calls + 1] = { raw = fields.json(value), value = value }
+    open_call(out, call)
+  end
+  if (stored[key] or 0) > 0 then
+    stored[key] = stored[key] - 1
   else
-    report:add("call without result", "it gets one that says so", line)
-    local response = { error = ("no result (%s)"):format(fields.text(call, "status") or "no status") }
-    results[#results + 1] = fields.json { functionResponse = { id = id, name = name, response = response } }
+    local parts = result_of(call, raw, out.report, line)
+    table.move(parts, 1, #parts, #results + 1, results)
   end
 end
 
-local function add_model(out, record)
-  local parts, results = parts_of(record), {}
+--- The parts of the model that are sent: thoughts are not.
+local function spoken_parts(out, record)
+  local parts, thoughts = { ids = {} }, 0
+  for _, part in ipairs(parts_of(record)) do
+    local call = fields.object(part.value, "functionCall")
+    if call then
+      parts.ids[key_of(call)] = true
+      open_call(out, call)
+    end
+    if part.value.thought == true then thoughts = thoughts + 1 else parts[#parts + 1] = part end
+  end
+  thoughts = thoughts + #(fields.list(record.value, "thoughts") or {})
+  out.report:add("thought", "a summary for display", record.line, thoughts)
+  return parts
+end
+
+local function add_model(out, list, index)
+  local record = list[index]
+  local parts, results = spoken_parts(out, record), {}
   local calls = fields.list(record.value, "toolCalls")
-  if calls then
+  if calls and calls[1] then
     local raw = core.json.decode(record.raw, { raw = { toolCalls = true } }).toolCalls[1]
-    for _, element in ipairs(fields.elements(raw)) do add_call(parts, results, element, out.report, record.line) end
+    local stored = responses_after(list, index)
+    for _, element in ipairs(fields.elements(raw)) do
+      add_call(out, parts, results, element, stored, record.line)
+    end
   end
-  if fields.list(record.value, "thoughts") then
-    out.report:add("thought", "a summary for display", record.line, #record.value.thoughts)
-  end
+  parts.ids = nil
   add(out, "model", parts, record.line)
-  if results[1] then add(out, "user", results, record.line) end
+  if results[1] then add_user(out, results, record.line) end
 end
 
-local function add_record(out, record)
+local function add_record(out, list, index)
+  local record = list[index]
   local kind = fields.text(record.value, "type")
-  if kind == "user" then add(out, "user", parts_of(record), record.line)
-  elseif kind == "gemini" then add_model(out, record)
+  if kind == "user" then add_user(out, parts_of(record), record.line)
+  elseif kind == "gemini" then add_model(out, list, index)
   else out.report:add("other line", kind or "without a type", record.line) end
+end
+
+--- The contents as JSON, and the lines where they begin.
+local function contents_of(out)
+  local messages, lines = {}, {}
+  for i, content in ipairs(out.list) do
+    local raws = {}
+    for n, part in ipairs(content.parts) do raws[n] = part.raw end
+    messages[i] = ('{"role":"%s","parts":[%s]}'):format(content.role, table.concat(raws, ","))
+    lines[i] = content.line
+  end
+  return messages, lines
 end
 
 --- A checkpoint has contents as they are sent.
@@ -195,10 +324,11 @@ end
 function gemini_cli.read(source)
   if is_checkpoint(source.value) then return read_checkpoint(source) end
   local list = is_session(source.value) and read_value(source) or read_lines(source)
-  local out = { messages = {}, lines = {}, report = source.report }
-  for _, record in ipairs(list) do add_record(out, record) end
+  local out = { list = {}, report = source.report, open = {} }
+  for i in ipairs(list) do add_record(out, list, i) end
+  local messages, lines = contents_of(out)
   return {
-    dialect = "gemini", messages = out.messages, lines = not is_session(source.value) and out.lines or nil,
+    dialect = "gemini", messages = messages, lines = not is_session(source.value) and lines or nil,
     model = model_of(list), report = source.report,
   }
 end

@@ -4,8 +4,8 @@
 --       {"type": "tool-depth", "toolCallId", "state": "output-available", "input", "output"}]}
 --
 -- A part of a tool is a call and its result; `step-start` begins a message. Version 4, and Mastra, write
--- {"type": "tool-invocation", "toolInvocation": {state, toolCallId, toolName, args, result}} instead: what the model says
--- after it is a message of its own.
+-- {"type": "tool-invocation", "toolInvocation": {state, toolCallId, toolName, args, result}} instead; then what the
+-- model says after it is a message of its own.
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
