@@ -33,7 +33,9 @@ static Status store_message_of(Repairer *repairer, const Plan *plan, const PlanS
   repairer->reader.message_bytes_max = SIZE_MAX;
   json_open(&json, plan->bytes.bytes + step->at, step->size);
   if (!reader_message(&repairer->reader, &json, &raw, &shape)) return json.status;
-  Place place = {.list = repairer->list, .position = position, .replaced = replaced, .calls = &repairer->calls};
+  bool moves = step->kind == PLAN_PLACE;      /* it is linked and ranked by its new place */
+  Place place = {.list = repairer->list, .position = position, .replaced = moves ? 0 : replaced,
+                 .calls = &repairer->calls};
   return conversation_store_one(repairer->conversation, &place, raw, false, &shape, result);
 }
 
@@ -42,67 +44,57 @@ static Status drop(Repairer *repairer, uint32_t position) {
   return status == STATUS_OK ? sequence_remove(&repairer->list, position, position + 1) : status;
 }
 
-/* Makes one step of the plan in the list and records it in the ledger. On failure the caller releases both and
-   rewinds the store. */
-static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *step) {
-  uint32_t position = (uint32_t)(step->index + repairer->shift);
-  MessageId old = step->kind == PLAN_INSERT ? 0 : plan->ids[step->index], result = 0;
-  Cause cause;
-  assert(step->index <= plan->count && position <= sequence_count(repairer->list));
-  Status status = ledger_cause(repairer->ledger, text_of("repair"), text_of(step->reason), &cause);
-  if (status == STATUS_OK) status = ledger_reserve(repairer->ledger);
-  if (status == STATUS_OK && step->kind != PLAN_DROP) {
-    status = store_message_of(repairer, plan, step, position, old, &result);
-  }
-  if (status != STATUS_OK) return status;
-  if (step->kind == PLAN_DROP) status = drop(repairer, position);
-  else if (step->kind == PLAN_REWRITE) status = sequence_replace(&repairer->list, position, result);
-  else status = sequence_insert(&repairer->list, position, result);
-  if (status != STATUS_OK) return status;
-  repairer->shift += (step->kind == PLAN_INSERT) - (step->kind == PLAN_DROP);
-  static const Action actions[] = {ACTION_DROPPED, ACTION_REPLACED, ACTION_INSERTED};
+static bool is_removal(PlanKind kind) { return kind == PLAN_DROP || kind == PLAN_LEAVE; }
+static bool is_insertion(PlanKind kind) { return kind == PLAN_INSERT || kind == PLAN_PLACE; }
+
+static void record(Repairer *repairer, const Plan *plan, PlanKind kind, Cause cause, MessageId old, MessageId result) {
+  static const Action actions[] = {[PLAN_DROP] = ACTION_DROPPED, [PLAN_REWRITE] = ACTION_REPLACED,
+                                   [PLAN_INSERT] = ACTION_INSERTED, [PLAN_PLACE] = ACTION_REPLACED};
   int64_t before = old == 0 ? 0 : sequence_weight(repairer->list, old);
   int64_t after = result == 0 ? 0 : sequence_weight(repairer->list, result);
   MessageId first = old == 0 ? result : old;
   ledger_add(repairer->ledger, cause,
-             (LedgerRun){.action = actions[step->kind], .first = first, .count = 1,
+             (LedgerRun){.action = actions[kind], .first = first, .count = 1,
                          .replacement = old == 0 ? 0 : result,
                          .role = message_role(store_message(plan->store, first)), .freed = before - after});
+}
+
+/* Makes one step of the plan in the list and records it in the ledger, where a message that leaves its place is
+   recorded at its new one. On failure the caller releases both and rewinds the store. */
+static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *step) {
+  uint32_t position = (uint32_t)(step->index + repairer->shift);
+  PlanKind kind = step->kind;
+  MessageId old = kind == PLAN_INSERT ? 0 : plan->ids[kind == PLAN_PLACE ? step->from : step->index], result = 0;
+  Cause cause;
+  assert(step->index <= plan->count && position <= sequence_count(repairer->list));
+  Status status = ledger_cause(repairer->ledger, text_of("repair"), text_of(step->reason), &cause);
+  if (status == STATUS_OK) status = ledger_reserve(repairer->ledger);
+  if (status == STATUS_OK && !is_removal(kind)) {
+    status = store_message_of(repairer, plan, step, position, old, &result);
+  }
+  if (status != STATUS_OK) return status;
+  if (is_removal(kind)) status = drop(repairer, position);
+  else if (is_insertion(kind)) status = sequence_insert(&repairer->list, position, result);
+  else status = sequence_replace(&repairer->list, position, result);
+  if (status != STATUS_OK) return status;
+  repairer->shift += is_insertion(kind) - is_removal(kind);
+  if (kind != PLAN_LEAVE) record(repairer, plan, kind, cause, old, result);
   return STATUS_OK;
 }
 
-static Status carry_out_all(Repairer *repairer, const Plan *plan) {
-  Status status = sequence_share(conversation_list(repairer->conversation), &repairer->list);
-  if (status == STATUS_OK) status = ledger_new(&plan->memory, plan->calls.key, &repairer->ledger);
-  if (status == STATUS_OK) ledger_set_token_weights(repairer->ledger, sequence_token_weights(repairer->list));
-  for (uint32_t i = 0; i < plan->step_count && status == STATUS_OK; i++) {
-    status = carry_out(repairer, plan, &plan->steps[i]);
-  }
-  return status;
-}
-
-/* Carries out a plan with steps and commits the list as a batch; *ledger is the caller's. On failure nothing has
-   changed. */
-static Status commit(Conversation *conversation, const Plan *plan, Ledger **ledger) {
-  char description[64];
-  StoreMark mark = store_mark(conversation_store(conversation));
-  Repairer repairer = {.conversation = conversation};
-  reader_init(&repairer.reader, plan->memory);
-  repairer.reader.all_items = true;
-  call_index_init(&repairer.calls, plan->memory);
-  snprintf(description, sizeof description, "repair for %s", dialect_name(plan->options->target.dialect));
-  Status status = carry_out_all(&repairer, plan);
-  if (status == STATUS_OK) {
-    status = conversation_commit(conversation, repairer.list, BATCH_REPAIR, text_of(description), repairer.ledger);
-  }
-  reader_free(&repairer.reader);
-  call_index_free(&repairer.calls);
-  if (status == STATUS_OK) {
-    *ledger = ledger_share(repairer.ledger);
-  } else {
-    sequence_release(repairer.list);
-    ledger_release(repairer.ledger);
-    store_rewind(conversation_store(conversation), mark);
+/* Carries out the steps of a plan, or those that insert messages after all others: then no message that leaves its
+   place still answers the call of the one that comes. */
+static Status carry_out_all(Repairer *repairer, const Plan *plan, bool apart) {
+  Status status = STATUS_OK;
+  for (int inserts = 0; inserts <= apart && status == STATUS_OK; inserts++) {
+    call_index_free(&repairer->calls);
+    call_index_init(&repairer->calls, plan->memory);
+    repairer->shift = 0;
+    for (uint32_t i = 0; i < plan->step_count && status == STATUS_OK; i++) {
+      const PlanStep *step = &plan->steps[i];
+      if (!apart || is_insertion(step->kind) == (inserts == 1)) status = carry_out(repairer, plan, step);
+      else if (inserts == 1) repairer->shift -= is_removal(step->kind);
+    }
   }
   return status;
 }
@@ -125,31 +117,83 @@ static Status take_ids(Plan *plan) {
   return status;
 }
 
-static Status make_plan(Plan *plan) {
-  Status status = take_ids(plan);
-  return status == STATUS_OK ? dialect_form(plan->options->target.dialect)->repair(plan) : status;
+/* Begins a plan for the list as it is. STATUS_MEMORY. */
+static Status begin_plan(Plan *plan, const Sequence *list) {
+  plan->count = sequence_count(list);
+  plan->step_count = 0;
+  buffer_reset(&plan->bytes);
+  MessageId *ids = memory_resize_array(&plan->memory, plan->ids, plan->room, (size_t)plan->count + 1, sizeof *ids);
+  if (ids == NULL) return STATUS_MEMORY;
+  plan->ids = ids;
+  plan->room = (size_t)plan->count + 1;
+  SequenceWalk walk = sequence_walk(list, 0, plan->count);
+  while (sequence_walk_next(&walk)) memcpy(ids + walk.index, walk.ids, walk.count * sizeof *ids);
+  pairing_free(&plan->pairing);
+  return pairing_of(plan->store, ids, plan->count, plan->options->target.dialect, &plan->calls.key, &plan->memory,
+                    &plan->pairing);
 }
 
-/* Plans the repair of the current list, and commits it if there are steps. *ledger stays NULL without steps. */
-static Status plan_and_commit(Conversation *conversation, Plan *plan, Ledger **ledger) {
-  uint32_t count = plan->count;
-  MessageId *ids = memory_new_array(&plan->memory, count, sizeof *ids);
-  if (ids == NULL) return STATUS_MEMORY;
-  SequenceWalk walk = sequence_walk(conversation_list(conversation), 0, count);
-  while (sequence_walk_next(&walk)) memcpy(ids + walk.index, walk.ids, walk.count * sizeof *ids);
-  plan->ids = ids;
+/* Moves results behind their calls, then repairs the list that this makes by the dialect's rules. *any: something
+   was done. */
+static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
+  Status status = begin_plan(plan, repairer->list);
+  if (status == STATUS_OK) status = take_ids(plan);
+  if (status == STATUS_OK) status = plan_moves(plan);
+  if (status == STATUS_OK) status = carry_out_all(repairer, plan, true);
+  *any = plan->step_count > 0;
+  if (status == STATUS_OK) status = begin_plan(plan, repairer->list);
+  if (status == STATUS_OK) status = dialect_form(plan->options->target.dialect)->repair(plan);
+  if (status == STATUS_OK) status = carry_out_all(repairer, plan, false);
+  *any |= plan->step_count > 0;
+  return status;
+}
+
+static Status plan_repair(Repairer *repairer, Plan *plan, bool *any) {
   buffer_init(&plan->bytes, plan->memory);
   buffer_init(&plan->scratch, plan->memory);
   calls_init(&plan->calls, plan->memory);
+  plan->pairing = (Pairing){.memory = plan->memory};
   map_init(&plan->taken, plan->memory);
-  Status status = make_plan(plan);
-  if (status == STATUS_OK && plan->step_count > 0) status = commit(conversation, plan, ledger);
+  Status status = sequence_share(conversation_list(repairer->conversation), &repairer->list);
+  if (status == STATUS_OK) status = ledger_new(&plan->memory, plan->calls.key, &repairer->ledger);
+  if (status == STATUS_OK) {
+    ledger_set_token_weights(repairer->ledger, sequence_token_weights(repairer->list));
+    status = plan_and_carry_out(repairer, plan, any);
+  }
+  pairing_free(&plan->pairing);
   map_free(&plan->taken);
   calls_free(&plan->calls);
   buffer_free(&plan->scratch);
   buffer_free(&plan->bytes);
   memory_free(&plan->memory, plan->steps, plan->step_room * sizeof *plan->steps);
-  memory_free(&plan->memory, ids, count * sizeof *ids);
+  memory_free(&plan->memory, plan->ids, plan->room * sizeof *plan->ids);
+  return status;
+}
+
+/* Repairs the current list, and commits it if something was done; *ledger is the caller's then, else it stays NULL. On
+   failure nothing has changed. */
+static Status repair_and_commit(Conversation *conversation, Plan *plan, Ledger **ledger) {
+  char description[64];
+  bool any = false;
+  StoreMark mark = store_mark(conversation_store(conversation));
+  Repairer repairer = {.conversation = conversation};
+  reader_init(&repairer.reader, plan->memory);
+  repairer.reader.all_items = true;
+  call_index_init(&repairer.calls, plan->memory);
+  snprintf(description, sizeof description, "repair for %s", dialect_name(plan->options->target.dialect));
+  Status status = plan_repair(&repairer, plan, &any);
+  if (status == STATUS_OK && any) {
+    status = conversation_commit(conversation, repairer.list, BATCH_REPAIR, text_of(description), repairer.ledger);
+  }
+  reader_free(&repairer.reader);
+  call_index_free(&repairer.calls);
+  if (status == STATUS_OK && any) {
+    *ledger = ledger_share(repairer.ledger);
+    return status;
+  }
+  sequence_release(repairer.list);
+  ledger_release(repairer.ledger);
+  store_rewind(conversation_store(conversation), mark);
   return status;
 }
 
@@ -184,6 +228,6 @@ Status repair_conversation(Conversation *conversation, const RepairOptions *opti
   Status status = has_work(conversation, options, &codes, &work);
   if (status != STATUS_OK || !work) return status;
   Plan plan = {.memory = *conversation_memory(conversation), .options = options, .codes = codes,
-               .store = conversation_store(conversation), .count = sequence_count(conversation_list(conversation))};
-  return plan_and_commit(conversation, &plan, ledger);
+               .store = conversation_store(conversation)};
+  return repair_and_commit(conversation, &plan, ledger);
 }

@@ -4,7 +4,10 @@
 ** Repair a copy that is about to be sent, not the original: fork the conversation, then
 ** repair and write the fork. The edits become one batch whose ledger has the reasons:
 **
-**     orphan, duplicate result     dropped
+**     result elsewhere             moved behind its call, wherever it stands (pairing.h)
+**     result without an id         gets that of its call
+**     calls of a turn (gemini)     joined in one content
+**     orphan, duplicate result     dropped: no call has it, or a nearer one answers its call
 **     unanswered call              dropped, and its message with it if it says nothing else;
 **                                  or answered by an error result ("synthesize")
 **     duplicate id of a call       replaced by a new one, from the old and the message's seq

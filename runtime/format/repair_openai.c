@@ -1,6 +1,6 @@
 /*
-** Repairs run by run, as check_openai.c reads them. The calls of a run's head are matched
-** with the results behind it:
+** Repairs run by run, as check_openai.c reads them. The results of a head's calls stand behind
+** it (repair_move.c):
 **
 **     head   calls a, a, b      tool a   tool a   tool c
 **     call   0  1  2   result   0        1        none: dropped
@@ -39,12 +39,20 @@ static Text new_id(const ToolRun *run, const CallFate *fate) {
 
 /* ---- fates of the calls ---- */
 
+/* True if a result of the run answers the call. */
+static bool is_answered(const ToolRun *run, uint32_t call) {
+  const Pairing *pairing = &run->plan->pairing;
+  uint32_t result = pairing->calls[pairing->first_call[run->index] + call].result;
+  return result != UNPAIRED && pairing->results[result].message > run->index &&
+         pairing->results[result].message < run->end;
+}
+
 static Status decide_call(ToolRun *run, uint32_t call) {
   Plan *plan = run->plan;
   OpenCall *open = &plan->calls.list[call];
   CallFate *fate = &run->fates[call];
   *fate = (CallFate){0};
-  if (!open->answered && plan_is_repairing(plan, CHECK_UNANSWERED_CALL)) {
+  if (!is_answered(run, call) && plan_is_repairing(plan, CHECK_UNANSWERED_CALL)) {
     fate->answered = plan->options->synthesize;
     fate->dropped = !plan->options->synthesize;
     if (fate->dropped) because(run, "unanswered call");
@@ -224,12 +232,13 @@ static Status write_head(ToolRun *run) {
 static Status write_result(ToolRun *run, uint32_t index) {
   Plan *plan = run->plan;
   const Message *message = plan_message(plan, index);
-  uint32_t call = 0;
-  Text id = NO_TEXT;
+  const Pairing *pairing = &plan->pairing;
+  bool is_result = pairing_has_results(pairing, index);
+  const PairedResult *result = is_result ? &pairing->results[pairing->first_result[index]] : NULL;
   size_t at = plan->bytes.size;
-  Answer answer = tool_answers(message, &id) ? calls_answer(&plan->calls, id, &call) : ANSWER_ORPHAN;
-  if (answer != ANSWER_FITS) {
-    bool duplicate = answer == ANSWER_DUPLICATE;
+  uint32_t first = pairing->first_call[run->index], call = result == NULL ? UNPAIRED : result->call - first;
+  if (call >= plan->calls.count) {           /* the call of none, or of another message */
+    bool duplicate = result != NULL && result->is_again;
     if (!plan_is_repairing(plan, duplicate ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
     return plan_step(plan, PLAN_DROP, index, at, duplicate ? "duplicate result" : "orphan result");
   }
@@ -273,17 +282,8 @@ static Status put_answer(ToolRun *run, uint32_t call, bool legacy) {
 
 /* ---- a run ---- */
 
-static Status answer_all(ToolRun *run) {
-  uint32_t call;
-  Text id;
-  for (uint32_t i = run->index + 1; i < run->end; i++) {
-    if (tool_answers(plan_message(run->plan, i), &id)) calls_answer(&run->plan->calls, id, &call);
-  }
-  return decide_calls(run);
-}
-
 /* Plans the repair of one run: an assistant message with calls and the tool messages that follow it, or tool messages
-   without such a head. Calls are opened twice, since writing the head uses up the answers. */
+   without such a head. */
 static Status plan_run(ToolRun *run) {
   Plan *plan = run->plan;
   const Message *head = plan_message(plan, run->index);
@@ -295,9 +295,8 @@ static Status plan_run(ToolRun *run) {
   buffer_reset(&run->names);
   if (!headless) {
     status = openai_open_calls(&plan->calls, head);
-    if (status == STATUS_OK) status = answer_all(run);
+    if (status == STATUS_OK) status = decide_calls(run);
     if (status == STATUS_OK) status = write_head(run);
-    if (status == STATUS_OK && run->index + 1 < run->end) status = openai_open_calls(&plan->calls, head);
   }
   for (uint32_t i = headless ? run->index : run->index + 1; i < run->end && status == STATUS_OK; i++) {
     status = write_result(run, i);

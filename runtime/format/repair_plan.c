@@ -21,7 +21,7 @@ Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const cha
   PlanStep *grown = memory_grow(&plan->memory, plan->steps, &plan->step_room, plan->step_count, sizeof *grown);
   if (grown == NULL) return STATUS_MEMORY;
   plan->steps = grown;
-  size_t size = kind == PLAN_DROP ? 0 : plan->bytes.size - at;
+  size_t size = kind == PLAN_DROP || kind == PLAN_LEAVE ? 0 : plan->bytes.size - at;
   grown[plan->step_count++] = (PlanStep){.kind = kind, .index = index, .at = at, .size = size, .reason = reason};
   return STATUS_OK;
 }

@@ -1,22 +1,27 @@
 /*
-** Shared by the repairs of all dialects, which read the list and plan edits in its order;
-** repair.c then carries the plan out.
+** Shared by the repairs of all dialects. First results are moved behind their calls
+** (repair_move.c); then the dialect plans edits in the order of the list that this makes.
+** repair.c carries both plans out.
 */
 #ifndef EBB_FORMAT_REPAIR_PLAN_H
 #define EBB_FORMAT_REPAIR_PLAN_H
 
 #include "format/check_rules.h"
-#include "json/json_edit.h"
+#include "format/pairing.h"
 #include "format/repair.h"
+#include "json/json_edit.h"
 
 #define REPAIR_NO_RESULT "Error: this call has no result."
 #define REPAIR_BEGINNING "(The beginning of this conversation was left out.)"
 
-typedef enum PlanKind { PLAN_DROP, PLAN_REWRITE, PLAN_INSERT } PlanKind;
+/* PLAN_PLACE inserts a message that stands elsewhere, where PLAN_LEAVE takes it away: it is replaced by one that stands
+   at the new place. */
+typedef enum PlanKind { PLAN_DROP, PLAN_REWRITE, PLAN_LEAVE, PLAN_INSERT, PLAN_PLACE } PlanKind;
 
 typedef struct PlanStep {
   PlanKind kind;
-  uint32_t index;            /* in the original list; inserts go before it */
+  uint32_t index;            /* in the list of the plan; what is inserted goes before it */
+  uint32_t from;             /* PLAN_PLACE: where the message stands in that list */
   size_t at, size;           /* of the new message in `bytes` */
   const char *reason;        /* static */
 } PlanStep;
@@ -26,15 +31,19 @@ typedef struct Plan {
   const RepairOptions *options;
   CodeSet codes;             /* of the options, those that the target refuses */
   const Store *store;
-  const MessageId *ids;
+  MessageId *ids;            /* of the list */
   uint32_t count;
+  size_t room;               /* of `ids` */
   PlanStep *steps;
   uint32_t step_count, step_room;
   Buffer bytes, scratch;
+  Pairing pairing;           /* of the list */
   Calls calls;
   Map taken;                 /* hashes of all ids of the list and of new ones */
 } Plan;
 
+/* Plans to move results behind their calls, and to name these in them. STATUS_MEMORY. */
+Status plan_moves(Plan *plan);
 /* Plan the repair of a list in a dialect: add steps. STATUS_MEMORY. */
 Status plan_openai(Plan *plan);
 Status plan_anthropic(Plan *plan);
@@ -45,6 +54,11 @@ Status plan_gemini(Plan *plan);
 static inline bool plan_is_repairing(const Plan *plan, CheckCode code) { return codes_have(&plan->codes, code); }
 static inline const Message *plan_message(const Plan *plan, uint32_t index) {
   return store_message(plan->store, plan->ids[index]);
+}
+
+/* Why a result without a call is dropped; static. */
+static inline const char *orphan_reason(const PairedResult *result) {
+  return result->is_again ? "duplicate result" : "orphan result";
 }
 
 /* Adds a step; indexes must not decrease. The new message is `bytes` from `at` on.

@@ -1,6 +1,6 @@
 /*
-** Repairs items one by one, as check_responses.c reads them. An output belongs to the first
-** open call of its id:
+** Repairs items one by one, as check_responses.c reads them. Each output stands behind its
+** call (repair_move.c):
 **
 **     call a   call a   output a   output a   output b
 **     0        1        of 0       of 1       of none: dropped
@@ -18,7 +18,6 @@
 
 typedef struct ItemFate {
   uint32_t partner;          /* the output of a call, or the call of an output, from 1; 0: none */
-  uint32_t next;             /* the next call of the same id, from 1 */
   size_t name_at, name_size; /* of its new call_id in `names`; size 0: it keeps its id */
   const char *dropped;       /* why it goes, static; NULL: it stays */
   bool answered;             /* by an item that is inserted behind its reply */
@@ -28,7 +27,6 @@ typedef struct ItemFate {
 typedef struct ItemPlan {
   Plan *plan;
   ItemFate *fates;           /* by item */
-  Map first, last;           /* hash of a call_id -> the first of its calls that waits, and the last, from 1 */
   Map open;                  /* hash of a call_id -> 1 while a call that stays waits for its output */
   Map ids;                   /* hashes of the items' own ids so far */
   Buffer names;
@@ -65,38 +63,20 @@ static uint64_t value_of(const Map *map, uint64_t hash) {
 
 /* ---- calls and their outputs ---- */
 
-static Status pair_call(ItemPlan *items, uint32_t index, uint64_t hash) {
-  uint64_t last = value_of(&items->last, hash);
-  Status status = STATUS_OK;
-  assert(value_of(&items->first, hash) == 0 || (last > 0 && last <= index));
-  if (value_of(&items->first, hash) != 0) items->fates[last - 1].next = index + 1;
-  else status = map_put(&items->first, hash, (uint64_t)index + 1);
-  return status == STATUS_OK ? map_put(&items->last, hash, (uint64_t)index + 1) : status;
-}
-
-static void pair_output(ItemPlan *items, uint32_t index, uint64_t hash) {
-  uint64_t *first = map_find(&items->first, hash);
-  ItemFate *fate = &items->fates[index];
-  if (first == NULL || *first == 0) {
-    CheckCode code = first == NULL ? CHECK_ORPHAN_RESULT : CHECK_DUPLICATE_RESULT;
-    if (plan_is_repairing(items->plan, code)) fate->dropped = first == NULL ? "orphan result" : "duplicate result";
-    return;
+static void take_pairs(ItemPlan *items) {
+  const Pairing *pairing = &items->plan->pairing;
+  for (uint32_t i = 0; i < pairing->result_count; i++) {
+    const PairedResult *result = &pairing->results[i];
+    ItemFate *fate = &items->fates[result->message];
+    if (result->call == UNPAIRED) {
+      CheckCode code = result->is_again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT;
+      if (plan_is_repairing(items->plan, code)) fate->dropped = orphan_reason(result);
+      continue;
+    }
+    uint32_t call = pairing->calls[result->call].message;
+    fate->partner = call + 1;
+    items->fates[call].partner = result->message + 1;
   }
-  assert(*first <= index);   /* an output stands behind its call */
-  ItemFate *call = &items->fates[*first - 1];
-  fate->partner = (uint32_t)*first;
-  call->partner = index + 1;
-  *first = call->next;
-}
-
-static Status pair_all(ItemPlan *items) {
-  Status status = STATUS_OK;
-  for (uint32_t i = 0; i < items->plan->count && status == STATUS_OK; i++) {
-    const Message *message = plan_message(items->plan, i);
-    if (is_call(message)) status = pair_call(items, i, hash_of(items, message_call_key(message, 0)));
-    else if (is_output(message)) pair_output(items, i, hash_of(items, message_result_key(message, 0)));
-  }
-  return status;
 }
 
 static Status rename_call(ItemPlan *items, uint32_t index, Text key) {
@@ -272,12 +252,11 @@ Status plan_responses(Plan *plan) {
   ItemPlan items = {.plan = plan, .fates = memory_new_array(&plan->memory, plan->count, sizeof *items.fates)};
   if (items.fates == NULL) return STATUS_MEMORY;
   memset(items.fates, 0, plan->count * sizeof *items.fates);
-  map_init(&items.first, plan->memory);
-  map_init(&items.last, plan->memory);
   map_init(&items.open, plan->memory);
   map_init(&items.ids, plan->memory);
   buffer_init(&items.names, plan->memory);
-  Status status = pair_all(&items);
+  Status status = STATUS_OK;
+  take_pairs(&items);
   for (uint32_t i = 0; i < plan->count && status == STATUS_OK; i++) {
     if (items.fates[i].dropped == NULL) status = decide_item(&items, i);
   }
@@ -287,8 +266,6 @@ Status plan_responses(Plan *plan) {
   buffer_free(&items.names);
   map_free(&items.ids);
   map_free(&items.open);
-  map_free(&items.last);
-  map_free(&items.first);
   memory_free(&plan->memory, items.fates, plan->count * sizeof *items.fates);
   return status;
 }

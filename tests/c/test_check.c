@@ -12,6 +12,10 @@
 #define CALL(id) "{'id':'" id "','type':'function','function':{'name':'f','arguments':'{}'}}"
 #define CALLS(list) "{'role':'assistant','content':null,'tool_calls':[" list "]}"
 #define R(id) "{'role':'tool','tool_call_id':'" id "','content':'r'}"
+#define TOLD(id) "{'role':'tool','tool_call_id':'" id "','content':'told'}"
+#define BARE(text) "{'role':'tool','content':'" text "'}"
+#define IDLESS "{'type':'function','function':{'name':'f','arguments':'{}'}}"
+#define NEWID(id) "{'type':'function','function':{'name':'f','arguments':'{}'},'id':'" id "'}"
 #define NONE(id) "{'role':'tool','tool_call_id':'" id "','content':'Error: this call has no result.'}"
 
 #define UP(parts) "{'role':'user','content':[" parts "]}"
@@ -55,8 +59,8 @@ static const struct Case {
    CALLS(CALL("b")) "," R("b") "," U, CALLS(CALL("a") "," CALL("b")) "," R("b") "," NONE("a") "," U},
   {"openai: nothing is answered", DIALECT_OPENAI, U "," CALLS(CALL("a")), "1 unanswered_call ", U,
    U "," CALLS(CALL("a")) "," NONE("a")},
-  {"openai: a result behind a user", DIALECT_OPENAI, CALLS(CALL("a")) "," U "," R("a"), "0 unanswered_call 2 orphan_result ", U,
-   CALLS(CALL("a")) "," NONE("a") "," U},
+  {"openai: a result behind a user", DIALECT_OPENAI, CALLS(CALL("a")) "," U "," R("a"), "0 unanswered_call 2 orphan_result ",
+   CALLS(CALL("a")) "," R("a") "," U, NULL},
   {"openai: words outlive their calls", DIALECT_OPENAI,
    "{'role':'assistant','content':'I look','tool_calls':[" CALL("a") "],'x':1}", "0 unanswered_call ",
    "{'role':'assistant','content':'I look','x':1}",
@@ -283,9 +287,93 @@ static const struct Case {
    GFIRST "," GM(GT("y") "," GC("a")) "," GU(GR("a")), NULL},
   {"gemini: calls behind calls that go", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a")) "," GM(GC("b")) "," GU(GR("b")),
    "1 unanswered_call 2 call_place ", GU(GT("x")) "," GM(GC("b")) "," GU(GR("b")),
-   GU(GT("x")) "," GM(GC("a")) "," GU(GE("a")) "," GM(GC("b")) "," GU(GR("b"))},
+   GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("b") "," GE("a"))},
   {"gemini: empty parts and contents", DIALECT_GEMINI, GU("{}") "," GU("") "," GU("{}," GT("x")),
    "0 empty_content 1 empty_content 2 empty_content ", GU(GT("x")), NULL},
+
+  {"openai: a user speaks between two results", DIALECT_OPENAI,
+   U "," CALLS(CALL("a") "," CALL("b")) "," R("a") "," U "," R("b") "," A("x"), "1 unanswered_call 4 orphan_result ",
+   U "," CALLS(CALL("a") "," CALL("b")) "," R("a") "," R("b") "," U "," A("x"), NULL},
+  {"openai: parallel calls in two messages", DIALECT_OPENAI,
+   U "," CALLS(CALL("a")) "," CALLS(CALL("b")) "," R("a") "," R("b") "," U,
+   "1 unanswered_call 3 orphan_result ", U "," CALLS(CALL("a")) "," R("a") "," CALLS(CALL("b")) "," R("b") "," U, NULL},
+  {"openai: parallel calls of one id in two messages", DIALECT_OPENAI,
+   CALLS(CALL("a")) "," CALLS(CALL("a")) "," R("a") "," TOLD("a"),
+   "0 unanswered_call 3 duplicate_result ", CALLS(CALL("a")) "," R("a") "," CALLS(CALL("a")) "," TOLD("a"), NULL},
+  {"openai: a result before its call", DIALECT_OPENAI, U "," R("a") "," CALLS(CALL("a")) "," U,
+   "1 orphan_result 2 unanswered_call ", U "," CALLS(CALL("a")) "," R("a") "," U, NULL},
+  {"openai: the nearest of two results counts", DIALECT_OPENAI,
+   CALLS(CALL("a")) "," U "," R("a") "," A("x") "," TOLD("a"),
+   "0 unanswered_call 2 orphan_result 4 orphan_result ", CALLS(CALL("a")) "," R("a") "," U "," A("x"), NULL},
+  {"openai: an id again, and its results late", DIALECT_OPENAI,
+   CALLS(CALL("a")) "," U "," CALLS(CALL("a")) "," R("a") "," U "," TOLD("a"), "0 unanswered_call 5 orphan_result ",
+   CALLS(CALL("a")) "," TOLD("a") "," U "," CALLS(CALL("a")) "," R("a") "," U, NULL},
+  {"openai: results without ids belong to their calls by order", DIALECT_OPENAI,
+   CALLS(CALL("a") "," CALL("b")) "," BARE("1") "," U "," BARE("2"),
+   "0 unanswered_call 0 unanswered_call 1 orphan_result 3 orphan_result ",
+   CALLS(CALL("a") "," CALL("b")) ",{'role':'tool','content':'1','tool_call_id':'a'},"
+   "{'role':'tool','content':'2','tool_call_id':'b'}," U, NULL},
+  {"openai: calls and results without ids", DIALECT_OPENAI,
+   CALLS(IDLESS "," IDLESS) "," BARE("1") "," U "," R("") "," A("x"),
+   "0 call_id 0 unanswered_call 0 call_id 0 unanswered_call 1 orphan_result 3 orphan_result ",
+   CALLS(NEWID("call_1") "," NEWID("call_1_2")) ",{'role':'tool','content':'1','tool_call_id':'call_1'},"
+   R("call_1_2") "," U "," A("x"), NULL},
+  {"openai: results with ids that no call has, where the call has none", DIALECT_OPENAI, CALLS(CALL("")) "," R("a"),
+   "0 call_id 0 unanswered_call 1 orphan_result ", CALLS(CALL("call_1")) "," R("call_1"), NULL},
+  {"openai: a result of another id is no call's that has one", DIALECT_OPENAI, U "," CALLS(CALL("a")) "," R("b"),
+   "1 unanswered_call 2 orphan_result ", U, U "," CALLS(CALL("a")) "," NONE("a")},
+  {"openai: a late result of the legacy form", DIALECT_OPENAI,
+   "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':'{}'}}," U ","
+   "{'role':'function','name':'f','content':'r'}", "0 unanswered_call 2 orphan_result ",
+   "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':'{}'}},"
+   "{'role':'function','name':'f','content':'r'}," U, NULL},
+
+  {"anthropic: results of two turns in one message", DIALECT_ANTHROPIC,
+   U "," AP(USE("a")) "," U "," AP(USE("b")) "," UP(RES("a") "," RES("b") "," T("y")),
+   "1 unanswered_call 4 orphan_result ",
+   U "," AP(USE("a")) "," UP(RES("a") "," T("x")) "," AP(USE("b")) "," UP(RES("b") "," T("y")), NULL},
+  {"anthropic: a signed thought, and its result late", DIALECT_ANTHROPIC,
+   U "," AP(THINK "," USE("a")) "," U "," A("x") "," UP(RES("a")), "1 unanswered_call 4 orphan_result ",
+   U "," AP(THINK "," USE("a")) "," UP(RES("a") "," T("x")) "," A("x"), NULL},
+  {"anthropic: a result before its call", DIALECT_ANTHROPIC, UP(RES("a")) "," AP(USE("a")),
+   "0 orphan_result 1 unanswered_call ", FIRST "," AP(USE("a")) "," UP(RES("a")), NULL},
+  {"anthropic: empty ids of results", DIALECT_ANTHROPIC, U "," AP(USE("a") "," USE("b")) "," UP(RES("")) "," A("x") "," UP(RES("")),
+   "1 unanswered_call 1 unanswered_call 2 orphan_result 4 orphan_result ",
+   U "," AP(USE("a") "," USE("b")) "," UP(RES("a") "," RES("b")) "," A("x"), NULL},
+  {"anthropic: the nearest of two results counts", DIALECT_ANTHROPIC,
+   U "," AP(USE("a")) "," UP(RES("a")) "," A("x") "," UP(RES("a") "," T("y")), "4 orphan_result ",
+   U "," AP(USE("a")) "," UP(RES("a")) "," A("x") "," UP(T("y")), NULL},
+
+  {"responses: an output before its call", DIALECT_RESPONSES, FO("a", "r") "," U "," RS("rs_1") "," FC("a") "," MSG("") "," U,
+   "0 orphan_result 3 unanswered_call ", U "," RS("rs_1") "," FC("a") "," MSG("") "," FO("a", "r") "," U, NULL},
+  {"responses: empty ids of outputs", DIALECT_RESPONSES, FC("a") "," FC("b") "," FO("", "r") "," U "," FO("", "s"),
+   "0 unanswered_call 1 unanswered_call 2 orphan_result 4 orphan_result ",
+   FC("a") "," FC("b") "," FO("a", "r") "," U "," FO("b", "s"), NULL},
+  {"responses: empty ids", DIALECT_RESPONSES, FC("") "," FC("") "," FO("", "r") "," U "," FO("", "s"),
+   "0 call_id 0 unanswered_call 1 call_id 1 duplicate_call 4 duplicate_result ",
+   FC("call_1") "," FC("call_2") "," FO("call_1", "r") "," U "," FO("call_2", "s"), NULL},
+  {"responses: an output is of its kind", DIALECT_RESPONSES,
+   U ",{'type':'computer_call','call_id':''},{'type':'function_call_output','call_id':'a','output':'r'}",
+   "1 call_id 1 unanswered_call 2 orphan_result ", U, NULL},
+
+  {"gemini: calls and responses apart, without ids", DIALECT_GEMINI,
+   GU(GT("x")) "," GM("{'functionCall':{'name':'f','args':{'n':1}},'thoughtSignature':'c2ln'}") ","
+   GM("{'functionCall':{'name':'f','args':{'n':2}}}") "," GU("{'functionResponse':{'name':'f','response':{'n':1}}}") ","
+   GU("{'functionResponse':{'name':'f','response':{'n':2}}}"), "1 unanswered_call 2 call_place 4 orphan_result ",
+   GU(GT("x")) "," GM("{'functionCall':{'name':'f','args':{'n':1}},'thoughtSignature':'c2ln'},"
+                      "{'functionCall':{'name':'f','args':{'n':2}}}") ","
+   GU("{'functionResponse':{'name':'f','response':{'n':1}}},{'functionResponse':{'name':'f','response':{'n':2}}}"), NULL},
+  {"gemini: a user speaks between two responses", DIALECT_GEMINI,
+   GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("a")) "," GU(GT("y")) "," GU(GR("b")),
+   "2 result_count 4 orphan_result ",
+   GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("a") "," GR("b")) "," GU(GT("y")), NULL},
+  {"gemini: a response before its call", DIALECT_GEMINI, GU(GT("x")) "," GU(GR("a") "," GT("y")) "," GM(GC("a")),
+   "1 orphan_result 2 unanswered_call ", GU(GT("x")) "," GU(GT("y")) "," GM(GC("a")) "," GU(GR("a")), NULL},
+  {"gemini: a text of the model behind its call", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a")) "," GM(GT("y")) "," GU(GR("a")),
+   "1 unanswered_call 3 orphan_result ", GU(GT("x")) "," GM(GC("a") "," GT("y")) "," GU(GR("a")), NULL},
+  {"gemini: as many responses as calls, of other names", DIALECT_GEMINI,
+   GU(GT("x")) "," GM(GC("a")) "," GU("{'functionResponse':{'name':'g','response':{}}}") "," GU(GR("b")),
+   "3 orphan_result ", GU(GT("x")) "," GM(GC("a")) "," GU("{'functionResponse':{'name':'g','response':{}}}"), NULL},
 };
 
 /* ---- looking ---- */

@@ -11,8 +11,10 @@ local CALL = '{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":
   '{"name":"f","arguments":"{}"}}]}'
 local BROKEN = '[ {"role":"user","content":"one"},\n' .. CALL .. ' ,{"role":"user","content":"two"},\n' ..
   '{"role":"tool","tool_call_id":"a","content":"late"}, {"role":"user","content":"three"}]\n'
-local MENDED = '[ {"role":"user","content":"one"} ,{"role":"user","content":"two"}, ' ..
+local MENDED = '[ {"role":"user","content":"one"},\n' .. CALL ..
+  ',\n{"role":"tool","tool_call_id":"a","content":"late"} ,{"role":"user","content":"two"}, ' ..
   '{"role":"user","content":"three"}]\n'
+local UNANSWERED = '[{"role":"user","content":"one"},' .. CALL .. ',{"role":"user","content":"two"}]\n'
 
 --- A valid body in anthropic's form; trimmed, it begins with an assistant.
 local function turns(count)
@@ -176,7 +178,7 @@ describe("what was broken before", function()
     for _, words in ipairs { "trim --repair --budget 1000", "trim --budget 1000 --repair=drop" } do
       local out, err = does(words .. " " .. path)
       assert.equal(MENDED, out)
-      contains("repaired for openai: 2 dropped", err)
+      contains("repaired for openai: 0 dropped, 1 replaced", err)
     end
     local operations = file("ops.json", '{"operation":"append","messages":[{"role":"user","content":"x"}]}')
     local out = does(("apply %s --repair %s"):format(operations, path))
@@ -185,7 +187,7 @@ describe("what was broken before", function()
   end)
 
   it("can be answered instead", function()
-    local out = does("trim --budget 1000 --repair=synthesize " .. file("broken_pairs.json", BROKEN))
+    local out = does("trim --budget 1000 --repair=synthesize " .. file("unanswered.json", UNANSWERED))
     contains('"tool_call_id":"a","content":"Error: this call has no result."', out)
     assert.equal(0, command.ebb("check " .. file("out.json", out)).status)
   end)
