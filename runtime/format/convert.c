@@ -10,7 +10,7 @@ bool convert_has_system(Dialect target) { return dialect_form(target)->writer->s
 
 void convert_init(Convert *convert, const ConvertOptions *options, Memory memory, JsonOut *out,
                   ConvertReport *report) {
-  *convert = (Convert){.options = options, .out = out, .report = report, .open = ROLE_NONE};
+  *convert = (Convert){.options = options, .out = out, .report = report, .open = ROLE_NONE, .side = ROLE_NONE};
   convert->writer = dialect_form(options->target)->writer;
   pieces_init(&convert->pieces, memory);
   buffer_init(&convert->scratch, memory);
@@ -25,6 +25,9 @@ void convert_init(Convert *convert, const ConvertOptions *options, Memory memory
    written anew, so that all have one form; and so are those with thought signatures where the server reads none. */
 static bool is_native(const Convert *convert) {
   unsigned target = 1u << convert->options->target, dialects = convert->pieces.dialects;
+  if (convert->pieces.role == ROLE_SYSTEM && convert->writer->system != NULL) {
+    return convert->is_late_inside && convert->pieces.fits_inside && !convert->options->is_foreign;
+  }
   bool misplaced = (convert->pieces.signature_places & ~(unsigned)convert->options->signatures) != 0;
   if (misplaced && !convert->options->keep_extra) return false;
   return convert->options->is_foreign ? dialects == target : (dialects & target) != 0;
@@ -41,17 +44,6 @@ static void tell_pieces(Convert *convert) {
     if (piece->signs_thought && !signs) convert_lose(convert, LOSS_SIGNATURE, text_plain("", 0));
     if (piece->cache.size > 0 && !writer->marks_cache) convert_lose(convert, LOSS_CACHE, text_plain("", 0));
   }
-}
-
-bool convert_system(Convert *convert, Text raw) {
-  if (convert->writer->system == NULL || convert->status != STATUS_OK) return false;
-  convert_fail(convert, pieces_read(&convert->pieces, raw));
-  if (convert->status != STATUS_OK || convert->pieces.role != ROLE_SYSTEM) return false;
-  convert->changed = true;
-  convert_lose_name(convert, &convert->pieces);
-  tell_pieces(convert);
-  convert->writer->system(convert, &convert->pieces);
-  return true;
 }
 
 static bool has_member(unsigned dialects, Text type, Text key) {
@@ -86,6 +78,20 @@ static void lose_members(Convert *convert, Text raw) {
   }
 }
 
+bool convert_system(Convert *convert, Text raw) {
+  if (convert->writer->system == NULL || convert->status != STATUS_OK) return false;
+  convert_fail(convert, pieces_read(&convert->pieces, raw));
+  if (convert->status != STATUS_OK || convert->pieces.role != ROLE_SYSTEM) return false;
+  convert->changed = true;
+  bool moves = convert->options->keep_ids && convert->options->late_system && !convert->options->is_foreign;
+  if (moves && convert->index != CONVERT_NEVER) convert_lose(convert, CHANGE_PLACE, text_plain("", 0));
+  if (!convert->options->skips_extra) lose_members(convert, raw);
+  convert_lose_name(convert, &convert->pieces);
+  tell_pieces(convert);
+  convert->writer->system(convert, &convert->pieces);
+  return true;
+}
+
 /* True if the message can stand in a list of a body without being nested too deeply. */
 static bool fits_depth(const Convert *convert, Text raw) {
   Json json;
@@ -96,10 +102,14 @@ static bool fits_depth(const Convert *convert, Text raw) {
   return json_value(&json, &value);
 }
 
-void convert_message(Convert *convert, Text raw) {
-  if (convert->status != STATUS_OK || raw.size == 0) return;
-  convert_fail(convert, fits_depth(convert, raw) ? pieces_read(&convert->pieces, raw) : STATUS_LIMIT);
-  if (convert->status != STATUS_OK) return;
+/* Reads a message; false where that fails. */
+static bool read_pieces(Convert *convert, Text raw) {
+  convert_fail(convert, pieces_read(&convert->pieces, raw));
+  return convert->status == STATUS_OK;
+}
+
+/* Writes the message that was read. */
+static void write_pieces(Convert *convert, Text raw) {
   if (is_native(convert)) {
     convert_native(convert, raw);
     return;
@@ -108,6 +118,69 @@ void convert_message(Convert *convert, Text raw) {
   if (!convert->options->skips_extra) lose_members(convert, raw);
   tell_pieces(convert);
   convert->writer->message(convert, &convert->pieces);
+}
+
+/* ---- system messages among the others ----
+**
+** A dialect with system texts apart takes system messages inside between a user's turn and an assistant's, or not at
+** all: then they become a user's text, which may not part a call from its results. So they wait for that place. */
+
+static void keep_late(Convert *convert, Text raw) {
+  const Memory *memory = &convert->pieces.memory;
+  LateSystem *grown = memory_grow(memory, convert->late, &convert->late_room, convert->late_count, sizeof *grown);
+  if (grown == NULL) {
+    convert_fail(convert, STATUS_MEMORY);
+    return;
+  }
+  convert->late = grown;
+  grown[convert->late_count++] = (LateSystem){.raw = raw, .index = convert->index};
+}
+
+static bool has_result(const Pieces *pieces) {
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    if (pieces->list[i].kind == PIECE_RESULT) return true;
+  }
+  return false;
+}
+
+/* Writes the system messages that wait. They stay what they are behind a user's turn; elsewhere they become a user's
+   text. What was read last is read no more. */
+static void write_late(Convert *convert) {
+  uint32_t index = convert->index;
+  convert->is_late_inside = convert->options->late_system && convert->side == ROLE_USER;
+  for (uint32_t i = 0; i < convert->late_count && convert->status == STATUS_OK; i++) {
+    convert->index = convert->late[i].index;
+    if (read_pieces(convert, convert->late[i].raw)) write_pieces(convert, convert->late[i].raw);
+  }
+  convert->late_count = 0;
+  convert->index = index;
+}
+
+/* True if the system messages that wait go on waiting behind the message that was read. */
+static bool waits_on(const Convert *convert) {
+  const Pieces *pieces = &convert->pieces;
+  return convert->options->late_system ? pieces->role != ROLE_ASSISTANT : has_result(pieces);
+}
+
+void convert_message(Convert *convert, Text raw) {
+  if (convert->status != STATUS_OK || raw.size == 0) return;
+  if (!fits_depth(convert, raw)) convert_fail(convert, STATUS_LIMIT);
+  if (convert->status != STATUS_OK || !read_pieces(convert, raw)) return;
+  if (convert->pieces.role == ROLE_SYSTEM && convert->writer->system != NULL) {
+    keep_late(convert, raw);
+    return;
+  }
+  if (convert->late_count > 0 && waits_on(convert)) convert->changed = true;      /* they move behind it */
+  else if (convert->late_count > 0) {
+    write_late(convert);
+    if (!read_pieces(convert, raw)) return;
+  }
+  write_pieces(convert, raw);
+}
+
+void convert_finish(Convert *convert) {
+  write_late(convert);
+  convert_close(convert);
 }
 
 bool convert_bare(Convert *convert, Text raw) {
@@ -121,6 +194,7 @@ bool convert_bare(Convert *convert, Text raw) {
 
 void convert_keep(Convert *convert) {
   assert(convert->open == ROLE_NONE || convert->status != STATUS_OK);
+  convert_note_side(convert, convert->pieces.role);
   for (uint32_t i = 0; i < convert->pieces.count && convert->status == STATUS_OK; i++) {
     const Piece *piece = &convert->pieces.list[i];
     bool linked = piece->kind == PIECE_CALL || piece->kind == PIECE_RESULT;
@@ -132,6 +206,7 @@ void convert_keep(Convert *convert) {
 Status convert_end(Convert *convert) {
   assert(convert->open == ROLE_NONE || convert->status != STATUS_OK);
   const Memory *memory = &convert->pieces.memory;
+  memory_free(memory, convert->late, convert->late_room * sizeof *convert->late);
   memory_free(memory, convert->held, convert->held_room * sizeof *convert->held);
   memory_free(memory, convert->names, convert->names_room * sizeof *convert->names);
   buffer_free(&convert->scratch);

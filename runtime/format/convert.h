@@ -9,7 +9,7 @@
 **     convert_init(&convert, &options, memory, &out, &report);
 **     convert_system(&convert, raw) ..     each message while none is written: false if it is no system message
 **     convert_message(&convert, raw) ..    all others, in the order of the request
-**     convert_close(&convert);
+**     convert_finish(&convert);
 **     status = convert_end(&convert);
 **
 ** The caller sets `index` before each message, and opens and closes the lists in `out`.
@@ -35,6 +35,7 @@ typedef enum LossKind {
   LOSS_MEMBER,               /* a member that requests do not have is left out */
   LOSS_EMPTY,                /* a message of which nothing is left is left out */
   CHANGE_SYSTEM,             /* a system message in the middle becomes a user's */
+  CHANGE_PLACE,              /* a system message of a body that was edited goes to its system texts */
   CHANGE_ID,                 /* a call's id becomes a valid one */
   CHANGE_ARGUMENTS,          /* arguments that are not an object become one */
   CHANGE_REFUSAL,            /* a refusal becomes text */
@@ -43,7 +44,7 @@ typedef enum LossKind {
   CHANGE_PART,               /* a part of another dialect becomes text */
   CHANGE_FIRST               /* a user's turn is put before calls at the beginning */
 } LossKind;
-#define LOSS_KIND_COUNT 18
+#define LOSS_KIND_COUNT 19
 
 const char *loss_name(LossKind kind);      /* "lost_reasoning", ..., "changed_id"; static */
 bool        loss_is_change(LossKind kind); /* true if the meaning stays: nothing is left out */
@@ -116,6 +117,12 @@ typedef struct CallNames {
   uint32_t at, size;         /* the id as it is written, in Convert.ids */
 } CallNames;
 
+/* A system message that waits for its place among the others. */
+typedef struct LateSystem {
+  Text raw;
+  uint32_t index;            /* Convert.index of it */
+} LateSystem;
+
 typedef struct Convert {
   const ConvertOptions *options;
   const struct DialectWriter *writer;
@@ -130,6 +137,11 @@ typedef struct Convert {
   Role open;
   bool closing;              /* the open message is being ended: what is written has the held pieces */
   bool has_others;           /* the open message has more than results */
+  Role side;                 /* of the last message that was written, user or assistant; ROLE_NONE: there is none. Only
+                                for dialects with system texts apart */
+  LateSystem *late;          /* in the order in which they came */
+  uint32_t late_count, late_room;
+  bool is_late_inside;       /* the system message that is being written may stay one */
   Piece *held;               /* pieces that are written when the open message ends */
   uint32_t held_count, held_room;
   Buffer scratch;
@@ -162,6 +174,8 @@ void   convert_keep(Convert *convert);
 bool   convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, JsonValue *value);
 /* Ends the open message, if there is one. */
 void   convert_close(Convert *convert);
+/* The same behind the last message, and behind the system messages that wait. */
+void   convert_finish(Convert *convert);
 /* Frees all but the report. Returns the first failure: STATUS_MEMORY, STATUS_LIMIT, or what convert_fail was told. */
 Status convert_end(Convert *convert);
 
@@ -194,6 +208,11 @@ static inline void convert_fail(Convert *convert, Status status) {
 /* True if reasoning of the current message that is bound to others cannot be sent. */
 static inline bool convert_is_unbound(const Convert *convert) {
   return convert->index >= convert->options->unbound_from && convert->index < convert->options->unbound_end;
+}
+
+/* Notes whose message was written last. */
+static inline void convert_note_side(Convert *convert, Role role) {
+  if (role != ROLE_SYSTEM) convert->side = role == ROLE_ASSISTANT ? ROLE_ASSISTANT : ROLE_USER;
 }
 
 /* Begins a value of the list: a message or an item. */

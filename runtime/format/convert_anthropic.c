@@ -174,6 +174,7 @@ static void open_message(Convert *convert, Role role) {
   assert(convert->open == ROLE_NONE && convert->held_count == 0);
   convert_begin(convert);
   json_out_open(convert->out, '{');
+  convert_note_side(convert, role);
   json_out_member_string(convert->out, "role", role_name(role));
   json_out_name(convert->out, "content");
   json_out_open(convert->out, '[');
@@ -233,7 +234,7 @@ static uint32_t write_others(Convert *convert, const Pieces *pieces, Role role) 
 
 /* A system message in the middle: of its own role where the model takes it, else a user's text. */
 static void write_late_system(Convert *convert, const Pieces *pieces) {
-  bool kept = convert->options->late_system;
+  bool kept = convert->is_late_inside;
   convert_close(convert);
   if (!kept) convert_lose(convert, CHANGE_SYSTEM, text_plain("", 0));
   if (write_others(convert, pieces, kept ? ROLE_SYSTEM : ROLE_USER) == 0) {

@@ -211,6 +211,7 @@ static void begin_message(Convert *convert, Role role) {
   end_message(convert);
   assert(convert->open == ROLE_NONE && role != ROLE_NONE);
   convert_begin(convert);
+  convert_note_side(convert, role);
   json_out_open(convert->out, '{');
   json_out_member_string(convert->out, "role", role == ROLE_ASSISTANT ? "model" : "user");
   json_out_name(convert->out, "parts");

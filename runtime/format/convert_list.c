@@ -48,7 +48,7 @@ static void write_all(ListConversion *work, Text system) {
     convert->index = request_messages_position(&work->request, i);
     if (!write_bare(work, i)) write_message(work, request_messages_raw(&work->request, i));
   }
-  convert_close(convert);
+  convert_finish(convert);
   if (work->apart) json_out_close(&work->system, ']');
   if (lines && convert->written > 0) json_out_line(&work->messages);
   if (!lines && convert->status == STATUS_OK) json_out_close(&work->messages, ']');

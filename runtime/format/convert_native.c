@@ -254,5 +254,6 @@ void convert_native(Convert *convert, Text raw) {
     return;
   }
   convert_begin(convert);
+  convert_note_side(convert, pieces->role);
   json_out_raw(convert->out, raw);
 }

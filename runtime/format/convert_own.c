@@ -140,7 +140,7 @@ static void end_run(OwnConversion *work) {
   Convert *convert = &work->convert;
   size_t at = form->bytes.size;
   if (work->run_count == 0 || convert->status != STATUS_OK) return;
-  convert_close(convert);
+  convert_finish(convert);
   convert_fail(convert, json_out_end(&work->out));
   if (convert->status == STATUS_OK) convert_fail(convert, put_elements(work));
   for (uint32_t i = 0; i < work->run_count && convert->status == STATUS_OK; i++) {
@@ -177,6 +177,7 @@ static bool is_candidate(const OwnConversion *work, MessageId id) {
    dialects are told. */
 static bool lacks_form(OwnConversion *work, MessageId id) {
   const Message *message = conversation_message(work->request.conversation, id);
+  if (work->convert.options->late_system && work->convert.pieces.fits_inside) return false;
   unsigned dialects = message_is_window(message) ? work->convert.pieces.dialects : message_dialects(message);
   return (dialects >> work->convert.options->target & 1) == 0;
 }

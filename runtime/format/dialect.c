@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/message_form.h"
+#include "json/json_fields.h"
 
 /* By Dialect. */
 static const DialectForm *const FORMS[DIALECT_COUNT] = {
@@ -123,13 +124,25 @@ unsigned dialects_of_model(Text name) {
 
 /* What messages tell. */
 typedef struct Evidence {
+  bool begun;                /* a message came that is no system message */
   unsigned only;             /* the dialects that alone have the form of some message */
   unsigned common;           /* those that have the form of all messages, as far as there are any */
 } Evidence;
 
+/* True if a system message has settings that no other dialect's has. */
+static bool has_settings(const Message *message) {
+  JsonValue value;
+  return json_find(message_raw(message), "output_config", JSON_OBJECT, &value) ||
+         json_find(message_raw(message), "clear_at", JSON_STRING, &value);
+}
+
 static void take_evidence(Evidence *evidence, const Message *message) {
   unsigned dialects = message_dialects(message);
-  bool is_only = dialects != 0 && (dialects & (dialects - 1)) == 0 && !may_be_late_system(message);
+  bool may_be_late = may_be_late_system(message);
+  bool is_only = dialects != 0 && (dialects & (dialects - 1)) == 0 && !may_be_late;
+  if (may_be_late && has_settings(message)) evidence->only |= 1u << DIALECT_ANTHROPIC;
+  if (may_be_late && evidence->begun) dialects |= 1u << DIALECT_ANTHROPIC;
+  evidence->begun = evidence->begun || message_role(message) != ROLE_SYSTEM;
   if (is_only) evidence->only |= dialects;
   if ((evidence->common & dialects) != 0) evidence->common &= dialects;
 }

@@ -315,6 +315,7 @@ Status pieces_read(Pieces *pieces, Text raw) {
   piece_fields(raw, &fields);
   pieces->count = 0;
   pieces->signature_places = 0;
+  pieces->fits_inside = false;
   pieces->name = text_plain(NULL, 0);
   pieces->role = ROLE_NONE;
   pieces->role_text = piece_string(&fields, KEY_ROLE);
@@ -326,6 +327,9 @@ Status pieces_read(Pieces *pieces, Text raw) {
     return reader->read(pieces, &fields, raw);
   }
   pieces->dialects = DIALECTS_ALL & ~BIT(DIALECT_GEMINI);
-  if (pieces->role == ROLE_SYSTEM) pieces->dialects &= ~BIT(DIALECT_ANTHROPIC);
-  return read_message(pieces, &fields);
+  Status status = read_message(pieces, &fields);
+  if (pieces->role != ROLE_SYSTEM) return status;
+  pieces->fits_inside = (pieces->dialects & BIT(DIALECT_ANTHROPIC)) != 0;
+  pieces->dialects &= ~BIT(DIALECT_ANTHROPIC);
+  return status;
 }

@@ -74,6 +74,7 @@ typedef struct Pieces {
   Text role_text;            /* size 0: implied */
   Text name;                 /* of the participant */
   uint32_t dialects;         /* in whose form the message is, as bits 1 << Dialect */
+  bool fits_inside;          /* a system message in the form that Anthropic takes among the others */
   unsigned signature_places; /* where openai's form has thought signatures: bits of SignaturePlace */
 } Pieces;
 
