@@ -146,6 +146,17 @@ SHAPES.cline = {
   ["results of one message"] = list('{"version":1,"agent":"lead","sessionId":"s","messages":[{"role":"user","content":[',
     function(i) return ('{"type":"tool_result","tool_use_id":"%d","content":[{"a": "b"}]}'):format(i) end, "]}]}"),
 }
+SHAPES.openai_agents = {
+  items = list("[", function(i)
+    return ('{"type":"function_call","callId":"%d","name":"f","arguments":"{}","providerData":{"a":1}}'):format(i)
+  end, "]"),
+}
+SHAPES.mastra = {
+  parts = list('[{"role":"assistant","threadId":"t","content":{"format":2,"parts":[', function(i)
+    return ('{"type":"tool-invocation","toolInvocation":{"state":"result","step":%d,"toolCallId":"%d","toolName":"f",' ..
+      '"args":{"a": 1},"result":{}}}'):format(i // 2, i)
+  end, "]}}]"),
+}
 SHAPES.langchain = {
   ["pieces of one reply"] = list("[", function()
     return '{"type":"ai","data":{"id":"m","content":"word ","tool_call_chunks":[{"index":0,"args":"x"}]}}'

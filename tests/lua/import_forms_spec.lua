@@ -263,6 +263,54 @@ local ROWS = {
     {"id":"n1","convId":"c","type":"text","role":"user","content":"q","parent":"n0"},{"id":"n2","convId":"c","type":"text","role":"assistant","content":"old","parent":"n1"},
     {"id":"n3","convId":"c","type":"text","role":"assistant","content":"new","parent":"n1"},{"id":"n4","convId":"c","type":"text","role":"user","content":"r","parent":"n3"}]} ]],
     "u:q | a:new | u:r" },
+  { "OpenAI Agents SDK: items as those of Responses", "openai_agents",
+    [[ [{"type":"message","role":"user","content":"q"},{"type":"reasoning","id":"rs_1","content":[{"type":"input_text","text":"hm"}]},
+    {"type":"function_call","callId":"k1","name":"lock","status":"completed","arguments":"{\"no\": 2}"},
+    {"type":"function_call","callId":"k2","name":"tide","status":"completed","arguments":"{}"},
+    {"type":"function_call_result","callId":"k1","name":"lock","status":"completed","output":{"type":"text","text":"open"}},
+    {"type":"function_call_result","callId":"k2","name":"tide","status":"completed","output":"low"},
+    {"role":"assistant","type":"message","status":"completed","content":[{"type":"output_text","text":"a"}]}] ]],
+    "u:q | reasoning | lock(k1) | tide(k2) | r(k1):open | r(k2):low | a:a", {} },
+  { "OpenAI Agents SDK: images and files, results of parts, tools of the provider", "openai_agents",
+    [[ {"history":[{"role":"user","content":[{"type":"input_image","image":"https://a.example/x"},{"type":"input_image","image":{"id":"f1"}},
+      {"type":"input_file","file":{"url":"https://a.example/y"},"filename":"y"},{"type":"audio","audio":"UklGRg==","format":"wav"}]},
+    {"type":"function_call","callId":"k","name":"see","arguments":"{}"},
+    {"type":"function_call_result","callId":"k","name":"see","status":"completed","output":[{"type":"input_text","text":"r"},{"type":"input_image","image":"data:image/png;base64,aGk="}]},
+    {"type":"hosted_tool_call","id":"ws_1","name":"web_search_call","providerData":{"type":"web_search_call","action":{"type":"search","query":"x"}}},
+    {"type":"hosted_tool_call","name":"gone"},
+    {"type":"shell_call","callId":"s","action":{"commands":["ls"],"timeoutMs":5}}]} ]],
+    nil, { "1 other item: hosted_tool_call: what the provider said of it is missing" },
+    function(result)
+      local list = result.messages
+      assert.same({ image_url = "https://a.example/x", type = "input_image" }, list[1].content[1])
+      assert.same({ file_id = "f1", type = "input_image" }, list[1].content[2])
+      assert.same({ file_url = "https://a.example/y", filename = "y", type = "input_file" }, list[1].content[3])
+      assert.equal("data:image/png;base64,aGk=", list[3].output[2].image_url)
+      assert.equal("web_search_call", list[4].type)
+      assert.equal(5, list[5].action.timeout_ms)
+    end },
+  { "Mastra: a tool's call and result, steps, a failed and a denied call", "mastra",
+    [[ [{"id":"1","role":"user","threadId":"t","resourceId":"r","content":{"format":2,"content":"q","parts":[{"type":"text","text":"q"}],
+      "experimental_attachments":[{"name":"x.png","contentType":"image/png","url":"data:image/png;base64,iVBORw0KGgo="}]}},
+    {"id":"2","role":"assistant","threadId":"t","resourceId":"r","content":{"format":2,"content":"last","parts":[{"type":"reasoning","reasoning":"hm","details":[{"type":"text","text":"hm"}]},
+      {"type":"text","text":"I look."},{"type":"tool-invocation","toolInvocation":{"state":"result","toolCallId":"k1","toolName":"lock","args":{"no": 2},"result":{"open": true}}},
+      {"type":"tool-invocation","toolInvocation":{"state":"output-error","toolCallId":"k2","toolName":"lock","args":{},"errorText":"jammed"}},
+      {"type":"tool-invocation","toolInvocation":{"state":"approval-responded","toolCallId":"k3","toolName":"tide","args":{},"approval":{"id":"p","approved":false,"reason":"no"}}},
+      {"type":"text","text":"last"}]}},
+    {"id":"3","role":"user","threadId":"t","resourceId":"r","content":{"format":2,"content":"only this","parts":[]}}] ]],
+    [[u:q+image_url | a:<hm>I look.+lock(k1){"no":2}+lock(k2){}+tide(k3){} | t(k1):{"open":true} | t(k2):jammed | t(k3):no | a:last | u:only this]], {} },
+  { "Mastra: calls of two steps without a mark between them", "mastra",
+    [[ {"messages":[{"id":"2","role":"assistant","threadId":"t","content":{"format":2,"parts":[
+      {"type":"tool-invocation","toolInvocation":{"state":"result","step":0,"toolCallId":"k1","toolName":"f","args":{},"result":"1"}},
+      {"type":"tool-invocation","toolInvocation":{"state":"result","step":1,"toolCallId":"k2","toolName":"f","args":{},"result":"2"}}]}}]} ]],
+    "a:f(k1){} | t(k1):1 | a:f(k2){} | t(k2):2", {} },
+  { "Mastra: rows of its table, of both versions", "mastra",
+    [[ [{"id":"1","thread_id":"t","role":"user","type":"v2","resourceId":"r","content":"{\"format\":2,\"parts\":[{\"type\":\"text\",\"text\":\"q\"}]}"},
+    {"id":"2","thread_id":"t","role":"assistant","type":"v2","resourceId":"r","content":"{\"format\":2,\"content\":\"b\",\"parts\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"tool-invocation\",\"toolInvocation\":{\"state\":\"result\",\"toolCallId\":\"k\",\"toolName\":\"f\",\"args\":{},\"result\":[1, 2]}},{\"type\":\"text\",\"text\":\"b\"}]}"},
+    {"id":"3","thread_id":"t","role":"assistant","type":"tool-call","content":"[{\"type\":\"tool-call\",\"toolCallId\":\"j\",\"toolName\":\"f\",\"args\":{}}]"},
+    {"id":"4","thread_id":"t","role":"tool","type":"tool-result","content":"[{\"type\":\"tool-result\",\"toolCallId\":\"j\",\"toolName\":\"f\",\"result\":\"o\"}]"},
+    {"id":"5","thread_id":"t","role":"user","type":"text","content":"plain"}] ]],
+    "u:q | a:a+f(k){} | t(k):[1,2] | a:b | a:f(j){} | t(j):o | u:plain", {} },
 }
 
 local WORDS = { openai = kit.openai, anthropic = kit.anthropic, gemini = kit.gemini, responses = kit.responses }
@@ -273,7 +321,7 @@ describe("a file of another program:", function()
       local name, input, expected, report = row[2], row[3], row[4], row[5]
       local result = kit.read(name, input)
 
-      assert.equal(expected, WORDS[result.dialect](result))
+      if expected then assert.equal(expected, WORDS[result.dialect](result)) end
       if report then assert.same(report, kit.report(result)) end
       if row[6] then row[6](result) end
       assert(ebb.parse(kit.import.body(result)))

@@ -106,6 +106,12 @@ return {
   cline = '{"version":1,"agent":"lead","sessionId":"s","system_prompt":"p","messages":[{"id":"a","role":"user","content":[{"type":"text","text":"<user_input mode=\\"act\\">q</user_input>"}],"ts":1},' ..
     '{"id":"b","role":"assistant","content":[{"type":"thinking","thinking":"h"},{"type":"tool_use","id":"c","name":"f","input":{"a":1}}],"modelInfo":{"id":"m"}},' ..
     '{"id":"d","role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"query":"x","result":"y"}]},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}]}',
+  openai_agents = '[{"type":"message","role":"user","content":[{"type":"input_text","text":"q"},{"type":"input_image","image":"data:image/png;base64,aGk="},{"type":"audio","audio":"aGk="}]},' ..
+    '{"type":"reasoning","content":[{"type":"input_text","text":"h"}],"providerData":{"encrypted_content":"x"}},{"type":"function_call","callId":"c","name":"f","arguments":"{}"},' ..
+    '{"type":"function_call_result","callId":"c","name":"f","output":{"type":"text","text":"o"}},{"type":"hosted_tool_call","name":"w","providerData":{"type":"web_search_call"}},' ..
+    '{"type":"shell_call","callId":"s","action":{"commands":["a"],"timeoutMs":1}}]',
+  mastra = '[{"id":"1","role":"user","threadId":"t","content":{"format":2,"parts":[{"type":"text","text":"q"}],"experimental_attachments":[{"url":"data:image/png;base64,aGk=","contentType":"image/png"}]}},' ..
+    '{"id":"2","role":"assistant","thread_id":"t","type":"v2","content":"{\\"format\\":2,\\"parts\\":[{\\"type\\":\\"tool-invocation\\",\\"toolInvocation\\":{\\"state\\":\\"result\\",\\"toolCallId\\":\\"c\\",\\"toolName\\":\\"f\\",\\"args\\":{},\\"result\\":1}}]}"}]',
   ai_sdk = '[{"role":"user","content":[{"type":"text","text":"q"},{"type":"file","mediaType":"image/png","data":{"type":"url","url":"data:image/png;base64,aGk="}}]},' ..
     '{"role":"assistant","content":[{"type":"reasoning","text":"h"},{"type":"tool-call","toolCallId":"c","toolName":"f","input":{"a":1}},{"type":"tool-approval-request","approvalId":"p","toolCallId":"c"}]},' ..
     '{"role":"tool","content":[{"type":"tool-approval-response","approvalId":"p","approved":false},{"type":"tool-result","toolCallId":"c","toolName":"f","output":{"type":"content","value":[{"type":"text","text":"o"}]}}]},' ..

@@ -242,7 +242,7 @@ local function hides(chat)
 end
 
 --- Members of messages that requests do not have, and other programs do.
-local TELLTALES = { '"convId"', '"threadId"', '"thread_id"', '"resourceId"', '"modelInfo"' }
+local TELLTALES = { '"convId"', '"threadId"', '"thread_id"', '"resourceId"', '"modelInfo"', '"providerData"' }
 
 --- True if one of the first two messages has a member that names another program, or parts beside its content.
 local function has_telltale(chat)

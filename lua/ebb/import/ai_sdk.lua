@@ -41,7 +41,14 @@ local function list_of(value)
   return fields.is_object(value) and value.version ~= 2 and fields.list(value, "messages") or nil
 end
 
+--- Messages of Mastra have the same parts, and a thread.
+local function is_of_thread(message)
+  return fields.text(message, "threadId") or fields.text(message, "thread_id") or fields.text(message, "resourceId")
+end
+
 function ai_sdk.recognise(sample)
+  local first = (list_of(sample.value) or sample.value == nil and sample.records or {})[1]
+  if first and is_of_thread(first) then return false end
   for _, message in ipairs(list_of(sample.value) or sample.value == nil and sample.records or {}) do
     if is_own(message) then return true end
   end
@@ -150,13 +157,12 @@ local function elements_of(source)
   return list
 end
 
---- True if a message has what Anthropic's models sign.
+--- True if a message has what Anthropic's models sign: in options of that name, or in details of reasoning.
 local function is_signed(elements)
+  local function has(element, word) return element.raw:find(word, 1, true) end
   for _, element in ipairs(elements) do
-    local is_anthropic = element.raw:find('"anthropic"', 1, true)
-    if is_anthropic and (element.raw:find('"signature"', 1, true) or element.raw:find('"redactedData"', 1, true)) then
-      return true
-    end
+    local is_sealed = has(element, '"signature"') or has(element, '"redactedData"') or has(element, '"redacted"')
+    if is_sealed and (has(element, '"anthropic"') or has(element, '"details"')) then return true end
   end
   return false
 end

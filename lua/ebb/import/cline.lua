@@ -69,13 +69,13 @@ end
 
 function READ.tool_result(block, raw, report)
   local result = { kind = "result", id = fields.text(block, "tool_use_id") or "", is_error = block.is_error == true }
-  local given = core.json.decode(raw, { raw = { content = true } }).content
+  local written = core.json.decode(raw, { raw = { content = true } }).content
   if fields.is_list(block.content) and are_blocks(block.content) then
-    for _, each in ipairs(fields.elements(given[1])) do
+    for _, each in ipairs(fields.elements(written[1])) do
       result[#result + 1] = READ[fields.text(each.value, "type")](each.value, each.raw, report)
     end
   else
-    parts.add_value(result, block.content, given)
+    parts.add_value(result, block.content, written)
   end
   return result
 end

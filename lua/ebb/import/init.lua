@@ -27,7 +27,7 @@ local import = {}
 
 --- Modules, by name: the more specific form before the one that it contains.
 local NAMES = {
-  "codex", "pi", "claude_code", "gemini_cli", "opencode", "roo", "cline", "ai_sdk",
+  "codex", "pi", "claude_code", "gemini_cli", "opencode", "roo", "cline", "ai_sdk", "openai_agents", "mastra",
   "sillytavern", "openai_batch", "anthropic_batch", "sharegpt", "bodies", "alpaca", "chatgpt", "claude_ai", "web_ui",
   "langchain", "aider", "chatml", "card", "world", "scripts", "st_preset", "aiohub",
 }

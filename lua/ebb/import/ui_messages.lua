@@ -78,7 +78,7 @@ local function result_of(tool, state, id, raw)
   if denial then return text_result(id, denial) end
   if state == "output-error" then return text_result(id, fields.text(tool, "errorText") or "") end
   if state ~= "output-available" and state ~= "result" then return nil end
-  local result = { kind = "result", id = id, is_error = false }
+  local result = { kind = "result", id = id, is_error = tool.isError == true }
   if tool.output ~= nil then parts.add_value(result, tool.output, raw.output)
   else parts.add_value(result, tool.result, raw.result) end
   return result
@@ -88,7 +88,7 @@ local RAW_VALUES = { raw = { input = true, args = true, rawInput = true, output 
 
 --- The call and the result that a part of a tool stands for; nil for one that is counted as left out.
 ---@return ebb.import.UiTool?
-local function read_tool(self, name, tool, raw, line)
+local function read_tool(self, name, tool, raw, line, is_provider)
   local state, id = fields.text(tool, "state") or "", fields.text(tool, "toolCallId") or ""
   if HALF[state] then return self.report:add("unfinished call", "left out: its input is not all there", line) end
   local inner = core.json.decode(raw, RAW_VALUES)
@@ -97,7 +97,7 @@ local function read_tool(self, name, tool, raw, line)
   if input == nil then input = inner.args end
   if input == nil then input = inner.rawInput end
   local call = parts.call(id, name, input)
-  call.is_provider = tool.providerExecuted == true
+  call.is_provider = is_provider
   local result = result_of(tool, state, id, inner)
   if not result and self.place < self.last_user then
     self.report:add("call without result", "it gets one that says so", line)
@@ -152,9 +152,17 @@ local function ends_step(step)
   return step.results[1] ~= nil and (step.is_old or step.is_provider)
 end
 
+--- True for a call of version 4 that says that it belongs to another step.
+local function is_other_step(step, part)
+  local number = fields.integer(fields.object(part, "toolInvocation"), "step")
+  local is_other = step.number and number and step.number ~= number
+  step.number = number or step.number
+  return is_other or false
+end
+
 local function add_tool(self, step, element, kind, line)
   local name, tool = tool_name(element.value, kind)
-  local pair = read_tool(self, name, tool, element.raw, line)
+  local pair = read_tool(self, name, tool, element.raw, line, element.value.providerExecuted == true)
   if not pair then return end
   step.is_old = step.is_old or kind == "tool-invocation"
   step.is_provider = step.is_provider ~= false and pair.call.is_provider
@@ -167,7 +175,8 @@ local function add_reply(self, elements, line)
   for _, element in ipairs(elements) do
     local kind = fields.text(element.value, "type") or "without a type"
     local is_tool = tool_name(element.value, kind) ~= nil
-    if kind == "step-start" or kind == "steering-message" or not is_tool and READ[kind] and ends_step(step) then
+    local is_next = is_tool and is_other_step(step, element.value) or not is_tool and READ[kind] and ends_step(step)
+    if kind == "step-start" or kind == "steering-message" or is_next then
       finish_step(self, step)
       step = new_step(line)
     end
