@@ -35,7 +35,8 @@ static bool is_empty_part(const Message *message, Part part) {
   return raw.bytes[0] == '{' && json_enter(&json) && !json_next_member(&json, &key);
 }
 
-bool response_has_reserved_key(Text response) {
+/* True if the JSON of a response has a key that the API reads itself. */
+static bool has_reserved_key(Text response) {
   static const char key[] = "\"$ref\"";
   const size_t size = sizeof key - 1;
   const char *end = response.bytes + response.size;
@@ -56,22 +57,28 @@ static bool find_in_response(const Message *message, Part part, const char *name
   return has && json_find(text_plain(inner.bytes, inner.size), name, kind, value);
 }
 
+bool response_is_refused(const Message *message, Part part, CheckCode *code, JsonValue *response) {
+  static const JsonKind wrong[] = {JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY};
+  *code = CHECK_RESERVED_KEY;
+  if (find_in_response(message, part, "response", JSON_OBJECT, response)) {
+    return has_reserved_key(text_plain(response->bytes, response->size));
+  }
+  *code = CHECK_RESULT_FORM;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    if (find_in_response(message, part, "response", wrong[i], response)) return true;
+  }
+  return false;
+}
+
 /* Checks the name of a response, and that it is an object without keys that the API reads itself. */
 static Status check_response(Checker *checker, uint32_t index, Part part) {
-  static const JsonKind wrong[] = {JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY};
   const Message *message = checker_message(checker, index);
   JsonValue value;
-  bool is_wrong = false, reserved = false;
+  CheckCode code;
   Text name = find_in_response(message, part, "name", JSON_STRING, &value) ? json_text(&value) : NO_TEXT;
-  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    is_wrong |= find_in_response(message, part, "response", wrong[i], &value);
-  }
-  if (find_in_response(message, part, "response", JSON_OBJECT, &value)) {
-    reserved = response_has_reserved_key(text_plain(value.bytes, value.size));
-  }
   Status status = checker_add_if(checker, !tool_name_fits(checker->target, name), CHECK_RESULT_NAME, index, name);
-  if (status == STATUS_OK) status = checker_add_if(checker, is_wrong, CHECK_RESULT_FORM, index, name);
-  return status == STATUS_OK ? checker_add_if(checker, reserved, CHECK_RESERVED_KEY, index, name) : status;
+  if (status != STATUS_OK || !response_is_refused(message, part, &code, &value)) return status;
+  return checker_add(checker, code, index, name);
 }
 
 static Status check_part(Checker *checker, uint32_t index, Part part) {

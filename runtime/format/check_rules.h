@@ -80,8 +80,9 @@ bool   part_is_foreign(Dialect dialect, const Message *message, Part part, Check
 bool   result_part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
 /* True if a call's arguments are the inside of a string, false for another JSON value and without any. */
 bool   arguments_are_string(const Message *message, Call call);
-/* True if the JSON of a response has a key that Gemini's API reads itself. */
-bool   response_has_reserved_key(Text response);
+/* True if the `response` of a part of Gemini's is no object, or has a key that the API reads itself; *code: the
+   violation, *response: its value. */
+bool   response_is_refused(const Message *message, Part part, CheckCode *code, JsonValue *response);
 /* True if the text has only white space, or is empty; true if its last character is white space. */
 bool   text_is_blank(Text text);
 bool   text_ends_in_space(Text text);

@@ -7,13 +7,14 @@
 **                   dropped, if they are not
 **
 ** Responses in several contents are put into the first. A content that calls is joined to
-** the model's content before it. Empty parts are dropped, and contents of which nothing is left.
+** the model's content before it. Empty parts are dropped, and contents of which nothing is left. A response that the
+** API would not take becomes a text.
 */
 #include <assert.h>
 #include <string.h>
 
-#include "json/json.h"
 #include "format/repair_plan.h"
+#include "json/json_fields.h"
 
 #define NONE UINT32_MAX
 
@@ -239,6 +240,21 @@ static bool has_empty_parts(const ContentPlan *contents, const Message *message)
   return false;
 }
 
+/* True if the part is a response that is written as a text; *response: its value. */
+static bool becomes_text(const ContentPlan *contents, const Message *message, Part part, JsonValue *response) {
+  CheckCode code;
+  bool is_own = part.kind == PART_TOOL_RESULT && !part.nested;
+  return is_own && response_is_refused(message, part, &code, response) && plan_is_repairing(contents->plan, code);
+}
+
+static bool has_refused_response(const ContentPlan *contents, const Message *message) {
+  JsonValue response;
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    if (becomes_text(contents, message, message_part(message, i), &response)) return true;
+  }
+  return false;
+}
+
 /* True if a response stands behind another part. */
 static bool has_late_results(const Message *message) {
   bool others = false;
@@ -259,6 +275,7 @@ static Status decide(ContentPlan *contents, uint32_t index) {
   if (is_content(message) && message_result_count(message) > 0) status = take_results(contents, index, &fits);
   if (status != STATUS_OK) return status;
   if (has_empty_parts(contents, message)) change(fate, "empty part");
+  if (is_content(message) && has_refused_response(contents, message)) change(fate, "response as text");
   if (is_gone(contents, index)) {
     fate->dropped = fate->changed != NULL ? fate->changed : "empty content";
     return STATUS_OK;
@@ -277,11 +294,46 @@ static Status decide(ContentPlan *contents, uint32_t index) {
 
 /* ---- writing ---- */
 
+/* Adds the JSON of a response as the text of an object: {"output": ".."}, of an error {"error": ".."}. */
+static Status put_response_text(const JsonValue *response, Buffer *out) {
+  Text raw = text_plain(response->bytes, response->size);
+  Text text = response->kind == JSON_STRING ? json_text(response) : raw;
+  JsonValue error;
+  bool is_error = false;
+  for (JsonKind kind = JSON_FALSE; kind <= JSON_OBJECT && response->kind == JSON_OBJECT; kind++) {
+    is_error |= json_find(raw, "error", kind, &error);
+  }
+  return plan_put(out, is_error ? "{\"error\":\"" : "{\"output\":\"", text, "\"}");
+}
+
+/* Adds a part with its response as a text. STATUS_MEMORY. */
+static Status put_response(ContentPlan *contents, Text part, const JsonValue *response) {
+  static const char *const keys[] = {"functionResponse", "function_response"};
+  Plan *plan = contents->plan;
+  JsonValue inner;
+  Buffer text, object;
+  buffer_init(&text, plan->memory);
+  buffer_init(&object, plan->memory);
+  const char *key = keys[json_find(part, keys[0], JSON_OBJECT, &inner) ? 0 : 1];
+  json_find(part, key, JSON_OBJECT, &inner);
+  Status status = put_response_text(response, &text);
+  MemberEdit edit = {.key = text_of("response"), .value = text_plain(text.bytes, text.size)};
+  if (status == STATUS_OK) status = json_edit_members(text_plain(inner.bytes, inner.size), &edit, 1, &object);
+  edit = (MemberEdit){.key = text_of(key), .value = text_plain(object.bytes, object.size)};
+  if (status == STATUS_OK) status = json_edit_members(part, &edit, 1, &plan->scratch);
+  buffer_free(&object);
+  buffer_free(&text);
+  return status;
+}
+
 static Status put_part(ContentPlan *contents, const Message *message, Part part, size_t start) {
   Buffer *out = &contents->plan->scratch;
   Text raw = message_text(message, part.value);
+  JsonValue response;
   Status status = out->size > start + 1 ? buffer_add_byte(out, ',') : STATUS_OK;
-  return status == STATUS_OK ? buffer_add(out, raw.bytes, raw.size) : status;
+  if (status != STATUS_OK) return status;
+  if (becomes_text(contents, message, part, &response)) return put_response(contents, raw, &response);
+  return buffer_add(out, raw.bytes, raw.size);
 }
 
 /* Writes the responses of a content that stay, or its other parts. */

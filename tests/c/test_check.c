@@ -124,6 +124,23 @@ static const struct Case {
   {"openai: reasoning in a result whose call gets an id", DIALECT_OPENAI,
    CALLS(CALL("")) ",{'role':'tool','tool_call_id':'','content':[" THINK "]}", "0 call_id 1 foreign_reasoning ",
    CALLS(CALL("call_1")) ",{'role':'tool','tool_call_id':'call_1','content':''}", NULL},
+  {"gemini: responses that are no objects, and keys of the API", DIALECT_GEMINI,
+   GU(GT("q")) "," GM("{'functionCall':{'name':'f','args':{}}},{'functionCall':{'name':'g','args':{}}},"
+                      "{'functionCall':{'name':'h','args':{}}}") ","
+   GU("{'functionResponse':{'name':'f','response':{'a':[{'$ref' :'x'}]},'x':1}},"
+      "{'function_response':{'response':['b',{}],'name':'g'}},"
+      "{'functionResponse':{'name':'h','response':{'error':{'$ref':'y'}}}}"),
+   "2 reserved_key 2 result_form 2 reserved_key ",
+   GU(GT("q")) "," GM("{'functionCall':{'name':'f','args':{}}},{'functionCall':{'name':'g','args':{}}},"
+                      "{'functionCall':{'name':'h','args':{}}}") ","
+   GU("{'functionResponse':{'name':'f','response':{'output':'{\\'a\\':[{\\'$ref\\' :\\'x\\'}]}'},'x':1}},"
+      "{'function_response':{'response':{'output':'[\\'b\\',{}]'},'name':'g'}},"
+      "{'functionResponse':{'name':'h','response':{'error':'{\\'error\\':{\\'$ref\\':\\'y\\'}}'}}}"), NULL},
+  {"gemini: a response that is a text", DIALECT_GEMINI,
+   GU(GT("q")) "," GM("{'functionCall':{'name':'f','args':{}}}") ","
+   GU("{'functionResponse':{'name':'f','response':'r\\n'}}"), "2 result_form ",
+   GU(GT("q")) "," GM("{'functionCall':{'name':'f','args':{}}}") ","
+   GU("{'functionResponse':{'name':'f','response':{'output':'r\\n'}}}"), NULL},
   {"openai: parts without a type, and bare texts", DIALECT_OPENAI, UP("'x',{'text':'y'}"),
    "0 foreign_part 0 part_type ", UP("'x',{'text':'y'}"), NULL},
   {"openai: what stands in a result of others is its own", DIALECT_OPENAI,

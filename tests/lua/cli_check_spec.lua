@@ -66,10 +66,53 @@ describe("the command check", function()
     local path = file("gemini.json", '{"model":"gpt-4o","contents":[{"role":"user","parts":[{"text":"a"}]}]}')
     local run = command.ebb("check " .. path)
     assert.equal(1, run.status)
+    assert.equal("1 message in gemini's form, and the model gpt-4o takes openai's: the request would be refused as it "
+      .. "is. 'ebb convert --to openai' writes it in that form; --dialect gemini checks it by the rules of its own; "
+      .. "--json lists the 1 violation by the rules of openai.\n", run.out)
+    assert.equal("", run.err)
+    local listed = command.ebb("check --json " .. path)
     contains("checked by the rules of openai, the dialect of its model gpt-4o, though it has gemini's form: "
-      .. "--dialect gemini checks it by the rules of its form", run.err)
+      .. "--dialect gemini checks it by the rules of its form", listed.err)
+    local report = json.decode(listed.out)
+    assert.same({ "gemini", "openai", 1 }, { report.form, report.dialect, #report.violations })
     local _, err = does("check --dialect gemini " .. path)
     assert.equal("", err)
+  end)
+
+  it("joins what repeats into a row with its first places; --json keeps each", function()
+    local messages = {}
+    for i = 1, 9 do
+      messages[i] = '{"role":"user","content":[{"type":"document","source":{}},{"type":"text","text":"t"}]}'
+    end
+    messages[10] = '{"role":"user","content":[]}'
+    local path = file("many.json", "[" .. table.concat(messages, ",") .. "]")
+    local run = command.ebb("check --dialect openai " .. path)
+
+    assert.equal(1, run.status)
+    contains("  1  user  foreign_part x 9  a part of type 'document' does not exist in this dialect; "
+      .. "at 1, 2, 3, 4, 5, 6 and 3 more messages\n 10  user  empty_content     the list of parts is empty\n", run.out)
+    contains("10 violations in 10 messages, by the rules of openai", run.out)
+    -- 9 of them are `media`, which only some servers refuse
+    assert.equal(10 + 9, #json.decode(command.ebb("check --json --dialect openai " .. path).out).violations)
+  end)
+
+  it("has a row for each of a few, and one for many places in one message or in the request", function()
+    local tools, parts = {}, {}
+    for i = 1, 6 do
+      tools[i] = ('{"type":"function","function":{"name":"tool %d"}}'):format(i)
+      parts[i] = '{"text":"a"}'
+    end
+    local body = '{"model":"gpt-4o","messages":[{"role":"user","content":[%s]}],"tools":[%s]}'
+    local function check(count)
+      return command.ebb("check " .. file("few.json", body:format(table.concat(parts, ",", 1, count),
+        table.concat(tools, ",", 1, count)))).out
+    end
+
+    local _, rows = check(5):gsub("\n[^\n]- part_type ", "")
+    assert.equal(5, rows)
+    contains("  1       user     part_type x 6  a part has no type; at 1\n", check(6))
+    contains("  -    -  request  tool_name x 6  'tool 1' is not a valid name of a tool; 'tool 2' is not a valid name of "
+      .. "a tool; 'tool 3' is not a valid name of a tool; ..\n", check(6))
   end)
 
   it("says nothing of rules to a list without a model", function()
@@ -81,7 +124,7 @@ describe("the command check", function()
     local path = file("log.json", '[{"role":"user","content":"a"},{"role":"user","content":"b"}]')
     local out = does("check --dialect anthropic " .. path)
     contains("nothing that anthropic would refuse", out)
-    contains("--strict lists them: alternation", out)
+    contains("(--strict shows them): alternation", out)
     local strict = command.ebb("check --strict --dialect anthropic " .. path)
     assert.equal(1, strict.status)
     contains("alternation: merge the two messages (Bedrock Converse)", strict.out)

@@ -5,6 +5,7 @@ local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
+local models = require "ebb.models"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local suggest = require "ebb.support.suggest"
@@ -84,10 +85,15 @@ end
 
 ---- A conversation ----
 
-local function as_json(listed, dialect, profile)
+--- All violations, one by one.
+local function as_json(listed, form, dialect, profile)
   local list = core.json.array(table.move(listed, 1, #listed, 1, {}))
-  return json_text.format({ dialect = dialect, profile = profile, violations = list })
+  return json_text.format({ form = form, dialect = dialect, profile = profile, violations = list })
 end
+
+local ROWS = 5       -- of one code; with more they become one row
+local PLACES = 6     -- that such a row shows
+local TEXTS = 3      -- and texts
 
 local COLUMNS = {
   { title = "pos", right = true }, { title = "seq", right = true, rank = 2 }, { title = "role", max = 12, min = 6 },
@@ -107,33 +113,107 @@ local function hints(listed)
   return table.concat(lines, "\n")
 end
 
+--- The first places of violations of one kind: "; at 2, 4, 6 and 60 more messages".
+local function places(group)
+  local shown, more, last = {}, 0, nil
+  for _, violation in ipairs(group) do
+    local index = violation.index
+    if index and index ~= last then
+      if #shown < PLACES then shown[#shown + 1] = tostring(index) else more = more + 1 end
+    end
+    last = index
+  end
+  if #shown == 0 then return "" end
+  local rest = more > 0 and " and " .. text.count(more, "more message") or ""
+  return ("; at %s%s"):format(table.concat(shown, ", "), rest)
+end
+
+--- What a group says: its first texts that differ.
+local function what(group)
+  local texts, seen = {}, {}
+  for _, violation in ipairs(group) do
+    if not seen[violation.text] then
+      seen[violation.text] = true
+      texts[#texts + 1] = violation.text
+    end
+  end
+  local first = table.concat(texts, "; ", 1, math.min(#texts, TEXTS))
+  return #texts > TEXTS and first .. "; .." or first
+end
+
+--- Rows of violations: each has its own, or all of a code that occurs often have one, in place of the first.
+local function grouped(listed)
+  local counts, rows, groups = {}, {}, {}
+  for _, violation in ipairs(listed) do counts[violation.code] = (counts[violation.code] or 0) + 1 end
+  for _, violation in ipairs(listed) do
+    local group = counts[violation.code] > ROWS and groups[violation.code]
+    if group then
+      group[#group + 1] = violation
+    else
+      rows[#rows + 1] = { violation }
+      groups[violation.code] = rows[#rows]
+    end
+  end
+  return rows
+end
+
 local function table_of(chat, listed, page)
   local positions, seqs, roles, codes, texts = {}, {}, {}, {}, {}
-  for i, violation in ipairs(listed) do
+  for i, group in ipairs(grouped(listed)) do
+    local violation = group[1]
     local index = violation.index
     positions[i], seqs[i], roles[i] = "-", "-", "request"
     if index then
       positions[i], seqs[i], roles[i] = tostring(index), text.seq(index, violation.seq), text.kind(chat[index])
     end
     codes[i], texts[i] = violation.code, violation.text
+    if #group > 1 then codes[i], texts[i] = ("%s x %d"):format(violation.code, #group), what(group) .. places(group) end
   end
   return grid.render_columns(COLUMNS, { positions, seqs, roles, codes, texts }, page)
 end
 
---- What only some servers refuse, in a line.
-local function others_line(others, page)
-  if #others == 0 then return "" end
-  local counts, codes = {}, {}
-  for _, violation in ipairs(others) do
-    if not counts[violation.code] then codes[#codes + 1] = violation.code end
-    counts[violation.code] = (counts[violation.code] or 0) + 1
+--- What is said in place of the table where a body has another form than its model takes: all of it is refused.
+local function mismatch(chat, form, dialect, count, page)
+  local line = "%s in %s's form, and the model %s takes %s's: the request would be refused as it is. "
+    .. "'ebb convert --to %s' writes it in that form; --dialect %s checks it by the rules of its own; "
+    .. "--json lists the %s by the rules of %s."
+  return terminal.fill(page, line:format(text.count(#chat, "message"), form, models.name(chat), dialect, dialect, form,
+    text.count(count, "violation"), dialect))
+end
+
+--- Counts the violations of a severity; their codes, each once.
+local function count_of(listed, severity)
+  local count, codes, seen = 0, {}, {}
+  for _, violation in ipairs(listed) do
+    if violation.severity == severity then
+      count = count + 1
+      if not seen[violation.code] then codes[#codes + 1] = violation.code end
+      seen[violation.code] = true
+    end
   end
-  local line = "%s that only some servers or models refuse or change, --strict lists them: %s"
-  return terminal.fill(page, line:format(text.count(#others, "violation"), table.concat(codes, ", ")))
+  return count, table.concat(codes, ", ")
+end
+
+local OTHERS = {
+  { severity = "strict", line = "%s that only some servers or models reject (--strict shows them): %s" },
+  { severity = "changed", line = "%s that the server accepts and changes (--json has them): %s" },
+}
+
+--- What the target does not refuse, in a line for each severity. `some`: others stand before it.
+local function others_lines(others, some, page)
+  local lines = ""
+  for _, other in ipairs(OTHERS) do
+    local count, codes = count_of(others, other.severity)
+    if count > 0 then
+      local number = some and ("%d more"):format(count) or text.count(count, "violation")
+      lines = lines .. terminal.fill(page, other.line:format(number, codes))
+    end
+  end
+  return lines
 end
 
 local function as_text(chat, counted, others, name, page)
-  local rest = others_line(others, page)
+  local rest = others_lines(others, #counted > 0, page)
   if #counted == 0 then
     local line = ("%s, nothing that %s would refuse"):format(text.count(#chat, "message"), name)
     return page.paint("good", terminal.fill(page, line)) .. rest
@@ -164,9 +244,12 @@ function check.run(args)
   goal.severity = "changed"
   local listed, dialect, profile = failure.typed(chat.check, chat, goal)
   local counted, others = divide(listed, args.strict)
-  outgoing.tell_form(chat, dialect, args)
-  terminal.result(args.json and as_json(listed, dialect, profile)
-    or as_text(chat, counted, others, profile, terminal.results(args.output)), args.output)
+  local form, page = chat:dialect(), terminal.results(args.output)
+  local differs = form ~= dialect and not (args.dialect or args.profile)
+  if differs and (args.json or #counted == 0) then outgoing.tell_form(chat, dialect, args) end
+  terminal.result(args.json and as_json(listed, form, dialect, profile)
+    or differs and #counted > 0 and mismatch(chat, form, dialect, #counted, page)
+    or as_text(chat, counted, others, profile, page), args.output)
   return #counted > 0 and VIOLATED or 0
 end
 
