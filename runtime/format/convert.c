@@ -1,4 +1,5 @@
 /* The driver of conversions: it decides which messages are written as they are. */
+#include "codec/image_header.h"
 #include "format/convert.h"
 #include "format/dialect_members.h"
 #include "json/json_fields.h"
@@ -33,12 +34,39 @@ static bool is_native(const Convert *convert) {
   return convert->options->is_foreign ? dialects == target : (dialects & target) != 0;
 }
 
-/* Reports what all targets say alike, or lack: parts that become texts, thought signatures and cache marks. */
+static bool is_image_taken(const Convert *convert, Text type) {
+  static const char *const all[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (text_is(type, all[i])) return true;
+  }
+  for (const char *const *more = convert->writer->more_images; more != NULL && *more != NULL; more++) {
+    if (text_is(type, *more)) return true;
+  }
+  return false;
+}
+
+/* Gives an image the type that its bytes tell: a provider refuses another one, and each request that has it. */
+static void correct_type(Convert *convert, Media *media) {
+  bool is_vague = media->kind == MEDIA_FILE && text_is(media->type, "application/octet-stream");
+  bool may_be_image = (media->kind == MEDIA_IMAGE || is_vague) && media->data.size > 0;
+  const char *type = may_be_image ? image_type(media->data) : NULL;
+  if (type != NULL) media->kind = MEDIA_IMAGE;
+  if (type != NULL && media->type.size > 0 && !text_is(media->type, type)) {
+    convert_lose(convert, CHANGE_TYPE, media->type);
+  }
+  if (type != NULL) media->type = text_of(type);
+  bool is_known = media->kind == MEDIA_IMAGE && media->data.size > 0 && media->type.size > 0;
+  if (is_known && !is_image_taken(convert, media->type)) convert_lose(convert, CHANGE_REFUSED_TYPE, media->type);
+}
+
+/* Reports what all targets say alike, or lack: parts that become texts, thought signatures and cache marks. Corrects
+   the types of images. */
 static void tell_pieces(Convert *convert) {
   const DialectWriter *writer = convert->writer;
   bool signs = writer->signs_thoughts || convert->options->signatures != SIGNATURE_NOWHERE;
   for (uint32_t i = 0; i < convert->pieces.count; i++) {
-    const Piece *piece = &convert->pieces.list[i];
+    Piece *piece = &convert->pieces.list[i];
+    if (piece->kind == PIECE_MEDIA) correct_type(convert, &piece->media);
     if (piece->stands_in) convert_lose(convert, CHANGE_PART, piece->type);
     if (piece->sources.size > 0) convert_lose(convert, LOSS_MEMBER, piece->sources);
     if (piece->signs_thought && !signs) convert_lose(convert, LOSS_SIGNATURE, text_plain("", 0));

@@ -41,10 +41,12 @@ typedef enum LossKind {
   CHANGE_REFUSAL,            /* a refusal becomes text */
   CHANGE_RESULT_MEDIA,       /* media of a result move to a user message behind it */
   CHANGE_SIGNATURE,          /* a signature of another dialect is left out, its part stays */
+  CHANGE_TYPE,               /* an image's type becomes that of its bytes */
+  CHANGE_REFUSED_TYPE,       /* an image is written in a type that the target takes not */
   CHANGE_PART,               /* a part of another dialect becomes text */
   CHANGE_FIRST               /* a user's turn is put before calls at the beginning */
 } LossKind;
-#define LOSS_KIND_COUNT 19
+#define LOSS_KIND_COUNT 21
 
 const char *loss_name(LossKind kind);      /* "lost_reasoning", ..., "changed_id"; static */
 bool        loss_is_change(LossKind kind); /* true if the meaning stays: nothing is left out */
@@ -194,6 +196,8 @@ typedef struct DialectWriter {
   bool signs_thoughts;       /* parts have thought signatures */
   bool marks_cache;          /* parts have cache marks */
   bool unique_ids;           /* no id may occur in two calls of a request */
+  const char *const *more_images; /* types of images that are taken beside PNG, JPEG, GIF and WebP; NULL behind the
+                                last */
   const char *unsigned_call; /* with signs_calls: the JSON member of a first call without a signature; NULL: none */
 } DialectWriter;
 
@@ -236,6 +240,8 @@ void   convert_arguments_text(Convert *convert, const Piece *call);
 Text   convert_result_text(Convert *convert, const Pieces *pieces, uint32_t result);
 /* True if a result has nested media. */
 bool   convert_has_media(const Pieces *pieces, uint32_t result);
+/* The name of a file, which a request must give beside its data: its own, or one with the ending of its type. */
+Text   convert_file_name(const Media *media);
 /* A data URI of media, in scratch. */
 Text   convert_data_uri(Convert *convert, const Media *media);
 /* Holds back the media of a result, those that `has_form` knows, for a message behind the results; reports them. */

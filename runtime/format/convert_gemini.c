@@ -353,7 +353,10 @@ static void write_system(Convert *convert, const Pieces *pieces) {
 
 const PieceReader gemini_pieces = {.parts = PARTS, .owns = is_message, .read = read_message};
 
+static const char *const MORE_IMAGES[] = {"image/heic", "image/heif", NULL};
+
 const DialectWriter gemini_writer = {
-  .system = write_system, .message = write_message, .close = close_message, .signs_thoughts = true,
+  .system = write_system, .message = write_message, .close = close_message,
+  .signs_thoughts = true, .more_images = MORE_IMAGES,
   .id_max = 128, .any_character = true, .unsigned_call = "\"thoughtSignature\":\"" NO_SIGNATURE "\"",
 };

@@ -273,11 +273,32 @@ Text convert_result_text(Convert *convert, const Pieces *pieces, uint32_t result
   return text_plain(scratch->bytes, scratch->size);
 }
 
+Text convert_file_name(const Media *media) {
+  static const struct {
+    const char *type, *name;
+  } usual[] = {
+    {"application/pdf", "document.pdf"}, {"text/plain", "document.txt"}, {"text/html", "document.html"},
+    {"text/csv", "document.csv"}, {"text/markdown", "document.md"}, {"application/json", "document.json"},
+    {"text/xml", "document.xml"}, {"application/xml", "document.xml"}, {"application/rtf", "document.rtf"},
+    {"application/msword", "document.doc"}, {"application/vnd.ms-excel", "document.xls"},
+    {"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "document.docx"},
+    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "document.xlsx"},
+    {"application/vnd.openxmlformats-officedocument.presentationml.presentation", "document.pptx"},
+  };
+  if (media->name.size > 0) return media->name;
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+    if (text_is(media->type, usual[i].type)) return text_of(usual[i].name);
+  }
+  return text_of(media->type.size == 0 ? "document.pdf" : "document.txt");
+}
+
 Text convert_data_uri(Convert *convert, const Media *media) {
   Buffer *scratch = &convert->scratch;
   buffer_reset(scratch);
   Status status = buffer_add_string(scratch, "data:");
-  Text type = media->type.size > 0 ? media->type : text_of("application/octet-stream");
+  bool is_document = media->kind == MEDIA_FILE;
+  Text usual = text_of(is_document ? "application/pdf" : "application/octet-stream");
+  Text type = media->type.size > 0 ? media->type : usual;
   if (status == STATUS_OK) status = text_decode(type, scratch);
   if (status == STATUS_OK) status = buffer_add_string(scratch, ";base64,");
   if (status == STATUS_OK) status = text_decode(media->data, scratch);

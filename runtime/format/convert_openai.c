@@ -67,7 +67,7 @@ static void write_file(Convert *convert, const Media *media) {
   json_out_member_string(out, "type", "file");
   json_out_name(out, "file");
   json_out_open(out, '{');
-  if (media->name.size > 0) json_out_member_text(out, "filename", media->name);
+  if (media->data.size > 0 || media->name.size > 0) json_out_member_text(out, "filename", convert_file_name(media));
   if (media->data.size > 0) json_out_member_text(out, "file_data", convert_data_uri(convert, media));
   else json_out_member_text(out, "file_id", media->file);
   json_out_close(out, '}');

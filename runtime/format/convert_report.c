@@ -24,6 +24,8 @@ static const struct {
   [CHANGE_ARGUMENTS] = {"changed_arguments", "arguments of call % are not an object: they become its member", true},
   [CHANGE_REFUSAL] = {"changed_refusal", "a refusal becomes text", true},
   [CHANGE_RESULT_MEDIA] = {"changed_result_media", "% of a result moves to a user message behind it", true},
+  [CHANGE_TYPE] = {"changed_type", "an image that is called % gets the type of its bytes", true},
+  [CHANGE_REFUSED_TYPE] = {"refused_type", "an image of type % is refused there: it is written all the same", true},
   [CHANGE_PART] = {"changed_part", "a part of type % becomes text", true},
   [CHANGE_FIRST] = {"changed_first", "a user's turn is put before calls at the beginning", true},
   [CHANGE_SIGNATURE] = {"changed_signature", "another provider's signature is left out", true},

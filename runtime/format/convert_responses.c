@@ -93,7 +93,8 @@ static void write_media(Convert *convert, const Media *media) {
   JsonOut *out = convert->out;
   bool image = media->kind == MEDIA_IMAGE;
   json_out_member_string(out, "type", image ? "input_image" : "input_file");
-  if (!image && media->name.size > 0) json_out_member_text(out, "filename", media->name);
+  bool named = media->name.size > 0 || media->data.size > 0;
+  if (!image && named) json_out_member_text(out, "filename", convert_file_name(media));
   if (media->data.size > 0) {
     json_out_member_text(out, image ? "image_url" : "file_data", convert_data_uri(convert, media));
   } else if (media->url.size > 0) json_out_member_text(out, image ? "image_url" : "file_url", media->url);

@@ -65,7 +65,7 @@ local FORMS = {
       .. '{"type":"input_audio","input_audio":{"data":"Yg==","format":"wav"}},'
       .. '{"type":"input_audio","input_audio":{"data":"Yw==","format":"mp3"}},'
       .. '{"type":"input_audio","input_audio":{"data":"ZA==","format":"mp3"}},'
-      .. ('{"type":"file","file":{"file_data":"%s"}},'):format(PDF)
+      .. ('{"type":"file","file":{"filename":"document.pdf","file_data":"%s"}},'):format(PDF)
       .. '{"type":"image_url","image_url":{"url":"https://e.org/i.png"}}]', "lost_media audio", "lost_media video" },
   },
   ["documents and pictures of anthropic"] = {
