@@ -133,7 +133,8 @@ static int l_holding(lua_State *L) {
   for (lua_Integer i = 1; i <= count; i++, lua_settop(L, top)) {
     enter(L, &speech, i);
     Text text = text_of_copy(L, &speech);
-    if (text.size < needle.size || memmem(text.bytes, text.size, needle.bytes, needle.size) == NULL) continue;
+    bool fits = needle.size > 0 && text.size >= needle.size;
+    if (needle.size > 0 && (!fits || memmem(text.bytes, text.size, needle.bytes, needle.size) == NULL)) continue;
     lua_pushinteger(L, i);
     lua_rawseti(L, top, ++found);
   }

@@ -411,6 +411,11 @@ local FUNCTIONS = {
     local set = core.keywords(texts, flags)
     for _, text in ipairs { ("a-"):rep(n), ("a"):rep(n), ("b"):rep(n), text_of(n) } do set:find(text, "a: ") end
   end,
+  ["core.working.holding"] = function(n)
+    local copies = { { role = "user", content = ("{"):rep(n) }, { role = "tool", content = text_of(n) } }
+    for i = 3, n // 64 do copies[i] = { role = "user", content = { { type = "text", text = "text {" } } } end
+    assert(#core.working.holding(copies, "{{{{x") == 0)
+  end,
   ["core.working.spoken"] = function(n)
     local parts, copies = {}, {}
     for i = 1, n // 64 do

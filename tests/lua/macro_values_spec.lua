@@ -159,6 +159,20 @@ describe("what is left as it is", function()
   end)
 end)
 
+describe("texts that a lorebook only looks at", function()
+  it("set no variables, and draw nothing", function()
+    local agent = agent_of(preset "{{getvar::mood}} {{getvar::n}}")
+    agent.greetings = { "{{setvar::mood::glad}}{{random::a::b}}" }
+    agent.description, agent.variables = "{{incvar::n}}", { mood = "sad", n = 1 }
+    agent.lorebooks = { { name = "b", entries = { { keys = { "no" }, content = "x" } } } }
+
+    local result = run(agent)
+
+    assert.truthy(said(result):find("sad 1", 1, true), said(result))
+    assert.equal("", warnings(result))
+  end)
+end)
+
 describe("a card's greeting", function()
   local function read(data, options)
     data.name, data.mes_example = "Tilda", ""

@@ -37,9 +37,20 @@ local function presets(count, content, fields)
   return list
 end
 
+--- A lorebook of entries with these fields.
+local function lore(count, fields)
+  local entries = {}
+  for i = 1, count do
+    entries[i] = { id = tostring(i), keys = { "hello" }, content = "c" }
+    for name, value in pairs(fields) do entries[i][name] = value end
+  end
+  return { lorebooks = { { name = "b", entries = entries } } }
+end
+
 local EVERYWHERE = { injectionStrategy = { depthConfig = "0~1" } }
 
 local REPEAT = "{{repeat::{{repeat::{{repeat::x::100}}::100}}::700}}"
+local ONE = "{{repeat::{{repeat::x::1000}}::1000}}"      -- 1 MB
 local DEAR = "/[\\p{L}\\p{N}]{1,900}(x|y|z){900}/gu"     -- 0.6 ms and 70 KB
 local BYTES, TIME, MEMORY = "add at most", "have 300.0 ms in all", "of memory in all"
 local LESS_MEMORY = 16 << 20
@@ -57,6 +68,18 @@ local cases = {
   { "rules just below their own limit", { rules = rules(500, "/(?:a|c)*?(?:a|c)*?[bd]/g") },
     { 2, SLOW }, "'rule ", TIME },
   { "rules that are long to compile",  { rules = rules(3000, DEAR) }, { 1, "hello" }, "': rules, presets", TIME },
+  { "keys whose macros repeat",        lore(40, { keys = { ONE } }),             { 1, "hello" }, "entry '1'", MEMORY },
+  { "secondary keys that do",          lore(40, { secondaryKeys = { ONE } }),    { 1, "hello" }, "entry '1'", MEMORY },
+  { "expressions that do",             lore(40, { keys = { "/" .. ONE .. "/" } }),
+    { 1, "hello" }, "entry '1'", MEMORY },
+  { "decorators that do",              lore(40, { content = "@@additional_keys " .. ONE .. "\nc" }),
+    { 1, "hello" }, "entry '1'", MEMORY },
+  { "keys that are long themselves",   lore(4, { keys = { ("x"):rep(2 << 20) } }),
+    { 1, "hello" }, "entry '1'", MEMORY },
+  { "a value that repeats",            { description = REPEAT, presets = presets(60, "{{description}}") },
+    { 1, "hello" }, "p3", BYTES },
+  { "variables that are set from it",  { description = REPEAT,
+      presets = presets(60, "{{setvar::{{randomInt::1::1000000}}::{{description}}}}") }, { 1, "hello" }, "p3", BYTES },
   { "rules that take much memory",     { rules = rules(400, DEAR) },  { 1, "hello" }, "': rules, presets", MEMORY },
   { "macros without end",              { presets = presets(40, ("{{random::a::b}}"):rep(20000)) },
     { 1, "hello" }, "macro {{", TIME },
@@ -117,6 +140,18 @@ describe("a run of a pipeline", function()
     assert.is_true(result == nil)
     assert.matches("60000.0 ms in all", problem.message, 1, true)
     assert.is_truthy(ebb.pipeline { limits = { deadline = 60000 } }:run(chat))
+  end)
+
+  it("reads books of an agent and of the caller by the clock", function()
+    local big = lore(20000, {})
+
+    for _, options in ipairs { { agent = big }, { lorebooks = big.lorebooks }, { user_profile = big } } do
+      options.limits = { deadline = 20 }
+      local problem = helper.refusal(ebb.pipeline, options)
+      assert.equal("limit", problem.code)
+      assert.matches("stopped at entry %d+ of a lorebook", problem.message)
+    end
+    assert.is_truthy(ebb.pipeline { agent = lore(200, {}), limits = { deadline = 5000 } })
   end)
 
   it("has no such budget where it is trusted, or where the deadline is 0", function()

@@ -109,6 +109,23 @@ describe("speech", function()
     end
   end)
 
+  it("says which messages hold a piece of text, of all roles, and fills no lazy copy", function()
+    local chat = assert(ebb.parse [=[[{"role":"system","content":"a {{b}}"},{"role":"user","content":"a { {b"},
+      {"role":"assistant","content":"\u007b{c}}"},{"role":"user","content":[{"type":"text","text":"x"},
+      {"type":"text","text":"{{"}]},{"role":"tool","tool_call_id":"t","content":"{{d}}"}]]=])
+
+    local lazy, whole = core.working.copies(chat, true), core.working.copies(chat)
+
+    for _, copies in ipairs { lazy, whole } do
+      assert.same({ 1, 3, 4, 5 }, core.working.holding(copies, "{{"))
+      assert.same({}, core.working.holding(copies, "nowhere"))
+      assert.same({ 1, 2, 3, 4, 5 }, core.working.holding(copies, ""))
+    end
+    assert.is_table(getmetatable(lazy[1]))
+    assert.same({}, core.working.holding({}, "{{"))
+    assert.is_false((pcall(core.working.holding, { 1 }, "x")))
+  end)
+
   it("refuses lists of other things, and labels without texts", function()
     for _, case in ipairs { { 1 }, { {}, { 1 } } } do
       assert.is_false((pcall(core.working.spoken, #case == 1 and case or case[2])))

@@ -140,6 +140,8 @@ limits.SECTIONS = {
     { "sides of a die", "ebb.macros.bounds SIDES_MAX", "sides" },
     { "what is added to a roll", "ebb.macros.bounds ADDEND_MAX", "" },
     { "repeat", "ebb.macros.bounds REPEAT_MAX", "times" },
+    { "the zone of time_UTC", "ebb.macros.bounds OFFSET_MAX", "hours" },
+    { "a speaker's name that lorebooks search", "ebb.lorebook.speech NAME_BYTES_MAX", "bytes" },
     { "depths of one depthConfig", "ebb.injection POINTS_MAX", "depths" },
   },
   { title = "sessions",

@@ -20,12 +20,13 @@ local lorebook = { placement = placement, KEPT_MAX = timers.KEPT_MAX }
 
 --- The checked books of a list; nil and the first problem, its path beginning with the place in the list.
 ---@param list table[]          as they stand in files
+---@param check? fun(where: string)    called now and then; raises if there is no time left
 ---@return ebb.Lorebook[]? books
 ---@return ebb.SchemaProblem? problem
-function lorebook.read(list)
+function lorebook.read(list, check)
   local books, ids = {}, {}
   for i, each in ipairs(list) do
-    local book, problem = lorebook_schema.book(each, i)
+    local book, problem = lorebook_schema.book(each, i, check)
     if not book then
       table.insert(problem.path, 1, i)
       return nil, problem
@@ -74,8 +75,11 @@ local function settled(entry, book, settings, rank)
   }, entry)
 end
 
+local CHECKED = 64           -- entries between two looks at the time
+
 ---@param groups { scope: string, books: ebb.Lorebook[] }[]
-local function entries_of(groups, settings)
+---@param check fun()
+local function entries_of(groups, settings, check)
   local by_scope, rank = {}, 0
   for _, group in ipairs(groups) do
     local list = by_scope[group.scope] or {}
@@ -83,6 +87,7 @@ local function entries_of(groups, settings)
     for _, book in ipairs(group.books) do
       for _, entry in ipairs(book.entries) do
         rank = rank + 1
+        if rank % CHECKED == 0 then check() end
         if entry.enabled then list[#list + 1] = settled(entry, book, settings, rank) end
       end
     end
@@ -135,24 +140,28 @@ local function read_list(self)
 end
 
 --- Brings the entries up to date with the settings, and their keys with the macros in them.
-local function compile(self, settings, expand, log)
-  local id = id_of(settings)
+---@param request ebb.LorebookRequest
+local function compile(self, request)
+  local id = id_of(request.settings)
   if id ~= self.settings_id then
-    self.list, self.keys_id = entries_of(self.groups, settings), nil
+    self.list, self.keys_id = entries_of(self.groups, request.settings, request.check), nil
     self.macro_keys = keys.with_macros(self.list)
     read_list(self)
     self.settings_id = id
   end
   local expanded, texts = {}, {}
   for i, text in ipairs(self.macro_keys) do
-    expanded[text] = expanded[text] or expand(text)
+    expanded[text] = request.expand(text, "a key")
     texts[i] = expanded[text]
   end
   local keys_id = table.concat(texts, "\0")
   if keys_id == self.keys_id then return end
-  self.index = keys.build(self.list, function(text) return expanded[text] or text end)
+  self.keys_id = nil
+  self.index = keys.build(self.list, {
+    expand = function(text) return expanded[text] or text end, check = request.check, hold = request.hold,
+  })
   self.scanner, self.keys_id = scanner.new(self.index.set), keys_id
-  for _, line in ipairs(self.index.invalid) do log("warn", line) end
+  for _, line in ipairs(self.index.invalid) do request.log("warn", line) end
 end
 
 ---@class ebb.LorebookRequest
@@ -166,7 +175,8 @@ end
 ---@field count fun(text: string): integer
 ---@field random fun(what: string): number
 ---@field expand fun(text: string, title: string): string
----@field check fun()
+---@field check fun()            raises if the run has no time left
+---@field hold? fun(bytes: integer, where: string)   raises if memory that keys take is too much
 ---@field log fun(level: string, message: string)
 
 --- What braces of these names stand for, whatever macros there are: neither is sent.
@@ -209,7 +219,7 @@ end
 ---@return { active: ebb.LorebookActive[], state: table, decided: table }
 function Lore:run(request)
   local settings = request.settings
-  compile(self, settings, function(text) return request.expand(text, "a key") end, request.log)
+  compile(self, request)
   local first = settings.min_activations > 0 and 1 or request.said.count - self.depth_max + 1
   self.scanner:update(request.said, first)
   local timed = timers.open(self.list, self.timed, request.state, request.facts.messages)

@@ -6,10 +6,14 @@
 -- A key becomes a number (a keyword), a table (an expression), or false: it matches nothing.
 
 local core = require "ebb.support.core"
+local trimmed = require "ebb.lorebook.trimmed"
 
 local keys = {}
 
 local CASE, WHOLE = 1, 2
+
+keys.BYTES = 64              -- of memory that a byte of a key takes, in the automaton and in an expression
+local CHECKED = 64           -- entries between two looks at the time
 
 --- Pattern and flags of "/pattern/flags" whose inner slashes are escaped; nil for other texts.
 ---@param text string
@@ -50,11 +54,17 @@ end
 local Builder = {}
 Builder.__index = Builder
 
+--- Counts what a key takes toward the run's memory.
+function Builder:charge(entry, text)
+  if self.hold then self.hold(#text * keys.BYTES, "a key of " .. entry.title) end
+end
+
 --- The number of a keyword, which is added if it is new.
-function Builder:keyword(text, flags)
+function Builder:keyword(entry, text, flags)
   local id = ("%d%s"):format(flags, text)
   local number = self.numbers[id]
   if not number then
+    self:charge(entry, text)
     number = #self.texts + 1
     self.numbers[id], self.texts[number], self.flags[number] = number, text, flags
     self.uses[number], self.reach[number] = 0, 0
@@ -63,9 +73,11 @@ function Builder:keyword(text, flags)
 end
 
 function Builder:key(entry, text)
-  text = text:match "^%s*(.-)%s*$"
+  text = trimmed(text)
   if text == "" then return false end
-  local regex = expression(text, entry.useRegex)
+  local is_expression = entry.useRegex or keys.parse(text) ~= nil
+  if is_expression then self:charge(entry, text) end
+  local regex = is_expression and expression(text, entry.useRegex)
   if regex then return regex end
   if entry.useRegex then
     local line = "%s: key '%s' is not an expression; it matches nothing"
@@ -73,7 +85,7 @@ function Builder:key(entry, text)
     return false
   end
   local is_whole = entry.wholeWords and not text:find "%s"
-  local number = self:keyword(text, (entry.caseSensitive and CASE or 0) | (is_whole and WHOLE or 0))
+  local number = self:keyword(entry, text, (entry.caseSensitive and CASE or 0) | (is_whole and WHOLE or 0))
   self.reach[number] = math.max(self.reach[number], entry.scanDepth)
   return number
 end
@@ -119,24 +131,28 @@ end
 
 --- Reads the keys of all entries, which get `words`, `filters`, `required` and `forbidden`.
 ---@param entries ebb.LorebookEntry[]
----@param expand fun(text: string): string
+---@param run { expand: (fun(text: string): string), check: fun(), hold: (fun(bytes: integer, where: string))? }
 ---@return ebb.LorebookKeys
-function keys.build(entries, expand)
+function keys.build(entries, run)
   local builder = setmetatable({
-    numbers = {}, texts = {}, flags = {}, uses = {}, reach = {}, regex = {}, invalid = {}, expand = expand,
+    numbers = {}, texts = {}, flags = {}, uses = {}, reach = {}, regex = {}, invalid = {}, expand = run.expand,
+    hold = run.hold,
   }, Builder)
-  for place, entry in ipairs(entries) do builder:add(entry, place) end
+  for place, entry in ipairs(entries) do
+    if place % CHECKED == 0 then run.check() end
+    builder:add(entry, place)
+  end
   return {
     set = core.keywords(builder.texts, builder.flags), uses = builder.uses, reach = builder.reach,
     regex = builder.regex, invalid = builder.invalid,
   }
 end
 
---- The keys in which macros stand.
+--- The keys in which macros stand, each once.
 ---@param entries ebb.LorebookEntry[]
 ---@return string[]
 function keys.with_macros(entries)
-  local list = {}
+  local list, seen = {}, {}
   for _, entry in ipairs(entries) do
     local all = { entry.keys, entry.secondaryKeys }
     for _, more in ipairs { entry.additional_keys or {}, entry.exclude_keys or {} } do
@@ -144,7 +160,7 @@ function keys.with_macros(entries)
     end
     for _, texts in ipairs(all) do
       for _, text in ipairs(texts) do
-        if text:find("{{", 1, true) then list[#list + 1] = text end
+        if text:find("{{", 1, true) and not seen[text] then list[#list + 1], seen[text] = text, true end
       end
     end
   end

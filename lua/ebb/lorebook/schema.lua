@@ -111,6 +111,8 @@ local function sparse(record)
   return setmetatable(record, SPARSE)
 end
 
+local CHECKED = 64           -- entries between two looks at the time
+
 local NULL_IS_ABSENT = { null = true }
 
 --- What messages call an entry.
@@ -145,13 +147,15 @@ end
 --- A checked book with its entries; nil and the first problem, its path from the book.
 ---@param book any
 ---@param place integer        of the book
+---@param check? fun(where: string)    called now and then; raises if there is no time left
 ---@return ebb.Lorebook?
 ---@return ebb.SchemaProblem?
-function lorebook_schema.book(book, place)
+function lorebook_schema.book(book, place, check)
   local record, problems = schema.read(lorebook_schema.BOOK, book, NULL_IS_ABSENT)
   if problems then return nil, problems[1] end
   local entries, ids, skipped = {}, {}, {}
   for i, each in ipairs(record.entries) do
+    if check and i % CHECKED == 0 then check(("entry %d of a lorebook"):format(i)) end
     local entry, problem, words = lorebook_schema.entry(each, i)
     if problem then
       table.move({ "entries", i }, 1, 2, 1, table.move(problem.path, 1, #problem.path, 3, problem.path))

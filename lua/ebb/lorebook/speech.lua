@@ -9,6 +9,8 @@ local core = require "ebb.support.core"
 
 local speech = {}
 
+speech.NAME_BYTES_MAX = 256   -- of an agent's or user's name that is searched: it stands before each text
+
 ---@class ebb.LorebookSpeech
 ---@field count integer         messages that say something
 ---@field replies integer       those of assistants

@@ -141,13 +141,18 @@ function Environment:instant()
   return math.tointeger(ms) or math.floor(ms)
 end
 
---- Sets a variable, or removes it by nil. `rank` says how long its value holds.
+local function size_of(value) return type(value) == "string" and #value or 0 end
+
+--- Sets a variable, or removes it by nil. `rank` says how long its value holds. `hold` of the environment raises if
+--- variables take too much memory.
 ---@param scope "local"|"global"
 ---@param name string
 ---@param value string|number|nil
 ---@param rank integer?
 function Environment:set(scope, name, value, rank)
   local variables, ranks = self.variables[scope], self.state.held[scope]
+  local growth = size_of(value) - size_of(variables[name])
+  if self.hold and growth > 0 then self.hold(growth) end
   if self.journal then
     self.journal[#self.journal + 1] = { scope, name, variables[name], ranks[name] }
   end

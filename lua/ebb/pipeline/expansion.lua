@@ -73,6 +73,7 @@ function expansion.new(fields, registry, budget)
     registry = own_macros.fresh(registry),
   }
   environment.check = function(name) budget:check(("macro {{%s}}"):format(name)) end
+  environment.hold = function(bytes) budget:add(bytes, "the macro variables") end
   return setmetatable({ environment = environment, registry = registry, budget = budget, reported = {}, literal = {},
     volatile = {} }, Expansion)
 end

@@ -14,6 +14,7 @@ local macro_messages = require "ebb.macros.messages"
 local names = require "ebb.support.names"
 local plugins = require "ebb.pipeline.plugins"
 local refuse = require "ebb.support.refuse"
+local run_budget = require "ebb.pipeline.run_budget"
 local schema = require "ebb.support.schema"
 local settings = require "ebb.pipeline.settings"
 local tables = require "ebb.support.tables"
@@ -195,10 +196,10 @@ local function check_presets(form, source, fields)
   fail(source, problem)
 end
 
---- The lorebooks of a source, checked.
-local function read_lorebooks(form, source, fields)
+--- The lorebooks of a source, checked within the time that its rules and macros have in a run.
+local function read_lorebooks(form, source, fields, loading)
   if not fields.lorebooks then return end
-  local books, problem = lorebook.read(fields.lorebooks)
+  local books, problem = run_budget.timed(loading, lorebook.read, fields.lorebooks)
   if problem then
     table.insert(problem.path, 1, member_of(form, source, "lorebooks") or "lorebooks")
     fail(source, problem)
@@ -207,44 +208,44 @@ local function read_lorebooks(form, source, fields)
 end
 
 --- The checked fields, and the source for errors that show later.
-local function check(form, source)
+local function check(form, source, loading)
   local fields, problems = schema.read(form, source.value)
   if problems then fail(source, problems[1]) end
   if fields.asset_root and source.path then place_assets(source, fields) end
   check_presets(form, source, fields)
-  read_lorebooks(form, source, fields)
+  read_lorebooks(form, source, fields, loading)
   source.member, source.rules_member = member_of(form, source, "processors"), member_of(form, source, "rules")
   return fields, source
 end
 
 --- `path` is that of a file; nil for a text of the caller's.
-local function from_json(kind, text, path)
+local function from_json(kind, text, path, loading)
   local source = json_file.parse(path or kind, text)
   source.path = path
-  return check(files.FORMS[kind].json, source)
+  return check(files.FORMS[kind].json, source, loading)
 end
 
 local function from_lua(kind, path, loading)
   local value, problem = plugins.file(path, loading, { noun = kind })
   if problem then error(problem, 0) end
-  return check(files.FORMS[kind].lua, { name = path, path = path, value = value })
+  return check(files.FORMS[kind].lua, { name = path, path = path, value = value }, loading)
 end
 
 --- Reads an agent, a model or a user: the name of a file, the text of a JSON object, or a table as it would stand in
 --- a Lua file.
 ---@param kind "agent"|"model"|"user"
 ---@param source string|table
----@param loading? ebb.Loading    how a Lua file is run
+---@param loading? ebb.Loading    how a Lua file is run, and how long lorebooks are read
 ---@return table fields       in snake_case
 ---@return ebb.files.Source source
 function files.read(kind, source, loading)
-  if type(source) == "table" then return check(files.FORMS[kind].lua, { name = kind, value = source }) end
+  if type(source) == "table" then return check(files.FORMS[kind].lua, { name = kind, value = source }, loading) end
   schema.check({ type = "string", expected = "a table or the name of a file" }, source, kind)
   if source:find "%.lua$" then return from_lua(kind, source, loading) end
-  if source:find "^%s*{" then return from_json(kind, source) end
+  if source:find "^%s*{" then return from_json(kind, source, nil, loading) end
   local text, problem = core.read_file(source, files.BYTES_MAX)
   if not text then error(problem, 0) end
-  return from_json(kind, text, source)
+  return from_json(kind, text, source, loading)
 end
 
 return files

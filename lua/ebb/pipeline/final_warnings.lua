@@ -61,7 +61,7 @@ local function place_of(i, message)
   return type(id) == "string" and ("%s '%s'"):format(place, id) or place
 end
 
-local BRACES_MAX = 20     -- names that are told
+local BRACES = 20     -- names that are told
 
 local STAYS = "%s: {{%s}} is sent as it stands: macros of %s are not expanded"
 
@@ -88,7 +88,7 @@ function final_warnings.braces(from, expansion)
   for _, i in ipairs(core.working.holding(from.messages, "{{")) do
     local names, is_own = braces_of(from.messages[i], expansion)
     for _, name in ipairs(names) do
-      if count < BRACES_MAX and expansion:is_first(name) then
+      if count < BRACES and expansion:is_first(name) then
         count = count + 1
         local owner = is_own and "variables, of input and of what other macros give" or "the history"
         from:log("warn", STAYS:format(place_of(i, from.messages[i]), name, owner))

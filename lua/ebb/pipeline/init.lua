@@ -115,7 +115,7 @@ function pipeline.new(options)
   if options.user_profile then
     pipe.user, pipe.sources.user = files.read("user", options.user_profile, pipe.loading)
   end
-  pipe.lore = lorebooks.take(options.lorebooks, pipe.agent, pipe.user)
+  pipe.lore = lorebooks.take(options.lorebooks, pipe.agent, pipe.user, pipe.loading)
   for _, word in ipairs(options.set or {}) do
     pipe.singles[#pipe.singles + 1] = settings.parse(pipe.registry, word)
   end

@@ -10,6 +10,7 @@ local core = require "ebb.support.core"
 local lorebook = require "ebb.lorebook"
 local memory = require "ebb.trim.memory"
 local refuse = require "ebb.support.refuse"
+local run_budget = require "ebb.pipeline.run_budget"
 local schema = require "ebb.support.schema"
 
 local lorebooks = {}
@@ -21,8 +22,8 @@ local MEMORY = "pipeline:lorebook"   -- no policy has such a name: a colon ends 
 lorebooks.SPEC = { type = "list", items = { type = "table", expected = "a lorebook" } }
 
 --- The books of the option, checked; raises.
-local function of_caller(list)
-  local books, problem = lorebook.read(list)
+local function of_caller(list, loading)
+  local books, problem = run_budget.timed(loading, lorebook.read, list)
   if books then return books end
   refuse(problem.code or "argument", schema.message(problem, "pipeline: lorebooks"), problem.hint)
 end
@@ -32,11 +33,12 @@ end
 ---@param list? table[]         of the caller
 ---@param agent table
 ---@param user? table
+---@param loading ebb.Loading   how long the caller's are read
 ---@return ebb.Lore?
-function lorebooks.take(list, agent, user)
+function lorebooks.take(list, agent, user, loading)
   local groups = {
     { scope = "agent", books = agent.lorebooks or {} }, { scope = "user", books = user and user.lorebooks or {} },
-    { scope = "global", books = list and of_caller(list) or {} },
+    { scope = "global", books = list and of_caller(list, loading) or {} },
   }
   agent.lorebooks = nil
   if user then user.lorebooks = nil end

@@ -57,6 +57,16 @@ function RunBudget:_raise_time(where) self:_raise(("have %.1f ms in all"):format
 
 function RunBudget:_raise_bytes(where) self:_raise(("add at most %d bytes in all"):format(self.bytes_max), where) end
 
+--- Calls `read(value, check)` in a budget of its own; `check(where)` raises if its time is used up.
+---@param loading? ebb.Loading    nil: without limits
+---@return any ...
+function run_budget.timed(loading, read, value)
+  if not loading then return read(value) end
+  local budget = run_budget.new(loading, 0)
+  local _ <close> = budget:enter()
+  return read(value, function(where) budget:check(where) end)
+end
+
 --- Microseconds that remain, at least 1; 0: no limit.
 ---@return integer
 function RunBudget:microseconds()

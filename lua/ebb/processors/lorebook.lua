@@ -10,7 +10,9 @@ local trimmed = require "ebb.lorebook.trimmed"
 local DRAW = 1 << 53         -- values of a draw: all that a float tells apart
 
 --- The name of a role's speaker, as it stands before texts: "Ann: ", or "".
-local function label(name) return type(name) == "string" and name ~= "" and name .. ": " or "" end
+local function label(name)
+  return type(name) == "string" and name ~= "" and #name <= speech.NAME_BYTES_MAX and name .. ": " or ""
+end
 
 --- What stands before texts of messages without a name, by role.
 local function labels_of(context)
@@ -27,13 +29,21 @@ local function preset_of(agent, key, value)
   end
 end
 
-local function preset_text(context, id)
+local function preset_text(context, id, read)
   local preset = preset_of(context.agent_config, "id", id)
   local content = preset and preset.content
-  return type(content) == "string" and context:expand(content, nil, id) or nil
+  return type(content) == "string" and read(content, id) or nil
 end
 
-local function sources_of(context)
+--- Expands texts that are only looked at: the variables that they set, and what they draw, are not the run's.
+---@return fun(text: string, where: string): string
+local function reader_of(context)
+  local trial = context.run.macros:fork()
+  trial.reported = context.run.macros.reported
+  return function(text, where) return trial:expand(context, text, nil, where) end
+end
+
+local function sources_of(context, read)
   local agent, user = context.agent_config, context.user_profile or {}
   local result = {}
   for name, text in pairs {
@@ -41,17 +51,17 @@ local function sources_of(context)
     personality = agent.personality or false, scenario = agent.scenario or false,
     creator_notes = agent.creator_notes or false,
   } do
-    if text and text ~= "" then result[name] = context:expand(text, nil, name) end
+    if text and text ~= "" then result[name] = read(text, name) end
   end
-  result.note = preset_text(context, "character_note")
+  result.note = preset_text(context, "character_note", read)
   return result
 end
 
 --- The number from 0 of the greeting that begins the history; nil where another text begins it.
-local function greeting_of(context, said)
+local function greeting_of(context, said, read)
   local first = said.count > 0 and context.agent_config.greetings and said:text(1)
   for i, text in ipairs(context.agent_config.greetings or {}) do
-    if first and trimmed(context:expand(text, nil, "a greeting")) == trimmed(first) then return i - 1 end
+    if first and trimmed(read(text, "a greeting")) == trimmed(first) then return i - 1 end
   end
 end
 
@@ -138,12 +148,13 @@ return {
     if not lore then return end
     local settings, agent = settings_of(config), context.agent_config
     local said = speech.of(context.messages, settings.include_names and labels_of(context) or nil)
-    local note = settings.note_scan and preset_text(context, "authors_note")
+    local read = reader_of(context)
+    local note = settings.note_scan and preset_text(context, "authors_note", read)
     local original = context.run.request.original
     local result = lore:run {
-      said = said, sources = sources_of(context), notes = { note or nil }, settings = settings,
+      said = said, sources = sources_of(context, read), notes = { note or nil }, settings = settings,
       facts = { messages = said.count, replies = said.replies, agent = agent.name, tags = agent.tags or {},
-        trigger = context.session.trigger or "normal", greeting = greeting_of(context, said) },
+        trigger = context.session.trigger or "normal", greeting = greeting_of(context, said, read) },
       state = context.run.lorebook_state, budget = budget_of(context, config),
       count = function(text) return core.counter.text(original, text) end,
       random = draws(context, said.count),
@@ -151,6 +162,7 @@ return {
         return text:find("{{", 1, true) and context:expand(text, nil, title) or text
       end,
       check = function() context.run.budget:check "lorebook" end,
+      hold = function(bytes, where) context.run.budget:hold(bytes, where) end,
       log = function(level, message) context:log(level, message) end,
     }
     context.run.lorebook_state = result.state

@@ -1,10 +1,9 @@
 --- Date and time, from the environment's clock. Dates hold for a day; what tells
 -- hours or less differs in each request, and no cache keeps a prompt with it.
 
+local bounds = require "ebb.macros.bounds"
 local calendar = require "ebb.macros.calendar"
 local locales = require "ebb.macros.locales"
-
-local OFFSET_MAX = 14   -- hours: no place on earth is further from UTC
 
 local function now_of(call)
   local ms = call.environment:instant()
@@ -104,7 +103,7 @@ macros[#macros + 1] = {
   example = "{{time_UTC+2}}",
   run = function(call, hours)
     local offset, ms = math.tointeger(tonumber(hours)), call.environment:instant()
-    if not offset or math.abs(offset) > OFFSET_MAX then return nil, "not_offset", hours end
+    if not offset or math.abs(offset) > bounds.OFFSET_MAX then return nil, "not_offset", hours end
     if not ms then return nil, "no_clock" end
     return calendar.format(calendar.date(ms, offset * 60), "h:mm A")
   end,
