@@ -39,11 +39,13 @@ bool host_reader_is_gone(int descriptor);
    error, and leaves no trace in L after it. */
 int host_interruptible(lua_State *L);
 
-/* converse(command, input, seconds) -> output, or nil and why: runs a shell
-   command with input on its standard input. It is ended when its time is over. */
+/* converse(command, input, seconds, {variables?, hear?}?) -> output, or nil and why: runs a shell command with input
+   on its standard input. It is ended when its time is over; what it has written when the shell ends is the output.
+   `variables`: names of the environment's variables that it gets (LC_* means all that begin so); nil: all.
+   hear(bytes) gets what it writes to standard error, piece by piece; nil: that is ours. */
 int host_converse(lua_State *L);
 
-/* dialogue(command) -> Dialogue, or nil and why: a shell command that goes on.
+/* dialogue(command, {variables?, hear?}?) -> Dialogue, or nil and why: a shell command that goes on.
    dialogue:say(text, seconds, wants_line?) -> the next line that it writes, or true; nil and why not.
    dialogue:close(): ends it. */
 int host_dialogue(lua_State *L);
@@ -63,6 +65,9 @@ int host_hold(lua_State *L);
 
 /* is_descriptor(path) -> boolean: /dev/stdin, /dev/fd/N and their like. */
 int host_is_descriptor(lua_State *L);
+
+/* close_on_exec(file): no program that is started gets the file of io.open. */
+int host_close_on_exec(lua_State *L);
 
 /* sleep(seconds): an interrupt ends it. */
 int host_sleep(lua_State *L);

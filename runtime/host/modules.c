@@ -94,6 +94,7 @@ static int open_host(lua_State *L) {
     {"editor", host_editor}, {"converse", host_converse}, {"entries", l_entries}, {"isolate", host_isolate},
     {"workers", host_workers}, {"dialogue", host_dialogue}, {"http", host_http}, {"sleep", host_sleep},
     {"make_folder", l_make_folder}, {"unpack", host_unpack}, {"hold", host_hold}, {"is_descriptor", host_is_descriptor},
+    {"close_on_exec", host_close_on_exec},
     {"capture", host_capture}, {"cells", host_cells}, {"conclude", host_conclude}, {NULL, NULL},
   };
   luaL_newlib(L, functions);

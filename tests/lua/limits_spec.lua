@@ -55,6 +55,7 @@ local OTHERS = {
   ["runtime/codec/data_uri.c HEAD_MAX"] = "a header",
   ["runtime/json/json_fields.h JSON_FIELDS_MAX"] = "of callers in C",
   ["runtime/json/json_edit.h JSON_EDITS_MAX"] = "the same",
+  ["runtime/host/child.c DESCRIPTORS_MAX"] = "where the system closes no range",
   ["runtime/sandbox/guard.c"] = "amounts of a charge",
   ["runtime/sandbox/parse_cost.c"] = "limits of Lua itself",
   ["runtime/format/document.c ENVELOPE_COPY_MAX"] = "when bytes are copied",

@@ -66,8 +66,8 @@ local SHAPES = {
   end,
   graph = function()
     return ('{ { id = "ask", %s, { id = "more", type = "branch", when = { calls = true } }, '
-      .. '{ id = "do", type = "tool" } }, edges = { { "ask", "more" }, { "more", "do", when = true }, { "more", "end", when = false }, '
-      .. '{ "do", "ask" } }'):format(ASK:sub(3))
+      .. '{ id = "do", type = "tool" } }, edges = { { "ask", "more" }, { "more", "do", when = true }, '
+      .. '{ "more", "end", when = false }, { "do", "ask" } }'):format(ASK:sub(3))
   end,
 }
 
@@ -129,16 +129,16 @@ for name, new_place in pairs { SQLite = in_file, PostgreSQL = server and in_serv
       end)
     end
 
-    --- Kills runs of a session until one comes to its end; how many.
+    --- Kills runs of a session until one comes to its end; how many. Each has a little more time than the one before:
+    --- on a busy machine one must come as far as the next save, too.
     local function kill_runs(line)
-      local limited = "env %s timeout -s KILL %.3f %s %s >/dev/null 2>&1"
-      local kills = 0
+      local limited, kills, most = "env %s timeout -s KILL %.3f %s %s >/dev/null 2>&1", 0, 0.2
       while true do
-        local done, _, status = os.execute(limited:format(command.environment, 0.02 + math.random() * 0.2,
+        local done, _, status = os.execute(limited:format(command.environment, 0.02 + math.random() * most,
           command.EBB, line))
         if done then return kills end
         assert.equal(137, status)
-        kills = kills + 1
+        kills, most = kills + 1, most * 1.1
       end
     end
 

@@ -9,6 +9,7 @@
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
+local host = require "ebb.host"
 
 local journal = {}
 
@@ -51,6 +52,7 @@ function journal.open(path, work, digest)
   if whole ~= text then failure.check(core.write_file(path, whole)) end
   local file, why = io.open(path, "ab")
   if not file then failure.raise(failure.IO, "--journal: " .. why) end
+  host.close_on_exec(file)
   file:setvbuf("full", 1 << 20)
   self.file = file
   if whole == "" then self:write { work = work, digest = digest } end

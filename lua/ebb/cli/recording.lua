@@ -9,6 +9,7 @@
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
+local host = require "ebb.host"
 local settings = require "ebb.request.settings"
 
 local recording = {}
@@ -32,6 +33,7 @@ function recording.writer(path)
   end
   local file, why = io.open(path, "wb")
   if not file then failure.raise(failure.IO, "--record: " .. why) end
+  host.close_on_exec(file)
   return function(body, dialect, response)
     local line = ('{"dialect":%s,"request":%s,"response":%s}\n'):format(core.json.encode(dialect), canonical(body),
       embedded(response))

@@ -53,6 +53,18 @@ local function together(count, run)
   return texts
 end
 
+--- How the host runs the command of a tool, or a server: with the variables that it may have, and its standard error
+--- through ours.
+local function apart(wanted)
+  return wanted and { variables = wanted.variables, hear = terminal.listener() } or nil
+end
+
+local function converse(command, input, seconds, wanted)
+  return host.converse(command, input, seconds, apart(wanted))
+end
+
+local function dialogue(command, wanted) return host.dialogue(command, apart(wanted)) end
+
 --- Keeps what a provider counted, so that later runs keep smaller margins for its model.
 local function reported(chat, ratio)
   local model = chat:model()
@@ -67,7 +79,7 @@ function run_host.new(args)
   local recording = (args.record or args.replay_model) and require "ebb.cli.recording"
   local shows = args.stream or terminal.talks_to_person and not args.quiet
   return {
-    http = host.http, sleep = host.sleep, converse = host.converse, dialogue = host.dialogue, together = together,
+    http = host.http, sleep = host.sleep, converse = converse, dialogue = dialogue, together = together,
     reported = reported, say = terminal.say, show = shows and show or false,
     services = service_commands.host(args), model_command = args.model_command, base_url = args.base_url,
     record = args.record and recording.writer(args.record) or nil,

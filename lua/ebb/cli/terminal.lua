@@ -86,6 +86,21 @@ function terminal.say(line)
   io.stderr:write(terminal.fill(page, line, "  "))
 end
 
+--- A function that writes what a program says on its standard error to ours, as it comes in pieces. It cannot steer a
+--- terminal: all but newlines and tabs that is not printable is escaped.
+---@return fun(bytes: string)
+function terminal.listener()
+  local rest = ""                                  -- of a character that a piece cut
+  return function(bytes)
+    bytes = rest .. bytes
+    rest = bytes:match "[\xC2-\xF4][\x80-\xBF]*$" or ""
+    local lead = rest:byte() or 0
+    if #rest >= (lead >= 0xF0 and 4 or lead >= 0xE0 and 3 or 2) then rest = "" end
+    terminal.progress(nil)
+    io.stderr:write((core.printable(core.utf8(bytes:sub(1, #bytes - #rest)), "\n\t")))
+  end
+end
+
 --- Set by --quiet: success is not reported.
 terminal.quiet = false
 

@@ -25,6 +25,8 @@
 ---@field command? string      a shell command: reads {name, id, arguments} as JSON, writes the result
 ---@field file? string         a sandboxed Lua file that returns a tool, or a list of them, with run
 ---@field mcp? string          a shell command that starts a server of the Model Context Protocol
+---@field env? string[]        of command and mcp: names of variables of the environment that it gets, beside HOME,
+---    LANG, LANGUAGE, LC_*, LOGNAME, PATH, PWD, SHELL, TERM, TMPDIR, TZ, USER and XDG_*
 ---@field only? string[]       of mcp: names of the tools that are used; default: all
 ---@field prefix? string       of mcp: stands before their names
 ---@field recall? boolean      the tool `recall`: gives back what the handle of a trim stands for
@@ -40,9 +42,11 @@
 ---    hear?: fun(status: integer, head: string, bytes: string)): integer?, string, string   status, head and body; or
 ---    nil, why, and "connect", "timeout", "cut", "limit" or "absent"
 ---@field sleep? fun(seconds: number)         required with http
----@field converse? fun(command: string, input: string, seconds: number): string?, string?   runs a shell command
----@field dialogue? fun(command: string): table?, string?   starts one that goes on: say(text, seconds, wants_line),
----    close()
+---@field converse? fun(command: string, input: string, seconds: number, options?: { variables: string[] }): string?,
+---    string?   runs a shell command; `variables` are all of the environment that it may have (a name may end with *,
+---    for all that begin so), nil: it may have all
+---@field dialogue? fun(command: string, options?: { variables: string[] }): table?, string?   starts one that goes on:
+---    say(text, seconds, wants_line), close()
 ---@field together? fun(count: integer, run: fun(number: integer): string): string[]?, ebb.Error?   runs a function for
 ---    several numbers at the same time
 ---@field services? table<string, fun(request: table): any, string?>   answers what processors of pipelines ask:

@@ -10,7 +10,8 @@
 --     }
 --
 -- `parameters` are words, as those of a window's action, or a JSON schema. A tool that fails answers the model with
--- an error; only a host that lacks what a tool needs ends the run.
+-- an error; only a host that lacks what a tool needs ends the run. Commands and servers do what a model says: of the
+-- environment, where keys stand, they get VARIABLES and what `env` names.
 
 local core = require "ebb.support.core"
 local loader = require "ebb.sandbox.loader"
@@ -30,6 +31,10 @@ local tools = {}
 tools.SECONDS = 60                    -- for a command, and an answer of a server
 tools.RESULT_BYTES = 256 * 1024       -- of a result, as the model reads it
 
+--- What programs need of the environment; LC_* means all that begin so.
+tools.VARIABLES = { "HOME", "LANG", "LANGUAGE", "LC_*", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ",
+  "USER", "XDG_*" }
+
 local HINT = '{ name = "add", parameters = "a:number, b:number", run = function(arguments) ... end }'
 
 local TOOL = {
@@ -46,6 +51,10 @@ local TOOL = {
       expected = 'words such as "text:string, n:int?", or a JSON schema' },
     run = { type = "function" }, command = { type = "string", filled = true },
     file = { type = "string", filled = true }, mcp = { type = "string", filled = true },
+    env = { type = "list", help = "names of variables of the environment that it gets, too", items = {
+      type = "string", check = function(name)
+        if not name:find "^[%a_][%w_]*$" then return ("expected the name of a variable, got '%s'"):format(name) end
+      end } },
     only = { type = "list", items = { type = "string" } }, prefix = { type = "string" },
     recall = { type = "boolean", default = false },
     tokens = { type = "integer", min = 1, help = "most tokens of a recalled text" },
@@ -59,7 +68,7 @@ local TOOL = {
 --- Fields that go with one kind of tool only.
 local ONLY = {
   only = { "mcp" }, prefix = { "mcp" }, tokens = { "recall" }, trusted = { "file" }, limits = { "file" },
-  once = { "run", "command", "mcp" }, description = { "run", "command" },
+  once = { "run", "command", "mcp" }, env = { "command", "mcp" }, description = { "run", "command" },
   parameters = { "run", "command" }, name = { "run", "command" },
 }
 
@@ -138,11 +147,19 @@ local function caller_of_function(run, limits)
   end
 end
 
+--- How the host runs a command or a server.
+local function running(value)
+  local variables = table.move(tools.VARIABLES, 1, #tools.VARIABLES, 1, {})
+  local more = value.env or {}
+  return { variables = table.move(more, 1, #more, #variables + 1, variables) }
+end
+
 --- The caller of a command, which reads the call as JSON.
-local function caller_of_command(name, command, seconds)
+local function caller_of_command(value)
+  local options = running(value)
   return function(arguments, call, _, host)
-    local input = core.json.encode { name = name, id = call.id, arguments = arguments }
-    return host.converse(command, input .. "\n", seconds)
+    local input = core.json.encode { name = value.name, id = call.id, arguments = arguments }
+    return host.converse(value.command, input .. "\n", value.timeout, options)
   end
 end
 
@@ -201,7 +218,7 @@ local function add_one(set, value, where, place)
   elseif kind == "run" then
     add_declared(set, value, caller_of_function(value.run), where)
   else
-    add_declared(set, value, caller_of_command(value.name, value.command, value.timeout), where)
+    add_declared(set, value, caller_of_command(value), where)
   end
 end
 
@@ -263,7 +280,7 @@ function Toolset:open(host)
       return nil, core.error("host", "nothing here starts the MCP server `" .. server.mcp .. "`",
         "run the workflow with `ebb run`, or give host = { dialogue = function }")
     end
-    local client, problem = mcp.open(host, server.mcp, server.timeout)
+    local client, problem = mcp.open(host, server.mcp, server.timeout, running(server))
     if not client then return nil, problem end
     self.clients[#self.clients + 1] = client
     local remotes, why = client:tools()

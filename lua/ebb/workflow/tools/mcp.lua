@@ -74,11 +74,12 @@ end
 ---@param host ebb.WorkflowHost
 ---@param command string
 ---@param seconds number
+---@param options table         of host.dialogue
 ---@return ebb.McpClient?
 ---@return ebb.Error? problem
-function mcp.open(host, command, seconds)
+function mcp.open(host, command, seconds, options)
   local client = setmetatable({ command = command, seconds = seconds, last = 0 }, Client)
-  local dialogue, why = host.dialogue(command)
+  local dialogue, why = host.dialogue(command, options)
   if not dialogue then return problem(client, why) end
   client.dialogue = dialogue
   local result, failed = client:request("initialize", {
