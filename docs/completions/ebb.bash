@@ -101,7 +101,7 @@ _ebb() {
                 ;;
             policies)
                 cmd="policies"
-                opts="$opts --policy-path -o --output -h --help"
+                opts="$opts --policy-path -o --output --json -h --help"
                 break
                 ;;
             processors)

@@ -577,6 +577,7 @@ complete -c ebb -n '__fish_ebb_seen_command vocab' -s h -l help -d 'Show this he
 
 complete -c ebb -n '__fish_ebb_seen_command policies' -l policy-path -r -d 'A folder of policies, searched before the user\'s own'
 complete -c ebb -n '__fish_ebb_seen_command policies' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command policies' -l json -d 'Report as JSON'
 complete -c ebb -n '__fish_ebb_seen_command policies' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command processors' -l processor -l plugin -r -d 'Your own processor: a Lua file, or a folder of them'

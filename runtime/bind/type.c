@@ -216,6 +216,16 @@ int bind_refuse_field(lua_State *L) {
                     type->name);
 }
 
+/* __pairs: says what has a table, where a method gives one. */
+static int l_pairs(lua_State *L) {
+  const BindType *type = lua_touserdata(L, lua_upvalueindex(1));
+  bind_push_methods(L, type);
+  lua_getfield(L, -1, "totable");
+  const char *hint = lua_isnil(L, -1) ? "for i = 1, #it do ... it[i] ... end walks what stands in it"
+                                      : "pairs(it:totable()) walks its fields";
+  return bind_raise(L, "argument", hint, "pairs walks tables, and this is a %s", type->name);
+}
+
 void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFunction length) {
   lua_newtable(L);
   lua_newtable(L);
@@ -232,6 +242,9 @@ void bind_type(lua_State *L, const BindType *type, lua_CFunction index, lua_CFun
   }
   lua_pushcfunction(L, bind_refuse_field);
   lua_setfield(L, -2, "__newindex");
+  lua_pushlightuserdata(L, (void *)type);
+  lua_pushcclosure(L, l_pairs, 1);
+  lua_setfield(L, -2, "__pairs");
   if (type->end != NULL && !guard_ends_owners(L)) {
     lua_pushlightuserdata(L, (void *)type);
     lua_pushcclosure(L, l_end, 1);

@@ -149,6 +149,40 @@ describe("a check of options", function()
   end)
 end)
 
+describe("a slip in a policy", function()
+  local OPTIONS = "return { options = { keep = { type = 'integer', default = 2 }, note = { type = 'string' } }, "
+  for _, case in ipairs {
+    -- what the policy does              what it reads
+    { OPTIONS .. "trim = function(_, _, o) return o.kepe + 1 end }",
+      "an options table has no field 'kepe' (did you mean 'keep'?)" },
+    { OPTIONS .. "trim = function(d, _, o) assert(o.note == nil and o.keep == 2) error(o.keep + #d, 0) end }", "5" },
+    { "return function(_, _, o) error(tostring(o.any), 0) end", "nil" },
+    { "return function(d) for k in pairs(d[1]) do print(k) end end",
+      "pairs walks tables, and this is a Message (pairs(it:totable()) walks its fields)" },
+    { "return function(d) for k in pairs(d) do print(k) end end",
+      "pairs walks tables, and this is a Draft (for i = 1, #it do ... it[i] ... end walks what stands in it)" },
+    { "return function(message) return message.role ~= 'tool' end", "a Draft has no field 'role'",
+      "a message has it: draft[1].role; a function that is asked about each message is a filter" },
+    { "return function(d) while true do d:drop(1) end end", "stopped: it used up its fuel",
+      "edits were refused, the first: " },
+    { "draft:drop_oldest { to = 9 }", "Lua in the place of a policy's name begins with return",
+      "'return function(...) ... end'" },
+  } do
+    for _, trusted in ipairs { false, true } do
+      local endless = case[1]:find("while true", 1, true)
+      it(("is told, %s: %s"):format(trusted and "trusted" or "in a sandbox", case[1]), function()
+        if trusted and endless then return end
+        local chat = helper.conversation "s1 u2 u3"
+        local done, report, problem = pcall(chat.trim, chat, { budget = 5, policy = case[1], trusted = trusted,
+          limits = not trusted and { fuel = 100000 } or nil })
+        if not done then problem = report end
+        command.contains(case[2], problem.message)
+        if case[3] then command.contains(case[3], problem.hint) end
+      end)
+    end
+  end
+end)
+
 describe("options of policies in a list of JSON", function()
   local function trimmed(policy)
     finally(helper.clean)

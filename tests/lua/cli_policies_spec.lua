@@ -37,6 +37,23 @@ describe("the command's policies", function()
       assert(os.execute(line:format "keep_recent"))
     end)
 
+    it("as JSON, with their options and the file of those that have one", function()
+      file("drop_one.lua", DROP_FIRST)
+      local all = helper.ebb.json.decode((does("policies --json --policy-path " .. command.folder)))
+      local by_name = {}
+      for _, policy in ipairs(all) do by_name[policy.name] = policy end
+      local own = by_name.drop_one
+      assert.same({ "keep_recent", true, nil }, { all[1].name, all[1].isDefault, all[1].file })
+      assert.same({ "drops one", path_of "drop_one.lua" }, { own.summary, own.file })
+      assert.same({ { name = "at", type = "integer", default = 2 } }, own.options)
+      contains("has no trim", by_name.bad_nodes.error)
+      local one = helper.ebb.json.decode((does "policies trim_messages --json"))
+      assert.equal("trim_messages", one.name)
+      local strategy
+      for _, option in ipairs(one.options) do if option.name == "strategy" then strategy = option end end
+      assert.same({ "choice", { "last", "first" } }, { strategy.type, strategy.choices })
+    end)
+
     it("in a text on the command line", function()
       local policy = "return function(draft, budget) draft:drop_oldest { to = budget, reason = \"a:b=c\" } end"
       local out = does(("trim %s --budget 16 --policy '%s'"):format(path_of "small.json", policy))

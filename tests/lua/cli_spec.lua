@@ -355,6 +355,19 @@ describe("the command", function()
       end)
     end
 
+    it("name every variable that the sources read", function()
+      local help = does "help environment"
+      local pipe = assert(io.popen "cat $(find lua/ebb -name '*.lua')")
+      local sources = pipe:read "a"
+      pipe:close()
+      local known = {}
+      for name in sources:gmatch 'getenv "([%u_]+)"' do known[name] = true end
+      for name in sources:gmatch '"([%u_]+_API_KEY)"' do known[name] = true end
+      for name in sources:gmatch '"([%u_]+_BASE_URL)"' do known[name] = true end
+      assert.is_true(known.EBB_DB and known.EBB_API_KEY and known.GOOGLE_GEMINI_BASE_URL)
+      for name in pairs(known) do contains(name, help) end
+    end)
+
     it("name every operation and field that apply takes", function()
       local out = does "help operations"
       for _, word in ipairs { "append", "insert", "replace", "truncate", "clear", "filter", "rollback", "keepFirst",

@@ -5,7 +5,9 @@ local ebb = helper.ebb
 local EBB = dofile("tests/lua/command.lua").EBB
 local server = dofile("tests/lua/postgres_server.lua").start()
 
-if not server then return it("in PostgreSQL", function() pending "skipped: PostgreSQL's server is not installed" end) end
+if not server then
+  return it("in PostgreSQL", function() pending "skipped: PostgreSQL's server is not installed" end)
+end
 
 local SEED = math.tointeger(tonumber(os.getenv "SEED")) or os.time()
 local APPENDS = 100      -- of each worker

@@ -12,7 +12,8 @@ local filter = {}
 
 function filter.declare(parser)
   parser:argument("filters",
-    "Lua file that returns a filter, its name or its text; files and names with options as :key=value,...")
+    "Lua file that returns a filter, its name or its text; files and names with options as :key=value,...; "
+    .. "a conversation may stand last")
     :args("+"):argname("<filter>")
   options.filter_path(parser)
   options.sandbox(parser)
@@ -36,23 +37,32 @@ local function find(word, loading)
   return { filter = filter_file, options = values }
 end
 
---- Refuses a conversation: its first byte begins no Lua file.
-local function refuse_conversation(word)
+--- Is this file a conversation? Its first byte begins no Lua file.
+local function is_conversation(word)
   local file = io.open(word, "rb")
   local begin = file and file:read(1)
   if file then file:close() end
-  if begin == "[" or begin == "{" then
-    failure.usage(("%s is not a filter; it looks like a conversation"):format(word), "--input " .. word)
+  return begin == "[" or begin == "{"
+end
+
+--- Takes a conversation that stands last among the filters as the input.
+local function take_input(args)
+  local last = args.filters[#args.filters]
+  if not args.file and #args.filters > 1 and is_conversation(last) then args.file = table.remove(args.filters) end
+  for _, word in ipairs(args.filters) do
+    if is_conversation(word) then
+      failure.usage(("%s is not a filter; it looks like a conversation"):format(word), "--input " .. word)
+    end
   end
 end
 
 function filter.run(args)
+  take_input(args)
   options.use_in_place(args)
   edits.check(args)
   local list, loading = {}, options.loading(args)
   options.use_filter_path(args)
   for i, word in ipairs(args.filters) do
-    refuse_conversation(word)
     list[i] = failure.typed(find, word, loading)
   end
   local chat = options.load(args.file, args)

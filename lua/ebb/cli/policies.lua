@@ -5,6 +5,7 @@ local built_in = require "ebb.policies"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local host = require "ebb.host"
+local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local policies = require "ebb.trim.policies"
 local script_file = require "ebb.sandbox.script_file"
@@ -18,6 +19,7 @@ function command.declare(parser)
   parser:argument("policy", "The name of a policy, or its file."):args("?")
   options.policy_path(parser)
   options.output(parser)
+  options.json(parser)
   parser:epilog(options.OWN_POLICY)
 end
 
@@ -68,19 +70,29 @@ local function summary_of(path)
   return ok and policy.summary or ok and "a policy" or tostring(policy):match "^[^\n]*"
 end
 
-local function list(page)
+--- The names by which policies are found: the built-in ones, then files of the policy path with their path.
+---@return { name: string, path: string?, folder: string? }[]
+local function listed_names()
   local rows, listed = {}, {}
   for i, name in ipairs(policies.names) do
-    local note = name == policies.default and " (default)" or ""
-    rows[i], listed[name] = { name, (policies.find(name).summary or "") .. note }, true
+    rows[i], listed[name] = { name = name }, true
   end
   for _, folder in ipairs(script_path.policies) do
     for _, name in ipairs(names_in(folder)) do
       if not listed[name] then
-        rows[#rows + 1], listed[name] = { name, ("%s (%s)"):format(summary_of(("%s/%s.lua"):format(folder, name)),
-          folder) }, true
+        rows[#rows + 1], listed[name] = { name = name, path = ("%s/%s.lua"):format(folder, name), folder = folder }, true
       end
     end
+  end
+  return rows
+end
+
+local function list(page)
+  local rows = {}
+  for i, row in ipairs(listed_names()) do
+    local note = row.name == policies.default and " (default)" or ""
+    rows[i] = { row.name, row.path and ("%s (%s)"):format(summary_of(row.path), row.folder)
+      or (policies.find(row.name).summary or "") .. note }
   end
   return grid.render({ { title = "policy" }, { title = "what it does", wrap = true } }, rows, page)
 end
@@ -136,11 +148,39 @@ local function describe(policy, page)
   return table.concat(pieces)
 end
 
+--- A policy as JSON. Options have their names in the policy.
+local function to_data(policy)
+  local declared = core.json.array {}
+  for _, name in ipairs(tables.keys(policy.options or {})) do
+    local option = policy.options[name]
+    declared[#declared + 1] = {
+      name = name, type = option.type, default = option.default, required = option.required, min = option.min,
+      max = option.max, choices = option.choices and core.json.array { table.unpack(option.choices) }, help = option.help,
+    }
+  end
+  return { name = policy.name, summary = policy.summary, isDefault = policy.name == policies.default, options = declared,
+    help = policy.help, example = policy.example }
+end
+
+--- All of them; a file that cannot be loaded has its `error`.
+local function list_as_json()
+  local data = core.json.array {}
+  for i, row in ipairs(listed_names()) do
+    local ok, policy = pcall(policies.find, row.path or row.name)
+    data[i] = ok and to_data(policy) or { error = tostring(policy) }
+    data[i].name, data[i].file = row.name, row.path
+  end
+  return data
+end
+
 function command.run(args)
   options.use_policy_path(args)
   local page = terminal.results(args.output)
-  terminal.result(args.policy and describe(failure.typed(command.named, policies.find, args.policy), page)
-    or list(page), args.output)
+  local policy = args.policy and failure.typed(command.named, policies.find, args.policy)
+  local out
+  if args.json then out = json_text.format(policy and to_data(policy) or list_as_json())
+  else out = policy and describe(policy, page) or list(page) end
+  terminal.result(out, args.output)
 end
 
 return command

@@ -194,13 +194,21 @@ half-open. Fields stand beside "operation", or in an object of its name.
 TEXTS.environment = [[
   COLUMNS          cells of a line where output goes to no terminal;
                    unset: nothing is cut
+  EBB_DB           the database of sessions, a file or a URL of PostgreSQL,
+                   where --db names none
+  EBB_API_KEY, EBB_BASE_URL
+                   key and address of model calls, before those of a provider
   EBB_VOCAB_PATH   a folder of vocabularies that is searched first
+  OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL,
+  GEMINI_API_KEY, GOOGLE_API_KEY, GEMINI_BASE_URL, GOOGLE_GEMINI_BASE_URL
+                   key and address of a provider, by the model's dialect
   NO_COLOR         no colours
   TERM=dumb        no colours, no progress
   XDG_CACHE_HOME   ebb/vocab: vocabularies that were checked (default ~/.cache)
   XDG_CONFIG_HOME  ebb/models.json: your models and prices; ebb/policies,
                    ebb/filters; ebb/profiles.json: servers (default ~/.config)
-  XDG_DATA_HOME    ebb/vocab: vocabularies (default ~/.local/share)
+  XDG_DATA_HOME    ebb/sessions.db: sessions; ebb/vocab: vocabularies (default
+                   ~/.local/share)
   XDG_STATE_HOME   ebb/history: lines of `ebb repl`; ebb/usage: what providers
                    counted, by model (default ~/.local/state)]]
 

@@ -59,9 +59,11 @@ end
 ---@param word string
 ---@param noun string
 function script_file.refuse_without_return(word, noun)
-  if not word:find "^%s*function%s*%(" and not word:find "^%s*{" then return end
+  local is_value = word:find "^%s*function%s*%(" or word:find "^%s*{"
+  local is_body = not script_file.is_path(word) and word:find "[%(%){}\n]"
+  if not is_value and not is_body then return end
   refuse("argument", ("Lua in the place of a %s's name begins with return"):format(noun),
-    ("'return %s'"):format(word:match "^%s*(.*)$"))
+    is_value and ("'return %s'"):format(word:match "^%s*(.*)$") or "'return function(...) ... end'")
 end
 
 --- The globals of one file, over those of the program.

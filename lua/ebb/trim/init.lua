@@ -17,6 +17,7 @@ local call = require "ebb.trim.call"
 local quantity = require "ebb.support.quantity"
 local schema = require "ebb.support.schema"
 local trim_options = require "ebb.trim.options"
+local tables = require "ebb.support.tables"
 local traceback = require "ebb.support.traceback"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
@@ -97,13 +98,34 @@ end
 
 ---- Running ----
 
+--- What was refused on the way is often why too much is left, or why a loop does not end.
+---@return string?
+local function refusals_of(draft)
+  local refused, first = core.draft.refusals(draft)
+  if refused == 0 then return nil end
+  return ("%s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
+end
+
+local MESSAGE_FIELDS = { "role", "content", "text", "parts", "calls", "call", "name", "id", "tool_call_id", "metadata",
+  "timestamp" }
+
+--- What would help the author of a policy that failed with `message`.
+---@return string?
+local function failure_hint(draft, message)
+  local field = message:match "a Draft has no field '([%w_]+)'"
+  if field and tables.contains(MESSAGE_FIELDS, field) then
+    return ("a message has it: draft[1].%s; a function that is asked about each message is a filter"):format(field)
+  end
+  return message:find("stopped: it ", 1, true) and refusals_of(draft) or nil
+end
+
 --- Runs one policy: true, or nil and an error.
 local function attempt_step(run, step)
   run.no_answer = nil
   local ok, message, code = traceback.call(step.policy.trim, running.step, run, step)
   if ok then return true end
   if code ~= "memory" then code = run.no_answer and "model" or "policy" end
-  return nil, core.error(code, policies.says(step.policy, message))
+  return nil, core.error(code, policies.says(step.policy, message), failure_hint(run.draft, message))
 end
 
 ---- Verdicts ----
@@ -133,14 +155,6 @@ end
 local function empty(run)
   return ("cannot fit: no message would be left, and a request needs one; the budget is %d%s"):format(run.requested,
     kept_free(run))
-end
-
---- What was refused on the way is often why too much is left.
----@return string?
-local function refusals_of(draft)
-  local refused, first = core.draft.refusals(draft)
-  if refused == 0 then return nil end
-  return ("%s refused, the first: %s"):format(refused == 1 and "1 edit was" or refused .. " edits were", first)
 end
 
 --- What would help where policies dropped nothing that make messages smaller: others have to follow them.

@@ -8,6 +8,7 @@ local core = require "ebb.support.core"
 local memory = require "ebb.trim.memory"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
+local tables = require "ebb.support.tables"
 local loader = require "ebb.sandbox.loader"
 
 local run = {}
@@ -67,11 +68,21 @@ local function host_of(record)
   }
 end
 
+--- The names of the options that a policy declares; nil where it declares none, and may be given any.
+local function declared(step)
+  return step.policy.options and tables.keys(step.policy.options) or step.declared
+end
+
+--- Makes reads of options that the policy does not declare raise, as slips of the pen are.
+local function strict_options(options, names)
+  return names and tables.strict(options, "an options table", names) or options
+end
+
 local function run_sandboxed(record, step)
   local policy, draft = step.policy, record.draft
   loader.begin(policy.trim, record.loading and record.loading.limits, #draft)
   local text, names = loader.use(policy.trim, "ebb.trim.sandboxed_run", "trim", draft, policy.name, record.budget,
-    step.options, host_of(record))
+    step.options, host_of(record), declared(step))
   local memories = memory.tables(text)
   for _, name in ipairs(names) do
     record.memories[name] = memories[name] or {}
@@ -85,7 +96,7 @@ end
 function run.step(record, step)
   local _ <close> = hand_over(record, step.policy.name)
   if loader.holds(step.policy.trim) then run_sandboxed(record, step)
-  else step.policy.trim(record.draft, record.budget, step.options) end
+  else step.policy.trim(record.draft, record.budget, strict_options(step.options, declared(step))) end
   return true
 end
 

@@ -22,16 +22,17 @@ end
 ---@param budget integer
 ---@param options table
 ---@param host { model?: function, answered: function, recall: function, rules: function }
+---@param declared? string[]  names of its options; nil: it may read any
 ---@return boolean ok
 ---@return string memories   as `memory.text` writes them; or why there are none
 ---@return string[]|string? names   of the policies that ran; or the error's code
-function sandboxed_run.trim(trim, draft, name, budget, options, host)
+function sandboxed_run.trim(trim, draft, name, budget, options, host, declared)
   local run = require "ebb.trim.run"
   local record = run.open {
     draft = draft, budget = budget, memories = memories_of(host.recall), model = host.model, answered = host.answered,
     rules = host.rules,
   }
-  local step = { policy = { name = name, trim = trim }, options = options }
+  local step = { policy = { name = name, trim = trim }, options = options, declared = declared }
   local ok, message, code = traceback.call(trim, run.step, record, step)
   run.close(record)
   if not ok then return false, message, code end
