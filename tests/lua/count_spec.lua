@@ -4,7 +4,6 @@
 local helper = dofile "tests/lua/helper.lua"
 local it_exact = dofile "tests/lua/it_exact.lua"(it, function(why) pending(why) end)
 local ebb, refusal = helper.ebb, helper.refusal
-local vocabularies = require "ebb.models.vocabularies"
 
 ---- Images of any size: the header of a PNG is enough ----
 

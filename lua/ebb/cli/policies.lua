@@ -80,7 +80,8 @@ local function listed_names()
   for _, folder in ipairs(script_path.policies) do
     for _, name in ipairs(names_in(folder)) do
       if not listed[name] then
-        rows[#rows + 1], listed[name] = { name = name, path = ("%s/%s.lua"):format(folder, name), folder = folder }, true
+        local path = ("%s/%s.lua"):format(folder, name)
+        rows[#rows + 1], listed[name] = { name = name, path = path, folder = folder }, true
       end
     end
   end
@@ -155,11 +156,14 @@ local function to_data(policy)
     local option = policy.options[name]
     declared[#declared + 1] = {
       name = name, type = option.type, default = option.default, required = option.required, min = option.min,
-      max = option.max, choices = option.choices and core.json.array { table.unpack(option.choices) }, help = option.help,
+      max = option.max, choices = option.choices and core.json.array { table.unpack(option.choices) },
+      help = option.help,
     }
   end
-  return { name = policy.name, summary = policy.summary, isDefault = policy.name == policies.default, options = declared,
-    help = policy.help, example = policy.example }
+  return {
+    name = policy.name, summary = policy.summary, isDefault = policy.name == policies.default, options = declared,
+    help = policy.help, example = policy.example,
+  }
 end
 
 --- All of them; a file that cannot be loaded has its `error`.
