@@ -432,7 +432,7 @@ complete -c ebb -n '__fish_ebb_seen_command convert' -l to -l dialect -r -d 'The
 complete -c ebb -n '__fish_ebb_seen_command convert' -l profile -r -d 'The server\'s rules, by a name that \'ebb profiles\' lists or by its URL'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l repair -r -d 'Repair what the provider would refuse; unanswered calls: drop (default) or synthesize'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l shape -xa 'body array jsonl' -d 'body, array or jsonl; default: the input\'s, or body where system texts need it'
-complete -c ebb -n '__fish_ebb_seen_command convert' -l strict -d 'Write nothing if something of the conversation would be left out'
+complete -c ebb -n '__fish_ebb_seen_command convert' -l strict -d 'Write nothing if something of the conversation would be left out, or was left out when the file of another program was read'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l keep-extra -d 'Keep id, timestamp, metadata and others in messages that are not written anew'
 complete -c ebb -n '__fish_ebb_seen_command convert' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command convert' -l tools -r -d 'Describe the tools of this JSON file in a system message, unless one does: a list of {name, description}, or of a provider\'s tools'

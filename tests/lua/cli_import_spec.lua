@@ -22,7 +22,7 @@ describe("a file of another program", function()
   end)
   after_each(command.remove_folder)
 
-  local TOLD = "read as Claude Code session: 3 messages, 1 other line, 1 inactive line, 2 branches\n"
+  local TOLD = "read as Claude Code session: 3 messages, 1 other line (summary), 1 inactive line, 2 branches\n"
 
   it("is read by every command that reads a conversation, which says in one line what it read", function()
     local operations = file("operations.json", '[{"operation":"truncate","truncate":{"keepLast":1}}]')
@@ -126,11 +126,11 @@ describe("a file of another program", function()
     local chat = file("pi.jsonl", head .. entry("message", "a", "x", '"message":{"role":"user","content":"q"}') ..
       entry("message", "b", "a", '"message":{"role":"user","content":"r"}') ..
       entry("compaction", "c", "b", '"summary":"S","firstKeptEntryId":"c"'))
-    contains("pi session: 1 message, 1 other line, 1 missing parent, 2 compacted entries, 1 synthetic message\n",
+    contains("pi session: 1 message, 1 other line (session), 1 missing parent, 2 compacted entries, 1 synthetic message\n",
       select(2, does("count " .. chat)))
     local gemini = file("gemini.jsonl", '{"sessionId":"s","projectHash":"p","startTime":"t"}\n' ..
       '{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c","name":"f"},{"id":"d","name":"f"}]}\n')
-    contains("2 messages, 1 other line, 2 calls without result\n", select(2, does("count " .. gemini)))
+    contains("2 messages, 1 other line (metadata), 2 calls without result\n", select(2, does("count " .. gemini)))
     contains("read as Codex session: 1 message", select(2, does("inspect " .. file("codex.jsonl",
       '{"timestamp":"t","type":"response_item","payload":{"role":"user","content":"q"}}\n'))))
   end)

@@ -157,6 +157,22 @@ SHAPES.mastra = {
       '"args":{"a": 1},"result":{}}}'):format(i // 2, i)
   end, "]}}]"),
 }
+SHAPES.qwen_code = {
+  chain = lines(nil, function(i)
+    return ('{"uuid":"%d","parentUuid":"%d","sessionId":"s","type":"tool_result","message":{"role":"user","parts":' ..
+      '[{"functionResponse":{"name":"f","response":{}}}]}}'):format(i, i - 1)
+  end),
+}
+SHAPES.copilot = {
+  events = lines(nil, function(i)
+    return ('{"type":"assistant.message","data":{"content":"x","toolRequests":[{"toolCallId":"%d","name":"f",' ..
+      '"arguments":{"a": 1}}]},"id":"%d"}'):format(i, i)
+  end),
+  rewinds = lines('{"type":"user.message","data":{"content":"q"},"id":"0"}', function(i)
+    if i % 2 == 0 then return ('{"type":"session.snapshot_rewind","data":{"upToEventId":"%d"}}'):format(i - 1) end
+    return ('{"type":"user.message","data":{"content":"q"},"id":"%d"}'):format(i)
+  end),
+}
 SHAPES.langchain = {
   ["pieces of one reply"] = list("[", function()
     return '{"type":"ai","data":{"id":"m","content":"word ","tool_call_chunks":[{"index":0,"args":"x"}]}}'

@@ -311,6 +311,50 @@ local ROWS = {
     {"id":"4","thread_id":"t","role":"tool","type":"tool-result","content":"[{\"type\":\"tool-result\",\"toolCallId\":\"j\",\"toolName\":\"f\",\"result\":\"o\"}]"},
     {"id":"5","thread_id":"t","role":"user","type":"text","content":"plain"}] ]],
     "u:q | a:a+f(k){} | t(k):[1,2] | a:b | a:f(j){} | t(j):o | u:plain", {} },
+  { "Qwen Code: contents, results of parallel calls, another branch", "qwen_code",
+    '{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"q"}]}}\n' ..
+    '{"uuid":"t","parentUuid":"a","sessionId":"s","type":"system","subtype":"ui_telemetry","systemPayload":{}}\n' ..
+    '{"uuid":"b","parentUuid":"t","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"text":"go"},{"functionCall":{"id":"k1","name":"ls","args":{}}},{"functionCall":{"id":"k2","name":"ls","args":{}}}]}}\n' ..
+    '{"uuid":"x","parentUuid":"a","sessionId":"s","type":"assistant","message":{"role":"model","parts":[{"text":"other"}]}}\n' ..
+    '{"uuid":"c","parentUuid":"b","sessionId":"s","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"k1","name":"ls","response":{"output":"A"}}}]}}\n' ..
+    '{"uuid":"d","parentUuid":"c","sessionId":"s","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"k2","name":"ls","response":{"output":"B"}}}]}}\n' ..
+    '{"uuid":"e","parentUuid":"d","sessionId":"s","type":"assistant","message":{"role":"model","parts":[{"text":"done"}]}}\n',
+    "u:q | a:go+ls(k1){}+ls(k2){} | t(k1):A | t(k2):B | a:done",
+    { "1 other line: ui_telemetry", "1 inactive line: another branch" } },
+  { "Qwen Code: a compression replaces what stands before it", "qwen_code",
+    '{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"old"}]}}\n' ..
+    '{"uuid":"b","parentUuid":"a","sessionId":"s","type":"system","subtype":"chat_compression","systemPayload":{"compressedHistory":[{"role":"user","parts":[{"text":"SUM"}]},{"role":"model","parts":[{"text":"ok"}]}]}}\n' ..
+    '{"uuid":"c","parentUuid":"b","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"new"}]}}\n',
+    "u:SUM | a:ok | u:new", { "1 compacted message: a compression replaced it" } },
+  { "Copilot: events, the text that the model got, a failed tool, a subagent", "copilot",
+    '{"type":"session.start","data":{"sessionId":"s","selectedModel":"m1"},"id":"1"}\n' ..
+    '{"type":"user.message","data":{"content":"q","transformedContent":"<now>t</now> q","attachments":[{"type":"file","path":"x"}]},"id":"2"}\n' ..
+    '{"type":"system.message","data":{"role":"system","content":"You row."},"id":"3"}\n' ..
+    '{"type":"assistant.message","data":{"content":"go","toolRequests":[{"toolCallId":"k1","name":"ls","arguments":{"z": 1,"a":2}},{"toolCallId":"k2","name":"rm","arguments":{}}]},"id":"4"}\n' ..
+    '{"type":"assistant.message","data":{"content":"inner","toolRequests":[],"parentToolCallId":"k1"},"id":"5"}\n' ..
+    '{"type":"tool.execution_complete","data":{"toolCallId":"k2","success":false,"error":{"message":"denied","code":"x"}},"id":"6"}\n' ..
+    '{"type":"tool.execution_complete","data":{"toolCallId":"k1","success":true,"result":{"content":"A","detailedContent":"long"}},"id":"7"}\n' ..
+    '{"type":"assistant.message","data":{"content":"wrong","toolRequests":[]},"id":"8"}\n{"type":"session.snapshot_rewind","data":{"upToEventId":"8","eventsRemoved":1},"id":"9"}\n' ..
+    '{"type":"assistant.message","data":{"content":"done"},"id":"10"}\n',
+    [[u:<now>t</now> q | a:go+ls(k1){"z":1,"a":2}+rm(k2){} | t(k2):denied | t(k1):A | a:done]],
+    { "1 sidechain line: of a subagent", "1 retracted event: a rewind", "1 attachment: file: its text is not in the event" },
+    function(result) assert.equal("You row.", result.system) end },
+  { "Codex: custom tools, and members that are its own", "codex",
+    '{"timestamp":"t","type":"session_meta","payload":{"id":"s","dynamic_tools":[{"type":"custom","name":"patch","format":{"type":"grammar","syntax":"lark","definition":"x"}},{"name":"f","inputSchema":{"type":"object"}}]}}\n' ..
+    '{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"q"}],"internal_chat_message_metadata_passthrough":{"turn_id":"1"}}}\n' ..
+    '{"timestamp":"t","type":"response_item","payload":{"type":"custom_tool_call","call_id":"c","name":"patch","input":"*** Begin","internal_chat_message_metadata_passthrough":{"a":[1]}}}\n' ..
+    '{"timestamp":"t","type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"c","output":"ok"}}\n',
+    "u:q | custom_tool_call | custom_tool_call_output", nil,
+    function(result)
+      assert.is_nil(kit.import.body(result):find("internal_chat", 1, true))
+      assert.equal("grammar", result.tools[1].format.type)
+      assert.equal("function", result.tools[2].type)
+    end },
+  { "pi: summaries stand in a frame that says what they are", "pi",
+    '{"type":"session","version":3,"id":"s","cwd":"p"}\n{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"q"}}\n' ..
+    '{"type":"compaction","id":"2","parentId":"1","summary":"A list.","firstKeptEntryId":"2"}\n{"type":"branch_summary","id":"3","parentId":"2","summary":"A try."}\n',
+    "u:What was said before, as a summary:\n\n<summary>\nA list.\n</summary> | " ..
+    "u:What was tried on another branch of this conversation, as a summary:\n\n<summary>\nA try.\n</summary>" },
 }
 
 local WORDS = { openai = kit.openai, anthropic = kit.anthropic, gemini = kit.gemini, responses = kit.responses }
@@ -342,6 +386,42 @@ describe("commands read such files without being asked to:", function()
       command.contains("read as ", run.err)
     end)
   end
+end)
+
+---- What is lost ----
+
+describe("what an import leaves out", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("is named, and refused by --strict where a model got it", function()
+    local path = command.file("list.json", '[{"role":"user","content":[{"type":"file","mediaType":"application/pdf",' ..
+      '"data":{"type":"reference","reference":{"a":"b"}}},{"type":"text","text":"q"},{"type":"custom","kind":"k"}]}]')
+
+    local _, told = command.does(("convert %s --to openai"):format(path))
+    command.contains("1 message, 1 file, 1 other block (custom)", told)
+    local run = command.ebb(("convert %s --to openai --strict"):format(path))
+    assert.equal(command.REFUSED, run.status)
+    assert.equal("", run.out)
+    command.contains("the import leaves out 1 file, 1 other block (custom)", run.err)
+  end)
+
+  it("is no loss where the program itself does not send it", function()
+    local path = command.file("s.jsonl", claude('{"type":"mode","mode":"x"}', '{"type":"tag"}', says("user", "q")))
+
+    local _, told = command.does(("convert %s --to anthropic --strict"):format(path))
+    command.contains("1 message, 2 other lines (mode, tag)", told)
+  end)
+
+  it("is refused where it is all", function()
+    local path = command.file("s.jsonl", claude(says("user", { { odd = 1 } }), says("assistant", json.array {})))
+    local problem = command.fails(command.REFUSED, ("convert %s --to openai"):format(path))
+    assert.truthy(problem:find("expected a type", 1, true) or problem:find("no message is understood", 1, true), problem)
+
+    path = command.file("t.jsonl", '{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","text":"q"}}\n')
+    command.contains("no message is understood as one of a Claude Code session (1 empty message: without text or blocks)",
+      command.fails(command.REFUSED, ("convert %s --to openai"):format(path)))
+  end)
 end)
 
 ---- Unknown forms ----
@@ -422,6 +502,10 @@ end
 --- The session, its request, the dialect, and how many messages at the begin of the request no session has; how many
 --- of the following ones the session has.
 local SENT = {
+  { "qwen-code-chat.session.jsonl", "qwen-code-chat.json", "openai", skip = { true, true, true } },
+  { "copilot.events.jsonl", "copilot.json", "openai" },
+  { "pi-1.6-compacted.session.jsonl", "pi-1.6-compacted.json", "openai", made = { true } },
+  { "codex-apply-patch.session.jsonl", "codex-apply-patch.json", "responses", skip = { true } },
   { "gemini-cli-resumed.session.jsonl", "gemini-cli-resumed.json", "gemini", made = { false, true, true, [6] = true, [7] = true, [8] = true } },
   { "cline-3.messages.json", "cline-3.json", "openai", made = { true }, texts = { "You help in the house." } },
   { "opencode-compacted.export.json", "opencode-compacted.json", "openai", skip = { true }, made = { true } },

@@ -36,6 +36,9 @@ local function result(id, parent, call_id, text, more)
   return message(id, parent, "toolResult", { { type = "text", text = text } }, more)
 end
 
+local FRAME = "u:What was said before, as a summary:\n\n<summary>\n%s\n</summary>"
+local TRIED = "u:What was tried on another branch of this conversation, as a summary:\n\n<summary>\n%s\n</summary>"
+
 local CASES = {
   { "a chain with parallel calls and an error",
     { HEAD, user("1", nil, "q"), reply("2", "1", { { type = "text", text = "look" }, call "x", call "y" }),
@@ -52,14 +55,14 @@ local CASES = {
     { HEAD, user("1", nil, "q"), reply("2", "1", "one"), user("3", "2", "kept"), reply("4", "3", "kept too"),
       entry("compaction", "5", "4", { summary = "SUMMARY", firstKeptEntryId = "3", tokensBefore = 9 }),
       user("6", "5", "next") },
-    "u:SUMMARY | u:kept | a:kept too | u:next", 1,
+    FRAME:format "SUMMARY" .. " | u:kept | a:kept too | u:next", 1,
     { "1 other line: session", "2 compacted entry: a compaction replaced it",
       "1 synthetic message: summary of a compaction" } },
   { "a compaction that kept nothing, after another one",
     { HEAD, user("1", nil, "q"), entry("compaction", "2", "1", { summary = "S1", firstKeptEntryId = "1" }),
       user("3", "2", "r"), entry("compaction", "4", "3", { summary = "S2", firstKeptEntryId = "4" }), user("5", "4",
         "s") },
-    "u:S2 | u:s", 1 },
+    FRAME:format "S2" .. " | u:s", 1 },
   { "edits of the context: the latest on the branch, replaced or omitted",
     { HEAD, user("1", nil, "q"), reply("2", "1", "secret"), user("3", "2", "long"), reply("4", "3", "ok"),
       entry("context_edit", "5", "4", { targetId = "2", replacement = "x" }),
@@ -79,7 +82,7 @@ local CASES = {
       message("6", "5", "bashExecution", nil, { command = "pwd", output = "p", excludeFromContext = true }),
       message("7", "6", "hookMessage", "hook"), reply("8", "7", "half", { stopReason = "aborted" }),
       entry("usage", "9", "8"), reply("10", "9", "done") },
-    "u:q | u:extension | u:left branch | u:$ ls\na\n(exit code 1) | u:hook | a:done", 1 },
+    "u:q | u:extension | " .. TRIED:format "left branch" .. " | u:$ ls\na\n(exit code 1) | u:hook | a:done", 1 },
   { "a parent that does not exist, and a circle",
     { HEAD, user("1", "2", "q"), reply("2", "1", "one"), user("3", "phantom", "go") },
     "u:q | a:one | u:go", 1, { "1 other line: session", "1 circle of parents: it begins in another file",

@@ -49,6 +49,22 @@ return {
     '{"type":"api-request-shape","sessionId":"s","shape":{"system":[{"type":"text","text":"x"}],"tools":[{"name":"f","input_schema":{}}]}}',
     '{"type":"user","uuid":"i","parentUuid":"phantom","sessionId":"s","message":{"role":"user","content":"go"}}',
   },
+  qwen_code = lines {
+    '{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"q"}]}}',
+    '{"uuid":"b","parentUuid":"a","sessionId":"s","type":"assistant","model":"m","message":{"role":"model","parts":[{"functionCall":{"id":"c","name":"f","args":{}}}]}}',
+    '{"uuid":"c","parentUuid":"b","sessionId":"s","type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c","name":"f","response":{"output":"o"}}}]}}',
+    '{"uuid":"d","parentUuid":"c","sessionId":"s","type":"system","subtype":"chat_compression","systemPayload":{"compressedHistory":[{"role":"user","parts":[{"text":"S"}]}]}}',
+    '{"uuid":"e","parentUuid":"phantom","sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"r"}]}}',
+  },
+  copilot = lines {
+    '{"type":"session.start","data":{"sessionId":"s","selectedModel":"m"},"id":"1"}',
+    '{"type":"user.message","data":{"content":"q","transformedContent":"t q","attachments":[{"type":"blob","data":"aGk=","mimeType":"image/png"}]},"id":"2"}',
+    '{"type":"system.message","data":{"role":"system","content":"S"},"id":"3"}',
+    '{"type":"assistant.message","data":{"content":"","reasoningText":"h","toolRequests":[{"toolCallId":"c","name":"f","arguments":{"a":1}}]},"id":"4"}',
+    '{"type":"tool.execution_complete","data":{"toolCallId":"c","success":true,"result":{"content":"o","contents":[{"type":"image"}]}},"id":"5"}',
+    '{"type":"session.snapshot_rewind","data":{"upToEventId":"5"},"id":"6"}',
+    '{"type":"session.compaction_complete","data":{"success":true,"summaryContent":"x"},"id":"7"}',
+  },
   gemini_cli = lines {
     '{"sessionId":"s","projectHash":"p","startTime":"t"}',
     '{"id":"1","type":"user","content":[{"text":"q"},"r"]}',

@@ -4,6 +4,7 @@ local conversations = require "ebb.cli.conversations"
 local core = require "ebb.support.core"
 local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
+local imported = require "ebb.cli.imported"
 local losses = require "ebb.cli.losses"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
@@ -25,7 +26,8 @@ function convert.declare(parser)
   outgoing.declare_repair(parser)
   parser:option("--shape", "body, array or jsonl; default: the input's, or body where system texts need it.")
     :choices(SHAPES):argname("<shape>")
-  parser:flag("--strict", "Write nothing if something of the conversation would be left out.")
+  parser:flag("--strict", "Write nothing if something of the conversation would be left out, or was left out when the "
+    .. "file of another program was read.")
   parser:flag("--keep-extra", "Keep id, timestamp, metadata and others in messages that are not written anew.")
   options.edited(parser)
   edits.declare(parser, {
@@ -112,6 +114,7 @@ function convert.run(args)
   local dialect = converted and converted.goal.dialect or "ebb"
   if not converted or dialect == chat:dialect() then options.warn_of_parts(path, chat:warnings()) end
   if not converted then return save(chat, args) end
+  if args.strict then imported.refuse_losses(import, options.name(path)) end
   tell(converted, args)
   edits.write(args, function()
     local ledger = converted.repair and converted.repair.ledger

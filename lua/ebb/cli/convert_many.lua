@@ -118,7 +118,10 @@ function convert_many.run(args, many, convert)
     local converted = convert(chat, args)
     local lost = converted.losses
     if args.explain then list_losses(lost, many.path, result.line) end
-    if args.strict then refuse_losses(lost, converted.goal.dialect, many.path, result.line) end
+    if args.strict then
+      imported.refuse_losses(result, ("%s:%d"):format(many.path, result.line))
+      refuse_losses(lost, converted.goal.dialect, many.path, result.line)
+    end
     add_losses(kinds, lost, result.line)
     add_violations(refused, converted, result.line)
     write(converted.text)

@@ -89,16 +89,59 @@ local function count(n, noun)
   return text.count(n, head) .. rest
 end
 
---- Adds "34 other lines" for each kind of a report.
+--- Kinds that say nothing without their messages, which name what was left out.
+local NAMELESS = {
+  ["other line"] = true, ["other block"] = true, ["other part"] = true, ["other entry"] = true, ["other item"] = true,
+  ["unknown block"] = true, attachment = true, ["attachment in other words"] = true,
+}
+
+local NAMES_SHOWN = 4
+
+--- " (attachment, last-prompt and 2 more)" of a kind that is nameless.
+local function names_of(kind, messages)
+  if not NAMELESS[kind] or not messages[1] then return "" end
+  local shown = table.concat(messages, ", ", 1, math.min(#messages, NAMES_SHOWN))
+  local more = #messages > NAMES_SHOWN and (" and %d more"):format(#messages - NAMES_SHOWN) or ""
+  return (" (%s%s)"):format(shown:gsub(", left out", ""):gsub(": left out", ""), more)
+end
+
+--- Adds "34 other lines (mode, summary)" for each kind of a report.
 ---@param words string[]
 ---@param report ebb.import.ReportEntry[]
 function imported.add_counts(words, report)
-  local counts = {}
+  local counts, messages = {}, {}
   for _, entry in ipairs(report) do
-    if not counts[entry.kind] then counts[#counts + 1] = entry.kind end
+    if not counts[entry.kind] then counts[#counts + 1], messages[entry.kind] = entry.kind, {} end
     counts[entry.kind] = (counts[entry.kind] or 0) + entry.count
+    if entry.message ~= "" then table.insert(messages[entry.kind], entry.message) end
   end
-  for _, kind in ipairs(counts) do words[#words + 1] = count(counts[kind], kind) end
+  for _, kind in ipairs(counts) do
+    words[#words + 1] = count(counts[kind], kind) .. names_of(kind, messages[kind])
+  end
+end
+
+--- Kinds of what an import leaves out though a model got it.
+local LOST = {
+  ["other block"] = true, ["other part"] = true, ["other item"] = true, ["other message"] = true,
+  ["other entry"] = true, ["unknown block"] = true, attachment = true, file = true, audio = true,
+  ["encrypted reasoning"] = true, ["thought signature"] = true, ["signature of reasoning"] = true,
+  ["lost reasoning"] = true, ["dropped call"] = true, ["unfinished call"] = true, ["call that is not JSON"] = true,
+  compaction = true,
+}
+
+--- Refuses a result of which the import left something out, under --strict.
+---@param result? ebb.Import
+---@param name string       of the file, in messages
+function imported.refuse_losses(result, name)
+  local lost = {}
+  for _, entry in ipairs(result and result.report or {}) do
+    if LOST[entry.kind] then lost[#lost + 1] = entry end
+  end
+  if not lost[1] then return end
+  local words = {}
+  imported.add_counts(words, lost)
+  failure.raise(failure.REFUSED, ("%s: the import leaves out %s"):format(name, table.concat(words, ", ")),
+    "without --strict it is written all the same")
 end
 
 --- "Claude Code session: 120 messages, 34 other lines, 2 branches"

@@ -18,6 +18,8 @@ local claude_code = { name = "claude_code", title = "Claude Code session", kind 
 function claude_code.recognise(sample)
   for _, record in ipairs(sample.records or {}) do
     local is_linked = fields.text(record, "uuid") and record.parentUuid ~= nil
+    local is_other = fields.list(fields.object(record, "message"), "parts") ~= nil      -- Qwen Code's
+    if is_other then return false end
     if is_linked and fields.text(record, "sessionId") then return true end
   end
   return false

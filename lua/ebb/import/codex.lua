@@ -5,6 +5,7 @@
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
+local json_places = require "ebb.support.json_places"
 
 local codex = { name = "codex", title = "Codex session", kind = "jsonl" }
 
@@ -50,6 +51,21 @@ local function begins_turn(item)
   local value = item.value
   return not item.summary and fields.text(value, "role") == "user"
     and (fields.text(value, "type") or "message") == "message" and not is_injected(text_of(value))
+end
+
+--- Members that Codex adds to the items for itself.
+local PRIVATE = { internal_chat_message_metadata_passthrough = true }
+
+--- An item's bytes without members that are Codex's own.
+local function without_private(json)
+  if not json:find('"internal_chat_message_metadata_passthrough"', 1, true) then return json end
+  local kept = {}
+  for _, member in ipairs(json_places.members(json)) do
+    if not PRIVATE[member.key] then
+      kept[#kept + 1] = ("%s:%s"):format(fields.json(member.key), json:sub(member.first, member.past - 1))
+    end
+  end
+  return ("{%s}"):format(table.concat(kept, ","))
 end
 
 ---@class ebb.import.CodexState
@@ -108,7 +124,7 @@ local function replacement(state, raw, payload, line)
     local list = {}
     for i, element in ipairs(fields.elements(core.json.decode(inner, { raw = { replacement_history = true } })
       .replacement_history[1])) do
-      list[i] = { json = element.raw, value = element.value, line = line }
+      list[i] = { json = without_private(element.raw), value = element.value, line = line }
     end
     return list
   end
@@ -135,7 +151,10 @@ local function tools_of(list)
     local name = fields.text(tool, "name")
     local parameters = fields.object(tool, "inputSchema") or fields.object(tool, "input_schema")
       or fields.object(tool, "parameters")
-    if name then
+    if name and fields.text(tool, "type") == "custom" then
+      tools[#tools + 1] = { type = "custom", name = name, description = fields.text(tool, "description"),
+        format = fields.object(tool, "format") }
+    elseif name then
       tools[#tools + 1] = { type = "function", name = name, description = fields.text(tool, "description"),
         parameters = parameters or { type = "object" }, strict = false }
     end
@@ -150,7 +169,7 @@ function LINES.response_item(state, payload, raw, line)
     return state.report:add("other line", "ghost_snapshot", line)
   end
   local json = core.json.decode(raw, { raw = { payload = true } }).payload[1]
-  add(state, { json = json, value = payload, line = line })
+  add(state, { json = without_private(json), value = payload, line = line })
 end
 
 function LINES.compacted(state, payload, raw, line) compact(state, raw, payload, line) end

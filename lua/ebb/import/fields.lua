@@ -1,6 +1,7 @@
 --- Members of decoded records, whose types nothing promises: a member of another type counts as absent.
 
 local core = require "ebb.support.core"
+local json_places = require "ebb.support.json_places"
 
 local type, rawget, getmetatable, math_type = type, rawget, getmetatable, math.type    -- asked for each member
 
@@ -67,16 +68,6 @@ function fields.json(value)
   return core.json.encode(value)
 end
 
---- The last byte of a JSON text's string that begins at a byte.
-local function end_of_string(text, first)
-  local at = first + 1
-  while true do
-    local mark = text:find('["\\]', at) or #text
-    if text:byte(mark) ~= 92 then return mark end
-    at = mark + 2
-  end
-end
-
 --- A value as JSON without space between its tokens, as programs send it; members keep their order.
 ---@param value any            or ebb.json.raw
 ---@return string
@@ -88,9 +79,8 @@ function fields.compact(value)
     local quote = text:find('"', at, true)
     pieces[#pieces + 1] = text:sub(at, (quote or #text + 1) - 1):gsub("[ \t\r\n]+", "")
     if not quote then break end
-    local last = end_of_string(text, quote)
-    pieces[#pieces + 1] = text:sub(quote, last)
-    at = last + 1
+    at = json_places.string_end(text, quote)
+    pieces[#pieces + 1] = text:sub(quote, at - 1)
   end
   return table.concat(pieces)
 end

@@ -27,7 +27,8 @@ local import = {}
 
 --- Modules, by name: the more specific form before the one that it contains.
 local NAMES = {
-  "codex", "pi", "claude_code", "gemini_cli", "opencode", "roo", "cline", "ai_sdk", "openai_agents", "mastra",
+  "codex", "pi", "claude_code", "qwen_code", "copilot", "gemini_cli", "opencode", "roo", "cline", "ai_sdk",
+  "openai_agents", "mastra",
   "sillytavern", "openai_batch", "anthropic_batch", "sharegpt", "bodies", "alpaca", "chatgpt", "claude_ai", "web_ui",
   "langchain", "aider", "chatml", "card", "world", "scripts", "st_preset", "aiohub",
 }
@@ -159,13 +160,34 @@ local function finish(result, importer, from)
   return result
 end
 
+--- Kinds of a report whose entries may be messages that an importer does not understand.
+local NOT_UNDERSTOOD = {
+  ["empty message"] = true, ["other message"] = true, ["other entry"] = true, ["other block"] = true,
+  ["other part"] = true, ["other item"] = true, ["unknown block"] = true,
+}
+
+--- Refuses a result without messages, of a file that seems to have some.
+local function check_messages(result, importer)
+  if result.conversations or result.agent or result.body or result.messages[1] then return end
+  for _, entry in ipairs(result.report or {}) do
+    if NOT_UNDERSTOOD[entry.kind] then
+      refuse("shape", ("no message is understood as one of a %s (%d %s: %s)"):format(importer.title, entry.count,
+        entry.kind, entry.message), "a newer version of the program may have written the file")
+    end
+  end
+end
+
 --- Runs an importer; what it refuses gets the name of the file in front. The third result is the form.
 local function run(importer, from, problem, options)
   if importer.kind == "json" and from.value == nil then
     return nil, core.error(problem.code, ("%s:%s"):format(from.path, problem.message)), importer.name
   end
   if importer.kind == "text" then source.mend(from) end
-  local ok, result = pcall(importer.read, from, options)
+  local ok, result = pcall(function()
+    local read = importer.read(from, options)
+    if read then check_messages(read, importer) end
+    return read
+  end)
   if ok then return finish(result, importer, from) end
   if not core.is_error(result) then error(result, 0) end
   local separator = result.message:find "^%d+:" and ":" or ": "

@@ -47,17 +47,6 @@ local function read_entries(source)
   return list, by_id
 end
 
-local function branches_of(list)
-  local is_parent, branches = {}, {}
-  for _, entry in ipairs(list) do
-    if entry.parent then is_parent[entry.parent] = true end
-  end
-  for i = #list, 1, -1 do
-    if not is_parent[list[i].id] then branches[#branches + 1] = { name = list[i].id, leaf = list[i] } end
-  end
-  return branches
-end
-
 ---- What holds on the path ----
 
 --- The edits of the context: target -> replacement, the latest.
@@ -259,9 +248,16 @@ end
 
 ---- The conversation ----
 
+--- A summary in a frame that says what it is: bare, it would read as words of the user.
+local function framed(what, record)
+  return ("%s\n\n<summary>\n%s\n</summary>"):format(what, fields.text(record, "summary") or "")
+end
+
 --- Entries that are no messages and go to the model.
 local ENTRIES = {
-  branch_summary = function(entry) return fields.text(entry.record, "summary") or "" end,
+  branch_summary = function(entry)
+    return framed("What was tried on another branch of this conversation, as a summary:", entry.record)
+  end,
 }
 
 local function add_entry(state, entry, edit)
@@ -299,7 +295,7 @@ local function build(path, source)
   if compaction then
     apply_system(state, compaction, "systemMessage")
     report:add("synthetic message", "summary of a compaction", compaction.line)
-    state.out:add(text_message(fields.text(compaction.record, "summary") or "", compaction.line))
+    state.out:add(text_message(framed("What was said before, as a summary:", compaction.record), compaction.line))
   end
   for _, entry in ipairs(kept) do add_entry(state, entry, edits[entry.id]) end
   local messages, lines = state.out:finish()
@@ -312,7 +308,7 @@ end
 function pi.read(source, options)
   local list, by_id = read_entries(source)
   tree.mend(list, by_id, function() return "main" end, source.report)
-  local branches = branches_of(list)
+  local branches = tree.leaves(list)
   local leaf = options.branch and tree.choose(branches, options.branch).leaf or list[#list]
   local path = leaf and tree.path(by_id, leaf) or {}
   local result = build(path, source)

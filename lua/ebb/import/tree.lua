@@ -107,6 +107,20 @@ end
 ---@field leaf ebb.import.Node
 ---@field what? string        "sidechain"
 
+--- The branches of a tree without replies of several nodes: a leaf each, the newest first.
+---@param list ebb.import.Node[]
+---@return ebb.import.Branch[]
+function tree.leaves(list)
+  local is_parent, branches = {}, {}
+  for _, node in ipairs(list) do
+    if node.parent then is_parent[node.parent] = true end
+  end
+  for i = #list, 1, -1 do
+    if not is_parent[list[i].id] then branches[#branches + 1] = { name = list[i].id, leaf = list[i] } end
+  end
+  return branches
+end
+
 local LISTED = 6
 
 --- The branch that `name` names: its number in the list, its name, or the only name that begins so.
