@@ -3,10 +3,10 @@
 ** what it says, within a time limit; once (`converse`), or line by line (`dialogue`).
 **
 ** The command gets a process group of its own, so that all of it can be ended,
-** and no descriptor of ours but its pipes. Its standard error is ours, and its
-** environment, unless the caller says what it may have and listens to what it
-** says there. What the shell has written when it ends is the answer, though
-** others hold the pipe and live on.
+** and of descriptors only its pipes. It shares our standard error and
+** environment, unless the caller names the variables that it may have, and
+** listens to its standard error. What the shell has written when it ends is the
+** answer, though others hold the pipe and live on.
 **
 ** Whatever ends the call before (the limit, Ctrl-C, no memory), the collector or
 ** the return ends the group and closes the pipes; and whatever ends ebb ends the
@@ -87,8 +87,7 @@ static bool is_named(lua_State *L, int list, const char *entry) {
   return found;
 }
 
-/* The environment of a command: the variables that the options at `options` name, or all of ours. Pushes what holds
-   them. */
+/* The environment of a command: the variables that the options at `options` name, or all. Pushes what holds them. */
 static char **variables_of(lua_State *L, int options) {
   if (!lua_istable(L, options) || lua_getfield(L, options, "variables") == LUA_TNIL) {
     lua_pushnil(L);

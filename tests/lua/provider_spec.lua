@@ -344,7 +344,7 @@ END
   local ways = {
     { "hangs", "it took too long (tools/call)" }, { "dies", "it has ended (tools/call)" },
     { "floods", "none of them answers tools/call" }, { "lies", "it took too long (tools/call)" },
-    { "refuses", "tools/call: not today" }, { "garbage", "it has ended (tools/call)" },
+    { "refuses", "tools/call: not today" }, { "garbage", "its line is not JSON: byte 1: expected null (tools/call)" },
   }
   for _, case in ipairs(ways) do
     it("survive a server that " .. case[1], function()

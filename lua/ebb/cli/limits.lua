@@ -109,6 +109,8 @@ limits.SECTIONS = {
     { "an event of a streamed answer", "ebb.provider.events BYTES_MAX", "bytes" },
     { "a tool's command, a server's answer", "ebb.workflow.tools SECONDS", "s", "timeout of the tool" },
     { "a tool's result; longer ones are cut", "ebb.workflow.tools RESULT_BYTES", "bytes", "result_bytes of the tool" },
+    { "the name of a tool", "ebb.workflow.tools NAME_MAX", "bytes" },
+    { "description and schema of a server's tool", "ebb.workflow.tools DEFINITION_BYTES", "bytes" },
     { "lines of an MCP server before its answer", "ebb.workflow.tools.mcp LINES_MAX", "lines" },
     { "tools of an MCP server", "ebb.workflow.tools.mcp TOOLS_MAX", "tools" },
     { "pages of its list", "ebb.workflow.tools.mcp PAGES_MAX", "pages" },

@@ -30,6 +30,8 @@ local tools = {}
 
 tools.SECONDS = 60                    -- for a command, and an answer of a server
 tools.RESULT_BYTES = 256 * 1024       -- of a result, as the model reads it
+tools.NAME_MAX = 64                   -- of letters
+tools.DEFINITION_BYTES = 64 * 1024    -- of what a server says of a tool: each request has it
 
 --- What programs need of the environment; LC_* means all that begin so.
 tools.VARIABLES = { "HOME", "LANG", "LANGUAGE", "LC_*", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ",
@@ -41,7 +43,7 @@ local TOOL = {
   type = "object", expected = "a tool", hint = HINT,
   fields = {
     name = {
-      type = "string", filled = true, max = 64,
+      type = "string", filled = true, max = tools.NAME_MAX,
       check = function(name)
         if name:find "[^%w_-]" then return ("expected letters, digits, _ and -, got '%s'"):format(name) end
       end,
@@ -242,12 +244,38 @@ end
 
 ---- Servers ----
 
-local function add_remote(set, client, server, remote)
+--- The schema of a server's tool, as text; or nil and why no request can have it.
+local function schema_of_remote(remote)
+  local value = remote.inputSchema
+  if value == nil then return '{"type":"object"}' end
+  if not parameters.is_object(value) or value.type ~= nil and value.type ~= "object" then
+    return nil, "its inputSchema is not the schema of an object"
+  end
+  value.type = "object"
+  return core.json.encode(value)
+end
+
+--- A tool of a server as requests list it; or nil and why it cannot be one of them.
+---@param taken table<string, boolean>   names of the server's other tools
+local function definition_of(remote, server, taken)
   local name = (server.prefix or "") .. remote.name
-  if server.only and not tables.contains(server.only, remote.name) then return end
+  if #name > tools.NAME_MAX then return nil, ("its name has more than %d letters"):format(tools.NAME_MAX) end
+  if not name:find "^[%w_-]+$" then return nil, "its name has more than letters, digits, _ and -" end
+  if taken[name] then return nil, "another tool has its name" end
+  local execution = type(remote.execution) == "table" and remote.execution or {}
+  if execution.taskSupport == "required" then return nil, "it runs as a task only, and this client has none" end
+  local text, why = schema_of_remote(remote)
+  if not text then return nil, why end
+  local description = type(remote.description) == "string" and remote.description or nil
+  if #text + #(description or "") > tools.DEFINITION_BYTES then
+    return nil, ("its description and schema have more than %d bytes"):format(tools.DEFINITION_BYTES)
+  end
+  return { name = name, description = description, schema = text }
+end
+
+local function add_remote(set, client, server, remote, definition)
   add(set, {
-    name = name, description = type(remote.description) == "string" and remote.description or nil,
-    schema = type(remote.inputSchema) == "table" and core.json.encode(remote.inputSchema) or '{"type":"object"}',
+    name = definition.name, description = definition.description, schema = definition.schema,
     result_bytes = server.result_bytes, once = server.once,
     call = function(arguments)
       local text, failed = client:call(remote.name, arguments)
@@ -256,6 +284,25 @@ local function add_remote(set, client, server, remote)
       return text
     end,
   }, server.mcp)
+end
+
+--- Adds the tools of a server, but those that cannot be used: the program says why.
+local function add_remotes(set, client, server, remotes, host)
+  local taken = {}
+  for _, remote in ipairs(remotes) do
+    if not server.only or tables.contains(server.only, remote.name) then
+      local definition, why = definition_of(remote, server, taken)
+      if definition then
+        taken[definition.name] = true
+        add_remote(set, client, server, remote, definition)
+      else
+        if host.say then
+          host.say(("warning: the MCP server `%s`: its tool %s is left out: %s"):format(server.mcp,
+            schema.describe(remote.name), why))
+        end
+      end
+    end
+  end
 end
 
 local function check_only(server, remotes)
@@ -286,7 +333,7 @@ function Toolset:open(host)
     local remotes, why = client:tools()
     why = why or check_only(server, remotes)
     if why then return nil, why end
-    for _, remote in ipairs(remotes) do add_remote(self, client, server, remote) end
+    add_remotes(self, client, server, remotes, host)
     table.remove(self.servers, 1)
   end
   return true

@@ -2,9 +2,11 @@
 --
 --     initialize -> notifications/initialized -> tools/list (page by page) -> tools/call ...
 --
--- What a server does is not trusted: it may hang, die, flood, answer other requests than ours, or not in JSON.
+-- What a server does is not trusted: it may hang, die, flood, answer other requests than ours, or not in JSON. A line
+-- that cannot be read may have been the answer, so it ends the request at once.
 
 local core = require "ebb.support.core"
+local schema = require "ebb.support.schema"
 
 local mcp = {}
 
@@ -29,18 +31,52 @@ local function line_of(message)
   return core.json.encode(message) .. "\n"
 end
 
+--- A value that ought to be a text, as one.
+local function words(value)
+  if type(value) == "table" then return core.json.encode(value) end
+  return tostring(value)
+end
+
 --- Answers what a server asks: it may ping, and we offer nothing else.
 local function answer_request(client, message)
   local reply = message.method == "ping" and { id = message.id, result = {} }
-    or { id = message.id, error = { code = -32601, message = "this client has no " .. tostring(message.method) } }
+    or { id = message.id, error = { code = -32601, message = "this client has no " .. words(message.method) } }
   return client.dialogue:say(line_of(reply), client.seconds)
 end
 
 --- What an answer says: the result, or nil and why not.
 local function result_of(message)
   if type(message.result) == "table" then return message.result end
-  local failed = type(message.error) == "table" and message.error
-  return nil, failed and tostring(failed.message or failed.code) or "its answer has neither result nor error"
+  local failed = message.error
+  if type(failed) == "table" then failed = failed.message or failed.code end
+  return nil, failed ~= nil and words(failed) or "its answer has neither result nor error"
+end
+
+--- The messages of a line: one, those of a batch, or none of a blank line; nil and what is wrong.
+local function messages_of(line)
+  if not line:find "%S" then return {} end
+  local value, why = core.json.decode(line)
+  if why then return nil, "its line is not JSON: " .. why.message:gsub("^1:(%d+):", "byte %1:") end
+  local list = getmetatable(value) == "json.array" and value or { value }
+  for _, message in ipairs(list) do
+    if type(message) ~= "table" or message[1] ~= nil then
+      return nil, ("its line is no message: expected an object, got %s"):format(schema.describe(message))
+    end
+  end
+  return list
+end
+
+--- Answers what the messages of a line ask; the one that answers the newest request, or nil.
+local function answer_in(client, messages)
+  local answer
+  for _, message in ipairs(messages) do
+    if message.method and message.id ~= nil then
+      answer_request(client, message)
+    elseif message.id == client.last then
+      answer = message
+    end
+  end
+  return answer
 end
 
 --- Sends a request and waits for its answer.
@@ -58,10 +94,10 @@ function Client:request(method, parameters)
     local line, why = self.dialogue:say(text, left, true)
     text = ""
     if not line then return problem(self, ("%s (%s)"):format(why, method)) end
-    local message = line:find "%S" and core.json.decode(line)
-    if type(message) == "table" and message.method and message.id ~= nil then
-      answer_request(self, message)
-    elseif type(message) == "table" and message.id == self.last then
+    local messages, wrong = messages_of(line)
+    if not messages then return problem(self, ("%s (%s)"):format(wrong, method)) end
+    local message = answer_in(self, messages)
+    if message then
       local result, failed = result_of(message)
       if not result then return problem(self, ("%s: %s"):format(method, failed)) end
       return result
@@ -118,18 +154,29 @@ function Client:tools()
   return problem(self, ("its tools have more than %d pages"):format(mcp.PAGES_MAX))
 end
 
+--- A linked resource: its address, and what a model chooses it by.
+local function link_of(part, resource)
+  local about = {}
+  for _, name in ipairs { "name", "title", "description" } do
+    local said = resource[name]
+    if type(said) == "string" and said ~= "" and said ~= about[#about] then about[#about + 1] = said end
+  end
+  local link = ("%s: %s"):format(words(part.type), resource.uri ~= nil and words(resource.uri) or "not shown")
+  return ("[%s%s]"):format(link, about[1] and ", " .. table.concat(about, ": ") or "")
+end
+
 --- A part of a result as text.
 local function text_of(part)
   if type(part) ~= "table" then return "" end
-  if part.type == "text" then return tostring(part.text) end
+  if part.type == "text" then return words(part.text) end
   local inner = part.type == "resource" and type(part.resource) == "table" and part.resource
   if inner and type(inner.text) == "string" then return inner.text end
   local data = type(part.data) == "string" and part.data or inner and inner.blob
   if type(data) == "string" then
-    return ("[%s, %s, %d bytes: not shown]"):format(part.type, part.mimeType or inner and inner.mimeType or "unknown",
-      #data * 3 // 4)
+    local mime = part.mimeType or inner and inner.mimeType or "unknown"
+    return ("[%s, %s, %d bytes: not shown]"):format(words(part.type), words(mime), #data * 3 // 4)
   end
-  return ("[%s: %s]"):format(tostring(part.type), tostring(part.uri or part.name or "not shown"))
+  return link_of(part, inner or part)
 end
 
 --- Calls a tool.
