@@ -313,7 +313,7 @@ complete -c ebb -n '__fish_ebb_seen_command run' -l db -r -d 'The database of se
 complete -c ebb -n '__fish_ebb_seen_command run' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command each' -l run -r -d 'A workflow for each conversation: a Lua file that returns nodes, or JSON'
-complete -c ebb -n '__fish_ebb_seen_command each' -l do -r -d 'A command for each file, such as \'trim --budget 8k\''
+complete -c ebb -n '__fish_ebb_seen_command each' -l do -r -d 'A command for each file, such as \'trim --budget 8k\', \'check\' or \'report\''
 complete -c ebb -n '__fish_ebb_seen_command each' -l out -r -d 'Folder of the results, which is made; required'
 complete -c ebb -n '__fish_ebb_seen_command each' -l journal -r -d 'File that says what is done; a rerun skips that (default: journal.jsonl in --out)'
 complete -c ebb -n '__fish_ebb_seen_command each' -l retry -d 'Run again what failed'

@@ -159,8 +159,44 @@ describe("ebb each", function()
       path_of "out"))
     assert.truthy(#command.read(path_of "out/001.json") < #conversation(1))
     local words = ("each %s --out %s --do "):format(path_of "in", path_of "out2")
-    command.contains("expected one of trim", command.fails(command.USAGE, words .. "'count'"))
+    command.contains("expected one of trim", command.fails(command.USAGE, words .. "'inspect'"))
     command.contains("unknown option", command.fails(command.USAGE, words .. "'trim --bugdet 5'"))
+  end)
+
+  it("names the file in each line of a warning, and says none under --quiet", function()
+    os.execute("mkdir " .. path_of "in")
+    local open = '[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"k",' ..
+      '"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"r"}]'
+    for _, name in ipairs { "in/a.json", "in/b.json" } do file(name, open) end
+    file("in/c.json", '[{"role":"user", x')
+
+    local words = "each %s --do 'convert --to openai' --out %s %s"
+    local loud = command.ebb(words:format(path_of "in", path_of "loud", ""))
+    local quiet = command.ebb(words:format(path_of "in", path_of "quiet", "--quiet"))
+
+    assert.equal(command.REFUSED, loud.status)
+    for line in loud.err:gmatch "[^\n]+" do
+      assert.truthy(line:find(path_of "in/", 1, true) == 1 or line:find "^2 conversations done", line)
+      assert.is_nil(line:find(path_of "in/.*" .. "in/c.json"), line)
+    end
+    for _, name in ipairs { "a.json", "b.json" } do
+      command.contains(path_of("in/" .. name) .. ": warning: openai would refuse this: 1 violation", loud.err)
+    end
+    command.contains("in/c.json:1:18: expected a key", loud.err)
+    assert.is_nil(quiet.err:find("warning", 1, true))
+    command.contains("in/c.json:1:18: expected a key", quiet.err)
+    assert.equal(command.read(path_of "loud/a.json"), command.read(path_of "quiet/a.json"))
+  end)
+
+  it("counts, checks and reports, too", function()
+    folder(2)
+    local words = "each %s --do '%s' --out %s"
+    local results = { count = "out1/001.txt", ["count --json"] = "out2/001.json", report = "out3/001.html",
+      check = "out4/001.txt" }
+    for what, result in pairs(results) do
+      command.ebb(words:format(path_of "in", what, path_of(result:match "^%w+")))
+      assert.truthy(#command.read(path_of(result)) > 0, what)
+    end
   end)
 
   it("refuses what it cannot do before anything runs", function()

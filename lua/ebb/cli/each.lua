@@ -36,7 +36,7 @@ function each.declare(parser)
     .. "sessions as session:NAME, where * stands for any characters.")
     :args("+"):argname("<path>")
   parser:option("--run", "A workflow for each conversation: a Lua file that returns nodes, or JSON."):argname("<file>")
-  parser:option("--do", "A command for each file, such as 'trim --budget 8k'."):argname("<command>"):target("command")
+  parser:option("--do", "A command for each file, such as 'trim --budget 8k', 'check' or 'report'."):argname("<command>"):target("command")
   parser:option("--out", "Folder of the results, which is made; required."):argname("<folder>")
   places.writes(parser:option("--journal", "File that says what is done; a rerun skips that (default: journal.jsonl in "
     .. "--out)."):argname("<file>"))
@@ -50,6 +50,7 @@ function each.declare(parser)
   options.reading(parser)
   parser:epilog(options.examples {
     "ebb each chats/ --run clean_up.lua --out done/", "ebb each chats/ --do 'trim --budget 8k' --out short/",
+    "ebb each chats/ --do 'check --json' --out checks/",
     "ebb each all.jsonl --run flow.lua --out done/ --shard 1/4",
     "ebb each 'session:*' --run flow.lua --out done/",
   })
@@ -98,14 +99,17 @@ local function words_of(line)
   return words
 end
 
-local EDITING = { "trim", "filter", "apply", "convert", "pipeline" }
+local COMMANDS = { "trim", "filter", "apply", "convert", "pipeline", "count", "check", "report" }
+
+--- Endings of results that are no conversations.
+local ENDINGS = { count = ".txt", check = ".txt", report = ".html" }
 
 --- Runs a command on an item.
 local function command_job(args)
   local words = words_of(args.command)
   local name = table.remove(words, 1)
-  if not tables.contains(EDITING, name) then
-    failure.usage(("--do: expected one of %s, got '%s'"):format(table.concat(EDITING, ", "), name or ""),
+  if not tables.contains(COMMANDS, name) then
+    failure.usage(("--do: expected one of %s, got '%s'"):format(table.concat(COMMANDS, ", "), name or ""),
       "--run FILE.lua runs nodes")
   end
   local parser = require "ebb.cli.parser"
@@ -127,7 +131,7 @@ local function command_job(args)
     if item.first then failure.usage("--do runs on files, and this is a line of one", "--run FILE.lua") end
     local code = command.run(parse(item.path, out))
     if code and code ~= 0 then failure.raise(code, ("the command ended with exit code %d"):format(code)) end
-  end, named
+  end, named, not parsed.json and ENDINGS[name] or nil
 end
 
 local function job_of(args)
@@ -141,8 +145,8 @@ local function job_of(args)
     local source = failure.check(core.read_file(args.run, nodes.BYTES_MAX))
     return workflow_job(args), args.run, core.sha256(source)
   end
-  local job, named = command_job(args)
-  return job, args.command, core.sha256(args.command), named
+  local job, named, ending = command_job(args)
+  return job, args.command, core.sha256(args.command), named, ending
 end
 
 --- Refuses results that would replace the conversations, the script, the journal, or what a command of --do names.
@@ -168,10 +172,11 @@ local function entry_of(item, problem)
 end
 
 --- Runs the items of one chunk in a child, which writes the journal; their entries, as JSON.
-local function run_chunk(job, chunk, folder, journal)
-  terminal.quiet, terminal.talks_to_person = true, false
-  local entries = core.json.array {}
+local function run_chunk(job, chunk, args, journal)
+  local folder, entries = args.out, core.json.array {}
+  terminal.quiet, terminal.talks_to_person, terminal.is_silent = true, false, args.quiet
   for i, item in ipairs(chunk) do
+    terminal.name_lines(item.name)
     local ok, problem = pcall(job, item, folder .. item.out)
     local failed = not ok and (failure.from_value(problem) or { exit = failure.SCRIPT, message = tostring(problem) })
     entries[i] = entry_of(item, failed or nil)
@@ -216,7 +221,7 @@ local function run_all(list, job, args, journal, report)
   io.stdout:flush()
   io.stderr:flush()
   host.workers(#chunks, function(number)
-    return run_chunk(job, chunks[number], args.out, journal)
+    return run_chunk(job, chunks[number], args, journal)
   end, function(number, succeeded, answer)
     local entries = succeeded and core.json.decode(answer) or {}
     for i, item in ipairs(chunks[number]) do
@@ -249,7 +254,8 @@ local function tell(report, args)
   end
   for i, failed in ipairs(report.failures) do
     if i > FAILURES_SHOWN then break end
-    terminal.say(("%s: %s"):format(failed.item, failed.message))
+    local is_named = failed.message:sub(1, #failed.item + 1) == failed.item .. ":"
+    terminal.say(is_named and failed.message or ("%s: %s"):format(failed.item, failed.message))
   end
   local words = { text.count(report.done, "conversation") .. " done" }
   if report.skipped > 0 then words[#words + 1] = ("%d done before"):format(report.skipped) end
@@ -260,8 +266,8 @@ end
 function each.run(args)
   if not args.out then failure.usage("--out is needed", "--out results/") end
   args.out = args.out:gsub("/*$", "/")
-  local job, work, digest, named = job_of(args)
-  local all = items.find(args.paths, args)
+  local job, work, digest, named, ending = job_of(args)
+  local all = items.find(args.paths, args, ending)
   local list = items.shard(all, args.shard)
   local name = args.shard and ("journal-%d-%d.jsonl"):format(args.shard.part, args.shard.of) or "journal.jsonl"
   local path = args.journal or args.out .. name

@@ -99,14 +99,16 @@ end
 --- All conversations that the paths name, in order.
 ---@param paths string[]
 ---@param args table          the parsed command line
+---@param ending? string       of results that are no conversations: ".txt"
 ---@return ebb.cli.EachItem[]
-function each_items.find(paths, args)
+function each_items.find(paths, args, ending)
   local list = {}
   for _, path in ipairs(paths) do
     local pattern = sessions.name_of(path)
     if pattern then add_sessions(list, pattern, args)
     elseif not add_folder(list, path) then add_file(list, path) end
   end
+  for _, item in ipairs(ending and list or {}) do item.out = item.out:gsub("%.jsonl?$", "") .. ending end
   check_names(list)
   return list
 end

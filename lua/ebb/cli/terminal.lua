@@ -77,9 +77,25 @@ function terminal.rename(copy, name) fifos[copy] = name end
 ---@return string
 function terminal.name_of(path) return fifos[path] or path end
 
+--- The file that all messages are about, where a command runs on many; nil: they name what they are about.
+local subject
+
+--- From now on each line of a message begins with the name of a file, unless it does already.
+---@param name string
+function terminal.name_lines(name) subject = name end
+
+--- The lines with the name in front.
+local function named_lines(lines)
+  return (lines:gsub("[^\n]+", function(line)
+    return line:sub(1, #subject) == subject and line or ("%s: %s"):format(subject, line:match "^%s*(.*)")
+  end))
+end
+
 --- Writes a line to standard error; a terminal gets it broken at spaces.
 ---@param line string     may hold newlines; all else that is not printable is escaped
 function terminal.say(line)
+  if subject and terminal.is_silent then return end
+  if subject then line = named_lines(line) end
   terminal.progress(nil)
   if next(fifos) then line = line:gsub("/dev/fd/%d+", fifos) end
   local page = terminal.talks_to_person and terminal.messages() or WHOLE
@@ -104,6 +120,9 @@ end
 --- Set by --quiet: success is not reported.
 terminal.quiet = false
 
+--- Set by --quiet of a command that runs others: nor is what they say of each file, unless it fails.
+terminal.is_silent = false
+
 --- Tells a person of success; says nothing to a pipe or under --quiet.
 ---@param line string
 function terminal.inform(line)
@@ -127,6 +146,8 @@ end
 
 --- Lines that are printable already, such as a table.
 function terminal.show(lines)
+  if subject and terminal.is_silent then return end
+  if subject then lines = named_lines(lines) end
   terminal.progress(nil)
   io.stderr:write(lines)
 end
