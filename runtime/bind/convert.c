@@ -157,8 +157,7 @@ static int raise_too_deep(lua_State *L) {
 }
 
 /* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses,
-   true if some message is not written byte for byte, and with options.origins, for openai, the origins of the
-   messages. options.probe: writes nothing. */
+   true if some message is not written byte for byte, and with options.origins the origins of the messages. options.probe: writes nothing. */
 static int l_convert(lua_State *L) {
   lua_settop(L, 3);
   View view = bind_view(L, 1);
@@ -170,7 +169,8 @@ static int l_convert(lua_State *L) {
   convert_report_init(report, bind_memory(L));
   Buffer *messages = bind_buffer(L), *apart = bind_buffer(L), *text = bind_buffer(L);
   bool changed = true;
-  report->with_origins = flag(L, "origins") && options.target == DIALECT_OPENAI;
+  report->with_origins = flag(L, "origins");
+  report->with_ranges = report->with_origins && options.target != DIALECT_OPENAI;
   ConvertSinks sinks = {.system = sink_to_buffer(apart), .messages = sink_to_buffer(messages)};
   bool is_probe = flag(L, "probe");
   if (is_probe) sinks.system = sinks.messages = (Sink){.write = discard};

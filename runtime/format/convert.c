@@ -171,6 +171,15 @@ static bool has_result(const Pieces *pieces) {
   return false;
 }
 
+/* Notes that the open message is made of the current one, too. */
+static void widen_origin(Convert *convert) {
+  ConvertReport *report = convert->report;
+  if (!report->with_ranges || convert->open == ROLE_NONE || report->origin_count == 0) return;
+  ConvertOrigin *origin = &report->origins[report->origin_count - 1];
+  if (convert->index < origin->first) origin->first = convert->index;
+  if (convert->index > origin->last) origin->last = convert->index;
+}
+
 /* Writes the system messages that wait. They stay what they are behind a user's turn; elsewhere they become a user's
    text. What was read last is read no more. */
 static void write_late(Convert *convert) {
@@ -179,6 +188,7 @@ static void write_late(Convert *convert) {
   for (uint32_t i = 0; i < convert->late_count && convert->status == STATUS_OK; i++) {
     convert->index = convert->late[i].index;
     if (read_pieces(convert, convert->late[i].raw)) write_pieces(convert, convert->late[i].raw);
+    widen_origin(convert);
   }
   convert->late_count = 0;
   convert->index = index;
@@ -204,6 +214,7 @@ void convert_message(Convert *convert, Text raw) {
     if (!read_pieces(convert, raw)) return;
   }
   write_pieces(convert, raw);
+  widen_origin(convert);
 }
 
 void convert_finish(Convert *convert) {

@@ -67,8 +67,8 @@ typedef struct ConvertReport {
   Loss *list;                /* in the order of the messages */
   uint32_t count, room;
   Buffer subjects;           /* plain text: ids, types, names of members */
-  bool with_origins;         /* set by the caller. Of a message that is still open when others come only the first is
-                                noted: openai has none */
+  bool with_origins;         /* set by the caller */
+  bool with_ranges;          /* beside it: a message that is still open when others come in is made of these, too */
   ConvertOrigin *origins;    /* of each message of the output */
   uint32_t origin_count, origin_room;
 } ConvertReport;

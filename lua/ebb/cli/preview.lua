@@ -34,8 +34,9 @@ end
 local function message_rows(result)
   local rows = {}
   for i, each in ipairs(result.parts) do
-    rows[i] = { tostring(i), each.role, source_of(each), tostring(each.tokens), transcript.line(result.chat[i]),
-      colour = result.chat[i].role or "window" }
+    local message = each.message and result.chat[each.message]
+    rows[i] = { tostring(each.message or ""), each.role, source_of(each), tostring(each.tokens),
+      message and transcript.line(message) or each.text, colour = message and (message.role or "window") or each.role }
   end
   return rows
 end
@@ -49,14 +50,14 @@ local function share_rows(result)
   return rows
 end
 
+--- The log; under --quiet its errors only.
 local function log_lines(result, page)
   local lines = {}
   for _, entry in ipairs(result.logs) do
     local level = entry.level == "info" and "" or entry.level .. ": "
-    lines[#lines + 1] = terminal.fill(page, ("%s: %s%s"):format(entry.processor, level, entry.message), "  ")
-  end
-  for _, id in ipairs(result.skipped) do
-    lines[#lines + 1] = terminal.fill(page, id .. ": is disabled", "  ")
+    if not terminal.quiet or entry.level == "error" then
+      lines[#lines + 1] = terminal.fill(page, ("%s: %s%s"):format(entry.processor, level, entry.message), "  ")
+    end
   end
   return table.concat(lines)
 end

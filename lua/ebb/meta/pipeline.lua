@@ -41,8 +41,10 @@
 ---@field trust string
 ---@field budget? integer
 ---@field logs { processor: string, level: "info"|"warn"|"error", message: string, details?: any }[]
----@field parts { role: string, source: string, tokens: integer, text: string, sources?: table[] }[]   sources: of a
----                                merged one: {source, source_id, seq, role, tokens} of each
+---@field parts { role: string, source: string, tokens: integer, text: string, message?: integer, sources?: table[] }[]
+---                                what is sent. message: its number in `chat`; nil: the system texts beside the
+---                                messages, which come first. sources: of a merged one: {source, source_id, seq, role,
+---                                tokens} of each
 ---@field ledger ebb.PipelineCut[]   what the token limiter dropped, replaced and inserted
 ---@field shares { source: string, messages: integer, tokens: integer, share: number }[]
 ---@field repair? ebb.RepairReport   what was mended before it was written

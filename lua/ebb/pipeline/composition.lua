@@ -2,9 +2,13 @@
 --- sources and the framing add up to the request's tokens.
 --
 -- A merged message belongs to all that it was made of: its tokens are shared out by the
--- bytes of their texts.
+-- bytes of their texts. So does one that the target's form makes of several, and the system text of Anthropic, Gemini
+-- and Responses, which stands beside the messages.
 
+local body = require "ebb.request.body"
+local content = require "ebb.processors.content"
 local core = require "ebb.support.core"
+local requests = require "ebb.request"
 
 local composition = {}
 
@@ -25,29 +29,103 @@ local function shares_of(tokens, sources)
   return shares
 end
 
---- What a merged message was made of, with the tokens of each; nil for others.
-local function sources_of(copy, tokens)
-  if not copy or not copy.sources then return nil end
-  local shares, list = shares_of(tokens, copy.sources), core.json.array {}
-  for i, source in ipairs(copy.sources) do
+--- The bytes of what a message says and calls.
+local function bytes_of(copy)
+  local bytes = type(copy.content) == "string" and #copy.content or 0
+  for _, part in ipairs(type(copy.content) == "table" and copy.content or {}) do
+    if type(part) == "table" and type(part.text) == "string" then bytes = bytes + #part.text end
+  end
+  for _, call in ipairs(type(copy.tool_calls) == "table" and copy.tool_calls or {}) do
+    local called = type(call) == "table" and call["function"]
+    local arguments = type(called) == "table" and called.arguments
+    bytes = bytes + (type(arguments) == "string" and #arguments or 0)
+  end
+  return bytes
+end
+
+--- Adds what a working copy was made of.
+---@param list ebb.MergedSource[]
+local function add_sources(list, copy)
+  if copy.sources then return table.move(copy.sources, 1, #copy.sources, #list + 1, list) end
+  list[#list + 1] = { source = copy.source, source_id = copy.source_id, seq = copy.seq, role = copy.role,
+    bytes = bytes_of(copy) }
+end
+
+--- The tokens of each source, as they are shown.
+local function shown_sources(sources, tokens)
+  local shares, list = shares_of(tokens, sources), core.json.array {}
+  for i, source in ipairs(sources) do
     list[i] = { source = source.source or "plugin", source_id = source.source_id, seq = source.seq, role = source.role,
       tokens = shares[i] }
   end
   return list
 end
 
---- The messages that are sent. Those inserted by the repair have no working copy.
+---@class ebb.pipeline.Made     How a request was made of the messages that the last step left
+---@field messages ebb.WorkingMessage[]
+---@field origins? integer[]    {first, last ..}: which of them each message of the request is made of; nil: of its own
+---@field weigh fun(text: string): integer    the tokens of a body
+---@field own_system integer    bytes of system texts that the body had beside its messages
+---@field dialect ebb.Dialect
+
+--- A line of the composition: of a message, or of the system texts, that these working copies make.
+local function part_of(role, tokens, text, copies)
+  local sources = {}
+  for _, copy in ipairs(copies) do add_sources(sources, copy) end
+  local first, is_one = copies[1], #sources == 1
+  return {
+    role = role, tokens = tokens, text = text, seq = is_one and first.seq or nil,
+    source = not first and "repair" or is_one and (first.source or "plugin") or "merged",
+    source_id = is_one and first.source_id or nil, sources = #sources > 1 and shown_sources(sources, tokens) or nil,
+  }
+end
+
+--- The system texts that the body had beside its messages, as a working copy.
+local function own_system(made)
+  local source = { source = "body", role = "system", bytes = made.own_system }
+  return { role = "system", source = "body", sources = { source } }
+end
+
+--- The working copies of message number `seq` of the request; none for one that the repair has inserted.
+local function copies_of(made, seq)
+  local origins = made.origins
+  if not origins then return { made.messages[seq] } end
+  local first, last = origins[2 * seq - 1], origins[2 * seq]
+  if not first then return {} end
+  if first == 0 then return { own_system(made) } end
+  return table.move(made.messages, first, last, 1, {})
+end
+
+--- System messages that stand beside the messages of the request: those of which none of them is made.
+local function beside(made)
+  local is_used, list = {}, {}
+  for i = 1, #(made.origins or {}), 2 do
+    for position = made.origins[i], made.origins[i + 1] do is_used[position] = true end
+  end
+  for i, copy in ipairs(made.origins and made.messages or {}) do
+    if not is_used[i] and content.is_system(copy) then list[#list + 1] = copy end
+  end
+  if made.own_system > 0 then table.insert(list, 1, own_system(made)) end
+  return list
+end
+
+--- The line of the system texts that a dialect has beside its messages; nil without any.
+local function system_part(chat, made)
+  local around = body.around(chat)
+  local rest, text = requests.without_system(around, made.dialect)
+  if not rest then return nil end
+  return part_of("system", made.weigh(around) - made.weigh(rest), text, beside(made))
+end
+
+--- What is sent: the system texts beside the messages first, then each message with its number.
 ---@param chat ebb.Conversation         the request
----@param messages ebb.WorkingMessage[] its seqs are places in this list
-local function parts_of(chat, messages)
-  local parts = {}
+---@param made ebb.pipeline.Made
+local function parts_of(chat, made)
+  local parts = { system_part(chat, made) }
   for i, handle in ipairs(chat) do
-    local copy = messages[handle.seq]
-    parts[i] = {
-      role = handle.spelling, source = copy and (copy.source or "plugin") or "repair", tokens = handle.tokens,
-      source_id = copy and copy.source_id, seq = copy and copy.seq, text = handle.text,
-      sources = sources_of(copy, handle.tokens),
-    }
+    local part = part_of(handle.spelling, handle.tokens, handle.text, copies_of(made, handle.seq))
+    part.message = i
+    parts[#parts + 1] = part
   end
   return parts
 end
@@ -55,19 +133,20 @@ end
 ---@param parts table[]
 ---@param total integer
 local function by_source(parts, total)
-  local list, by_name, rest = {}, {}, total
-  local function add(source, tokens)
+  local list, by_name, last_of, rest = {}, {}, {}, total
+  local function add(part, source, tokens)
     local share = by_name[source]
     if not share then
       share = { source = source, messages = 0, tokens = 0 }
       by_name[source] = share
       list[#list + 1] = share
     end
-    share.messages, share.tokens = share.messages + 1, share.tokens + tokens
+    if last_of[source] ~= part then share.messages = share.messages + 1 end
+    last_of[source], share.tokens = part, share.tokens + tokens
   end
   for _, part in ipairs(parts) do
     for _, each in ipairs(part.sources or { part }) do
-      add(each.source, each.tokens)
+      add(part, each.source, each.tokens)
     end
     rest = rest - part.tokens
   end
@@ -95,8 +174,8 @@ end
 local function data_of_parts(list)
   local parts = core.json.array {}
   for i, part in ipairs(list) do
-    parts[i] = { role = part.role, source = part.source, sourceId = part.source_id, seq = part.seq,
-      tokens = part.tokens, sources = part.sources and data_of_parts(part.sources) }
+    parts[i] = { role = part.role, message = part.message, source = part.source, sourceId = part.source_id,
+      seq = part.seq, tokens = part.tokens, sources = part.sources and data_of_parts(part.sources) }
   end
   return parts
 end
@@ -117,25 +196,25 @@ function composition.data(result)
 end
 
 local MEASURES = {
-  parts = function(result) return parts_of(result.chat, result.messages) end,
+  parts = function(result, made) return parts_of(result.chat, made) end,
   shares = function(result) return by_source(result.parts, result.tokens) end,
   ledger = function(result) return cuts_of(result.trimmed) end,
 }
 
 --- The __index of results: computes `body`, `parts`, `shares`, `ledger` and, where they are lazy, `messages` on first
 --- use.
----@param messages ebb.WorkingMessage[]
+---@param made ebb.pipeline.Made
 ---@param request ebb.Conversation     a fork of the result's chat, which nobody else sees
 ---@return fun(result: ebb.PipelineResult, name: string): any
-function composition.measure(messages, request)
+function composition.measure(made, request)
   return function(result, name)
     if name == "messages" then
-      core.working.fill(messages)
-      result.messages = messages
+      core.working.fill(made.messages)
+      result.messages = made.messages
     elseif name == "body" then
       result.body = request:json()
     elseif MEASURES[name] then
-      result[name] = MEASURES[name](result)
+      result[name] = MEASURES[name](result, made)
     end
     return rawget(result, name)
   end

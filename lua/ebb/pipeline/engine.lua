@@ -210,7 +210,7 @@ end
 ---@param run ebb.engine.Run
 ---@param fields ebb.ContextFields
 ---@param messages ebb.WorkingMessage[]
----@param finish fun(messages: ebb.WorkingMessage[]): ebb.Conversation, ebb.RepairReport?, ebb.Loss[]
+---@param finish fun(messages: ebb.WorkingMessage[]): ebb.Conversation, ebb.RepairReport?, ebb.Loss[], integer[]?
 ---@return integer? tokens
 function engine.forecast(run, fields, context, messages, finish)
   local copy = {}
@@ -231,9 +231,11 @@ function engine.forecast(run, fields, context, messages, finish)
   run.foreseen = nil
   local done, problem = engine.run(copy, later, run.place + 1)
   if not done then return no_forecast(problem.code == "memory") end
-  local ok, chat, report, losses = pcall(finish, later.messages)
+  local ok, chat, report, losses, origins = pcall(finish, later.messages)
   if not ok then return no_forecast(engine.is_out_of_memory(chat)) end
-  if is_predictable then run.foreseen = { messages = messages, chat = chat, report = report, losses = losses } end
+  if is_predictable then
+    run.foreseen = { messages = messages, chat = chat, report = report, losses = losses, origins = origins }
+  end
   return chat:tokens()
 end
 

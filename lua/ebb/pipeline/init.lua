@@ -250,26 +250,37 @@ end
 local function read_back(run, messages, chat, options)
   if not run.link then return {} end
   if run.target.dialect ~= run.source then return run.link.losses end
-  local body, lost = requests.read_back(run.link, run.source, messages)
+  local body, lost, origins = requests.read_back(run.link, run.source, messages)
   options.list, options.model = run.request:parse(body), chat:model()
-  return lost
+  return lost, origins
+end
+
+--- Origins in a list that was made of others, as origins in these.
+local function origins_through(origins, list)
+  if not list or not origins then return origins or list end
+  local result = {}
+  for i, position in ipairs(origins) do
+    result[i] = position > 0 and list[2 * position - i % 2] or 0
+  end
+  return result
 end
 
 --- The request as it is sent: in its target's form, checked, and mended where a provider would refuse it.
 local function finish(run, messages)
   if not run.adds_only_texts then run.request:check(messages) end
   local chat, goal = run.request:chat(messages), run.target
-  local options = { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true }
+  local options = { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true, origins = true }
   if run.unbound then options.unbound_from, options.unbound_past = unbound.range(run.unbound, messages) end
-  local lost = read_back(run, messages, chat, options)
-  local text, losses = requests.change(chat, run.form, goal.dialect, options)
+  local lost, list = read_back(run, messages, chat, options)
+  local text, losses, origins = requests.change(chat, run.form, goal.dialect, options)
   table.move(lost, 1, #lost, #losses + 1, losses)
   if text and run.base then text, losses = requests.keep_own(run.link, run.source, run.base, text, losses) end
   if text then chat = run.request:parse(text) end
   local by = { dialect = goal.dialect, profile = goal.profile }
-  if #chat:check(by) == 0 then return chat, nil, losses end
+  origins = origins_through(origins, list)
+  if #chat:check(by) == 0 then return chat, nil, losses, origins end
   local copy, report = repair.run(chat, by, chat.fork)
-  return copy, report, losses
+  return copy, report, losses, origins
 end
 
 local function only_core_follows(run)
@@ -352,8 +363,18 @@ end
 --- As `finish`, of the messages that the last step left; what the limiter foresaw is not made again.
 local function finish_last(run, messages)
   local seen = run.foreseen
-  if seen and seen.messages == run.limited then return seen.chat, seen.report, seen.losses end
+  if seen and seen.messages == run.limited then return seen.chat, seen.report, seen.losses, seen.origins end
   return finish(run, messages)
+end
+
+--- How the request was made, for its composition.
+---@return ebb.pipeline.Made
+local function made_of(run, messages, origins)
+  local _, system = requests.without_system(run.request:around(), run.form)
+  return {
+    messages = messages, origins = origins, dialect = run.target.dialect, own_system = system and #system or 0,
+    weigh = function(text) return run.request:parse(text):tokens() end,
+  }
 end
 
 --- The result; or nil, the error, and what was done until then.
@@ -367,7 +388,7 @@ local function conclude(run, run_context)
   if #run_context.messages == 0 then
     return nil, core.error("shape", "the request has no messages: the conversation has none, and no preset adds one")
   end
-  local ok, chat, report, losses = pcall(finish_last, run, run_context.messages)
+  local ok, chat, report, losses, origins = pcall(finish_last, run, run_context.messages)
   if not ok and core.is_error(chat) then return nil, chat end
   if not ok then return nil, core.error(engine.is_out_of_memory(chat) and "memory" or "processor", tostring(chat)) end
   final_warnings.repair(run_context, report)
@@ -380,7 +401,7 @@ local function conclude(run, run_context)
     dialect = run.target.dialect, losses = losses, skipped = run.skipped, unasked = run.unasked,
     variables = run.macros:variables(), trimmed = run.trimmed,
   }
-  setmetatable(result, { __index = composition.measure(run_context.messages, chat:fork()) })
+  setmetatable(result, { __index = composition.measure(made_of(run, run_context.messages, origins), chat:fork()) })
   if result.budget and tokens > result.budget then
     local text = ("cannot fit: the request has %s, the budget is %d"):format(quantity(tokens, "token"), result.budget)
     return nil, core.error("cannot_fit", text), result

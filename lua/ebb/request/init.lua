@@ -161,7 +161,8 @@ local function convert(chat, dialect, options, system, lines, probe, is_own)
   local values = core_options(chat, dialect, options)
   values.foreign, values.keep_extra = not is_own and chat:dialect() ~= dialect, options.keep_extra
   values.keep_ids = options.keep_ids
-  values.system, values.lines, values.probe, values.origins = system, lines, probe, options.edit ~= nil
+  values.system, values.lines, values.probe = system, lines, probe
+  values.origins = options.edit ~= nil or options.origins
   values.unbound_from, values.unbound_past = options.unbound_from, options.unbound_past
   return core.convert(chat, window_texts(chat), values)
 end
@@ -184,7 +185,7 @@ local function write_foreign(chat, dialect, source, options)
   values.max_tokens = values.max_tokens or missing_limit(form, values, losses)
   lose_settings(form, values, losses)
   table.move(lost, 1, #lost, #losses + 1, losses)
-  return write_body(form, values, messages, system) .. "\n", losses
+  return write_body(form, values, messages, system) .. "\n", losses, origins
 end
 
 --- Writes a body that is in the dialect; nil if it is right as it stands.
@@ -196,7 +197,7 @@ local function change_own(chat, dialect, options)
     { model = options.model or settings.name(members.model), max_tokens = members.max_tokens }, lacks)
   local _, _, _, changed = convert(chat, dialect, options, nil, false, true, true)
   if not changed and not options.model then return limit and body.set(chat:json(), { max_tokens = limit }), lacks end
-  local messages, system, losses = convert(chat, dialect, options, nil, false, false, true)
+  local messages, system, losses, _, origins = convert(chat, dialect, options, nil, false, false, true)
   table.move(lacks, 1, #lacks, #losses + 1, losses)
   local values = { [form.messages] = messages, max_tokens = limit }
   if options.model then values.model = core.json.encode(options.model) end
@@ -207,7 +208,7 @@ local function change_own(chat, dialect, options)
     values[form.system] = system_member(form, system)
   end
   local refused = options.model and refused_sampling(options.model, members, losses) or {}
-  return body.set(body.without(text, refused), values), losses
+  return body.set(body.without(text, refused), values), losses, origins
 end
 
 local function write_own(chat, dialect, options)
@@ -305,9 +306,37 @@ end
 ---@param messages ebb.WorkingMessage[]
 ---@return string body           its messages alone
 ---@return ebb.Loss[] losses
+---@return integer[] origins     {first, last ..}: which of `messages` each of the body is made of
 function request.read_back(link, source, messages)
-  local texts, losses = read_as.back(link, messages)
-  return ('{"%s":[%s]}'):format(FORMS[source].messages, table.concat(texts, ",")), losses
+  local texts, losses, origins = read_as.back(link, messages)
+  return ('{"%s":[%s]}'):format(FORMS[source].messages, table.concat(texts, ",")), losses, origins
+end
+
+--- The text of a system message as JSON, its parts a line each.
+local function text_of_system(json)
+  local message = core.json.decode(json)
+  local content, texts = message.content or message.parts, {}
+  if type(content) == "string" then return content end
+  for _, part in ipairs(type(content) == "table" and content or {}) do
+    texts[#texts + 1] = type(part) == "table" and type(part.text) == "string" and part.text or nil
+  end
+  return table.concat(texts, "\n")
+end
+
+--- The body without its system texts, and these; nil if it has none beside the messages.
+---@param text string            a body of the dialect
+---@param dialect ebb.Dialect
+---@return string? rest
+---@return string? system
+function request.without_system(text, dialect)
+  local form = FORMS[dialect]
+  local members, names = settings.members(text)
+  for _, name in ipairs(names) do
+    if form.system and (form.name and form.name(name) or name) == form.system then
+      local system = form.read({ [form.system] = members[name] }, {}).system
+      if system then return body.without(text, { name }), text_of_system(system) end
+    end
+  end
 end
 
 --- The tools that a body offers. Short bodies fit several dialects: the first one that knows the tools counts.
@@ -328,12 +357,15 @@ end
 ---@param source ebb.Dialect         of the members around its messages
 ---@param to ebb.Dialect
 ---@param options { profile: string, keep_extra?: boolean, keep_ids?: boolean, reasoning?: boolean,
----    list?: ebb.Conversation, model?: string, unbound_from?: integer, unbound_past?: integer }   keep_ids: those of
+---    list?: ebb.Conversation, model?: string, unbound_from?: integer, unbound_past?: integer,
+---    origins?: boolean }   keep_ids: those of
 ---    calls stay in messages of the target's form, valid or not; reasoning: its text stays; list: has the messages in
 ---    place of `chat`; unbound_from: the first one without thinking that is bound to what stood before it,
----    unbound_past: the first that has it again
+---    unbound_past: the first that has it again; origins: these are returned
 ---@return string? text
 ---@return ebb.Loss[] losses
+---@return integer[]? origins    {first, last, first, last ..}: which messages each one of the body is made of; nil:
+---    each of its own
 function request.change(chat, source, to, options)
   if source == to then return change_own(chat, to, options) end
   return write_foreign(chat, to, source, options)

@@ -204,17 +204,22 @@ end
 ---@param messages ebb.WorkingMessage[]
 ---@return string[] texts
 ---@return ebb.Loss[] losses     of the blocks that differ
+---@return integer[] origins     {first, last ..}: which messages each text is made of
 function read_as.back(link, messages)
-  local texts, stands, i = {}, {}, 1
+  local texts, stands, origins, i = {}, {}, {}, 1
+  local function add(text, last)
+    texts[#texts + 1], origins[#origins + 1], origins[#origins + 2] = text, i, last
+  end
   while i <= #messages do
     local block = link.blocks[messages[i].seq]
     if block and not stands[block.source[1]] and is_whole(link, block, messages, i) then
       for _, position in ipairs(block.source) do
-        texts[#texts + 1], stands[position] = link.source[position].json, true
+        add(link.source[position].json, i + block.last - block.first)
+        stands[position] = true
       end
       i = i + block.last - block.first + 1
     else
-      texts[#texts + 1] = core.working.text(link.copy, { messages[i] }, "", "")
+      add(core.working.text(link.copy, { messages[i] }, "", ""), i)
       i = i + 1
     end
   end
@@ -222,7 +227,7 @@ function read_as.back(link, messages)
   for _, loss in ipairs(link.losses) do
     if not stands[loss.index] then losses[#losses + 1] = loss end
   end
-  return texts, losses
+  return texts, losses, origins
 end
 
 return read_as
