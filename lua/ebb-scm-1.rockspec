@@ -226,6 +226,7 @@ build = {
       ["ebb.request.responses"] = "lua/ebb/request/responses.lua",
       ["ebb.request.save"] = "lua/ebb/request/save.lua",
       ["ebb.request.settings"] = "lua/ebb/request/settings.lua",
+      ["ebb.request.tool_schema"] = "lua/ebb/request/tool_schema.lua",
       ["ebb.rules.init"] = "lua/ebb/rules/init.lua",
       ["ebb.rules.schema"] = "lua/ebb/rules/schema.lua",
       ["ebb.rules.sillytavern"] = "lua/ebb/rules/sillytavern.lua",

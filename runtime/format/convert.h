@@ -139,6 +139,7 @@ typedef struct Convert {
   Role open;
   bool closing;              /* the open message is being ended: what is written has the held pieces */
   bool has_others;           /* the open message has more than results */
+  bool only_thinks;          /* gemini: it has thoughts and nothing else */
   Role side;                 /* of the last message that was written, user or assistant; ROLE_NONE: there is none. Only
                                 for dialects with system texts apart */
   LateSystem *late;          /* in the order in which they came */

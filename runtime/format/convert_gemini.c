@@ -272,11 +272,18 @@ static bool has_call(const Pieces *pieces) {
   return false;
 }
 
+static bool is_thought(const Pieces *pieces) {
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    if (pieces->list[i].kind != PIECE_REASONING) return false;
+  }
+  return true;
+}
+
 /* True if a reply goes on in the open message: calls follow a user's turn, not another one of the model, and items of a
-   reply stay together. */
+   reply stay together, as does what follows a thought. */
 static bool joins_step(const Convert *convert, const Pieces *pieces) {
-  if (convert->open != ROLE_ASSISTANT) return false;
-  return has_call(pieces) || (pieces->dialects == 1u << DIALECT_RESPONSES && convert->has_others);
+  if (convert->open != ROLE_ASSISTANT || pieces->role != ROLE_ASSISTANT) return false;
+  return has_call(pieces) || pieces->dialects == 1u << DIALECT_RESPONSES || convert->only_thinks;
 }
 
 /* Puts a user's turn before calls at the beginning, where a trim may leave them, also behind a text that begins. */
@@ -322,6 +329,7 @@ static void write_message(Convert *convert, const Pieces *pieces) {
   bool text_alone = convert->written == 1 && convert->open == ROLE_ASSISTANT && !convert->has_others;
   if (role == ROLE_ASSISTANT && has_call(pieces) && (convert->written == 0 || text_alone)) begin_with_user(convert);
   if (joins_step(convert, pieces)) opened = true;
+  bool only_thinks = is_thought(pieces) && (!opened || convert->only_thinks);
   for (uint32_t i = 0; i < pieces->count; i++) {
     if (pieces->list[i].kind != PIECE_RESULT) continue;
     write_result(convert, pieces, i);
@@ -341,6 +349,7 @@ static void write_message(Convert *convert, const Pieces *pieces) {
     if (piece.kind == PIECE_CALL) lent = text_plain(NULL, 0);
   }
   if (!opened && !results) convert_lose(convert, LOSS_EMPTY, text_plain("", 0));
+  convert->only_thinks = only_thinks;
 }
 
 static void write_system(Convert *convert, const Pieces *pieces) {

@@ -247,8 +247,7 @@ Text convert_arguments_object(Convert *convert, const Piece *call) {
 }
 
 void convert_arguments_text(Convert *convert, const Piece *call) {
-  if (call->is_custom) json_out_text(convert->out, convert_arguments_object(convert, call));
-  else json_out_text(convert->out, call->arguments.size > 0 ? call->arguments : text_plain("{}", 2));
+  json_out_text(convert->out, call->arguments.size > 0 ? call->arguments : text_plain("{}", 2));
 }
 
 bool convert_has_media(const Pieces *pieces, uint32_t result) {

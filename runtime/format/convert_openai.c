@@ -197,12 +197,13 @@ static void write_call(Convert *convert, const Piece *call) {
   bool signs = call->signs_thought && convert->options->signatures == SIGNATURE_IN_EXTRA_CONTENT;
   json_out_open(out, '{');
   json_out_member_text(out, "id", convert_call(convert, call));
-  json_out_member_string(out, "type", "function");
-  json_out_name(out, "function");
+  json_out_member_string(out, "type", call->is_custom ? "custom" : "function");
+  json_out_name(out, call->is_custom ? "custom" : "function");
   json_out_open(out, '{');
   json_out_member_text(out, "name", call->name);
-  json_out_name(out, "arguments");
-  convert_arguments_text(convert, call);
+  json_out_name(out, call->is_custom ? "input" : "arguments");
+  if (call->is_custom) json_out_text(out, call->arguments);
+  else convert_arguments_text(convert, call);
   json_out_close(out, '}');
   if (signs) thought_signature_write(out, call->signature);
   json_out_close(out, '}');

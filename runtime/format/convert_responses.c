@@ -44,20 +44,24 @@ static Status read_call(Pieces *pieces, const PieceFields *fields, Text raw, boo
                                                        : piece_json(fields, arguments)});
 }
 
-/* Reads a reasoning as one piece per text; the first has the item and the proof. */
+/* Reads a reasoning as one piece per text; the first, or a piece without a text, has the item and the proof. */
 static Status read_reasoning(Pieces *pieces, const PieceFields *fields, Text raw) {
-  Piece piece = {.kind = PIECE_REASONING, .json = raw, .type = text_of("reasoning"),
-                 .signature = piece_string(fields, KEY_ENCRYPTED_CONTENT)};
-  Status status = pieces_add(pieces, &piece);
+  Status status = STATUS_OK;
   PieceField texts = piece_is(fields, KEY_CONTENT, JSON_ARRAY) ? KEY_CONTENT : KEY_SUMMARY;
   uint32_t first = pieces->count;
   pieces->role = ROLE_ASSISTANT;
-  if (status == STATUS_OK && piece_is(fields, texts, JSON_ARRAY)) {
-    status = pieces_add_parts(pieces, &fields->of[texts], false);
-  }
+  if (piece_is(fields, texts, JSON_ARRAY)) status = pieces_add_parts(pieces, &fields->of[texts], false);
   pieces->dialects = 1u << DIALECT_RESPONSES;
-  for (uint32_t i = first; status == STATUS_OK && i < pieces->count; i++) pieces->list[i].kind = PIECE_REASONING;
-  return status;
+  for (uint32_t i = first; i < pieces->count; i++) pieces->list[i].kind = PIECE_REASONING;
+  if (status == STATUS_OK && pieces->count == first) {
+    status = pieces_add(pieces, &(Piece){.kind = PIECE_REASONING});
+  }
+  if (status != STATUS_OK) return status;
+  Piece *item = &pieces->list[first];
+  item->json = raw;
+  item->type = text_of("reasoning");
+  item->signature = piece_string(fields, KEY_ENCRYPTED_CONTENT);
+  return STATUS_OK;
 }
 
 static bool is_item(const PieceFields *fields) {

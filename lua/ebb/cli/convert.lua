@@ -59,7 +59,7 @@ local function write(chat, goal, args, import)
   local is_own = dialect == chat:dialect() and (args.shape or chat.shape) == chat.shape
   if is_own and not args.model and not import then return write_own(chat) end
   return failure.typed(chat.write, chat, dialect, {
-    shape = args.shape, keep_extra = args.keep_extra or is_own and not args.model, model = args.model,
+    shape = args.shape, keep_extra = args.keep_extra or is_own and not (args.model or import), model = args.model,
     profile = args.profile and goal.profile or nil,
   })
 end
@@ -122,7 +122,7 @@ function convert.run(args)
       repairs = ledger and core.json.array { core.json.raw(ledger:json()) }, violations = #converted.left }
   end, function()
     terminal.result(converted.text, args.output)
-    outgoing.tell_model(chat, dialect, args)
+    if dialect == chat:dialect() then outgoing.tell_model(chat, dialect, args) end
     terminal.inform(("%s for %s%s"):format(text.count(#chat, "message"), dialect, options.target(args)))
   end)
 end

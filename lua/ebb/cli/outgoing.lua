@@ -72,17 +72,34 @@ local function read_written(text, args)
   return (failure.check(ebb.parse(text, reading)))
 end
 
---- The conversation in its target's form: itself, or a copy of a body in another form, which is told.
+--- True if a list of messages is written in its target's form: where that is asked for by its name, and an array for
+--- its model, too.
+local function is_sent_list(chat, args)
+  if chat.saved or args.in_place or args.session or sessions.name_of(args.file) then return false end
+  return chat.shape == "array" or chat.shape == "jsonl" and args.dialect ~= nil
+end
+
+--- The text of a conversation in its target's form, and what it loses; nil where it has that form.
+local function changed_text(chat, args, goal, source)
+  if is_sent(chat, args) then
+    -- With the model of --model: the provider whose form this is does not know the one of the body.
+    return failure.typed(request.change, chat, source, goal.dialect,
+      { profile = goal.profile, keep_extra = args.keep_extra, model = args.model })
+  end
+  if not is_sent_list(chat, args) then return nil end
+  return failure.typed(request.change_list, chat, goal.dialect,
+    { profile = goal.profile, keep_extra = args.keep_extra, model = args.model })
+end
+
+--- The conversation in its target's form: itself, or a copy of a body or a list in another form, which is told.
 ---@param chat ebb.Conversation
 ---@param args table
 ---@return ebb.Conversation
 function outgoing.in_form(chat, args)
-  if not is_sent(chat, args) then return chat end
   local goal, source = failure.typed(target.of_list, chat, outgoing.target(args)), chat:dialect()
   if goal.dialect == source then return chat end
-  -- With the model of --model: the provider whose form this is does not know the one of the body.
-  local text, lost = failure.typed(request.change, chat, source, goal.dialect,
-    { profile = goal.profile, keep_extra = args.keep_extra, model = args.model })
+  local text, lost = changed_text(chat, args, goal, source)
+  if not text then return chat end
   terminal.say(("converted from %s's form to %s's%s"):format(source, goal.dialect,
     (args.dialect or args.profile) and "" or ", its model's: --dialect " .. source .. " keeps it"))
   losses.tell(lost)

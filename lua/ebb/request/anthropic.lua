@@ -2,6 +2,7 @@
 
 local models = require "ebb.models"
 local settings = require "ebb.request.settings"
+local tool_schema = require "ebb.request.tool_schema"
 
 local anthropic = { messages = "messages", system = "system" }
 
@@ -13,6 +14,8 @@ local USUAL_ANSWER = 4096      -- tokens: what every model may answer with
 local LONG_ANSWER = 16384
 
 local CHOICES = { auto = "auto", none = "none", any = "required", required = "any" }
+
+local TOOL = { type = true, name = true, description = true, input_schema = true, strict = true }
 
 local function read_tool(members)
   if not members.input_schema then return nil end                    -- a tool of the server
@@ -27,6 +30,9 @@ local function read_choice(value, values)
   values.choice = kind == "tool" and { name = name } or CHOICES[kind]
   if scalar(members.disable_parallel_tool_use) == true then values.parallel = false end
 end
+
+--- What settings are called here, where the name differs.
+anthropic.names = { user = "metadata.user_id" }
 
 anthropic.reads = {
   model = true, system = true, tools = true, tool_choice = true, max_tokens = true, temperature = true, top_p = true,
@@ -49,7 +55,7 @@ end
 function anthropic.read(members, losses)
   local metadata = settings.is_object(members.metadata) and settings.members(members.metadata) or {}
   local values = {
-    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses, TOOL),
     system = members.system and object { { "role", '"system"' }, { "content", members.system } },
     max_tokens = members.max_tokens, temperature = members.temperature, top_p = members.top_p, top_k = members.top_k,
     stop = settings.stops(members.stop_sequences), stream = scalar(members.stream), user = scalar(metadata.user_id),
@@ -58,9 +64,28 @@ function anthropic.read(members, losses)
   return values
 end
 
+local function schema_of(tool)
+  if tool.custom then return tool_schema.OF_TEXT end
+  return tool_schema.as_object(tool.parameters)
+end
+
 local function write_tool(tool)
   return object { { "name", text(tool.name) }, { "description", text(tool.description) },
-    { "input_schema", tool.parameters or '{"type":"object"}' }, { "strict", text(tool.strict) } }
+    { "input_schema", (schema_of(tool)) }, { "strict", text(tool.strict) } }
+end
+
+--- Reports what tools lose, or how their schemas change, in this dialect.
+---@param tools ebb.RequestTool[]
+---@param losses ebb.Losses
+function anthropic.tell_tools(tools, losses)
+  settings.lose_grammars(tools, losses)
+  for _, tool in ipairs(tools) do
+    local _, change = schema_of(tool)
+    if change then
+      losses[#losses + 1] = { code = "changed_tool", subject = tool.name or "", changed = true,
+        text = ("the schema of tool '%s' becomes one object: %s"):format(tool.name, change) }
+    end
+  end
 end
 
 local function write_choice(values)

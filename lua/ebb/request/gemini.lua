@@ -5,6 +5,7 @@
 
 local core = require "ebb.support.core"
 local settings = require "ebb.request.settings"
+local tool_schema = require "ebb.request.tool_schema"
 
 local gemini = { messages = "contents", system = "systemInstruction" }
 
@@ -37,6 +38,9 @@ local function json_schema(own)
   end))
 end
 
+local DECLARATION = { name = true, description = true, parameters = true, parametersJsonSchema = true,
+  parameters_json_schema = true }
+
 local function read_declaration(members)
   local name = scalar(members.name)
   return name and { name = name, description = scalar(members.description),
@@ -48,7 +52,7 @@ local function read_tools(value, losses)
   local tools = {}
   for i, element in ipairs(settings.elements(value)) do
     local members = settings.is_object(element) and members_of(element) or {}
-    local declared = settings.tools(members.functionDeclarations, read_declaration, losses)
+    local declared = settings.tools(members.functionDeclarations, read_declaration, losses, DECLARATION)
     if not declared then
       losses[#losses + 1] = { code = "lost_tool", subject = tostring(i),
         text = ("tool %d has no form there: left out"):format(i) }
@@ -111,8 +115,10 @@ end
 
 local function write_tool(tool)
   return object { { "name", text(tool.name) }, { "description", text(tool.description) },
-    { "parametersJsonSchema", tool.parameters } }
+    { "parametersJsonSchema", tool.custom and tool_schema.OF_TEXT or tool.parameters } }
 end
+
+gemini.tell_tools = settings.lose_grammars
 
 local function write_choice(choice)
   if not choice then return nil end

@@ -53,12 +53,14 @@ local function read_body(dialect, text, losses)
   return form.read(members, losses)
 end
 
---- Reports what a target cannot say of the settings.
-local function lose_settings(form, values, losses)
+--- Reports what a target cannot say of the settings, by the names that they have in the source.
+local function lose_settings(form, values, losses, source)
+  local own = FORMS[source].names or {}
   for _, name in ipairs { "choice", "parallel", "max_tokens", "temperature", "top_p", "top_k", "stop", "stream", "user",
     "effort", "schema", "json_answer" } do
-    if values[name] ~= nil and not form.writes[name] then settings.lose_member(losses, NAMES[name]) end
+    if values[name] ~= nil and not form.writes[name] then settings.lose_member(losses, own[name] or NAMES[name]) end
   end
+  if values.tools and form.tell_tools then form.tell_tools(values.tools, losses) end
 end
 
 --- What the model refuses of settings, temperature and its like, is a loss.
@@ -85,6 +87,16 @@ local function missing_limit(form, values, losses)
   losses[#losses + 1] = { code = "added_member", subject = "max_tokens", changed = true,
     text = ("max_tokens is %s, as the request must limit its answer"):format(limit) }
   return limit
+end
+
+--- Leaves out the name of a model that another dialect serves, which is told: a request with it would be refused.
+local function drop_model(values, dialect, losses)
+  local own = values.model and target.dialect_of_model(values.model)
+  if not own or target.of({ model = values.model, input = dialect }).dialect == dialect then return end
+  losses[#losses + 1] = { code = "dropped_model", subject = values.model, changed = true,
+    text = ("the model %s, whose dialect is %s, is left out: name one of %s"):format(values.model, own,
+      dialect) }
+  values.model = nil
 end
 
 --- The member of a body that has its system texts.
@@ -177,13 +189,15 @@ local function write_foreign(chat, dialect, source, options)
   local losses = {}
   local text = chat.shape == "body" and body.around(chat) or "{}"
   local values = read_body(source, text, losses)
-  values.model = options.model or values.model
+  local limited = { model = options.model or values.model, max_tokens = values.max_tokens }
+  values.model = limited.model
+  if options.drops_model and not options.model then drop_model(values, dialect, losses) end
   local messages, system, lost, _, origins = convert(options.list or chat, dialect, options, values.system, false)
   local form = FORMS[dialect]
   if options.edit then messages = options.edit(messages, origins, lost) end
   for _, name in ipairs(refused_sampling(values.model, values, losses)) do values[name] = nil end
-  values.max_tokens = values.max_tokens or missing_limit(form, values, losses)
-  lose_settings(form, values, losses)
+  values.max_tokens = values.max_tokens or missing_limit(form, limited, losses)
+  lose_settings(form, values, losses, source)
   table.move(lost, 1, #lost, #losses + 1, losses)
   return write_body(form, values, messages, system) .. "\n", losses, origins
 end
@@ -230,6 +244,7 @@ function request.write(chat, to, options)
   local source = chat:dialect()
   local shape = merged.shape or chat.shape
   if shape == "body" and chat.shape == "body" and source == to then return write_own(chat, to, merged) end
+  merged.drops_model = true
   if shape == "body" then return write_foreign(chat, to, source, merged) end
   local text, system, losses = write_list(chat, to, merged, shape)
   if system and not merged.shape then return write_foreign(chat, to, source, merged) end
@@ -238,6 +253,22 @@ function request.write(chat, to, options)
       text = "system texts have no place in a list of messages: left out" }
   end
   return text, losses
+end
+
+--- What a list of messages has to become for a dialect: those that have its form stay as they are. A body where system
+--- texts leave the list; nil if it is right as it stands.
+---@param chat ebb.Conversation      of an array, or of lines
+---@param to ebb.Dialect
+---@param options { profile: string, keep_extra?: boolean, model?: string }
+---@return string? text
+---@return ebb.Loss[] losses
+function request.change_list(chat, to, options)
+  local kept = tables.copy(options)
+  kept.keep_extra = true                             -- members that files have are no other form
+  if not select(4, convert(chat, to, kept, nil, false, true, true)) then return nil, {} end
+  local messages, system, losses = convert(chat, to, options, nil, chat.shape == "jsonl", false, true)
+  if system then return write_foreign(chat, to, chat:dialect(), options) end
+  return chat.shape == "array" and messages .. "\n" or messages or "", losses
 end
 
 --- The body of a conversation with the messages in its own form that lack it; nil if none does.

@@ -6,6 +6,14 @@ local openai = { messages = "messages" }
 
 local text, scalar, object = settings.text, settings.scalar, settings.object
 
+local TOOL = { type = true, ["function"] = true, custom = true }
+
+--- The grammar of a custom tool: {"type":"grammar","grammar":{"syntax","definition"}}.
+local function read_grammar(format)
+  local grammar = settings.is_object(format) and settings.members(format).grammar
+  return settings.is_object(grammar) and settings.members(grammar) or nil
+end
+
 local function read_tool(members)
   local custom = members.custom ~= nil
   local inner = members["function"] or members.custom
@@ -13,7 +21,7 @@ local function read_tool(members)
   local fields = settings.members(inner)
   return {
     name = scalar(fields.name), description = scalar(fields.description), parameters = fields.parameters,
-    strict = scalar(fields.strict), custom = custom or nil,
+    strict = scalar(fields.strict), custom = custom or nil, grammar = read_grammar(fields.format),
   }
 end
 
@@ -21,7 +29,8 @@ local function read_choice(value)
   if not settings.is_object(value) then return scalar(value) end
   local members = settings.members(value)
   local inner = members["function"] or members.custom
-  return settings.is_object(inner) and { name = scalar(settings.members(inner).name) } or nil
+  return settings.is_object(inner) and { name = scalar(settings.members(inner).name), custom = members.custom ~= nil }
+    or nil
 end
 
 local function read_format(value, values)
@@ -44,7 +53,7 @@ openai.reads = {
 ---@return ebb.RequestSettings
 function openai.read(members, losses)
   local values = {
-    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses, TOOL),
     choice = read_choice(members.tool_choice), parallel = scalar(members.parallel_tool_calls),
     max_tokens = members.max_completion_tokens or members.max_tokens, temperature = members.temperature,
     top_p = members.top_p, stop = settings.stops(members.stop), stream = scalar(members.stream),
@@ -54,18 +63,25 @@ function openai.read(members, losses)
   return values
 end
 
+local function write_grammar(grammar)
+  return object { { "type", '"grammar"' }, { "grammar", object { { "syntax", grammar.syntax },
+    { "definition", grammar.definition } } } }
+end
+
 local function write_tool(tool)
   local kind = tool.custom and "custom" or "function"
   return object {
     { "type", text(kind) },
     { kind, object { { "name", text(tool.name) }, { "description", text(tool.description) },
-      { "parameters", tool.parameters }, { "strict", text(tool.strict) } } },
+      { "parameters", not tool.custom and tool.parameters or nil }, { "strict", text(tool.strict) },
+      { "format", tool.grammar and write_grammar(tool.grammar) } } },
   }
 end
 
 local function write_choice(choice)
   if type(choice) ~= "table" then return text(choice) end
-  return object { { "type", '"function"' }, { "function", object { { "name", text(choice.name) } } } }
+  local kind = choice.custom and "custom" or "function"
+  return object { { "type", text(kind) }, { kind, object { { "name", text(choice.name) } } } }
 end
 
 local function write_format(values)

@@ -6,19 +6,28 @@ local responses = { messages = "input" }
 
 local text, scalar, object = settings.text, settings.scalar, settings.object
 
+local TOOL = { type = true, name = true, description = true, parameters = true, strict = true, format = true }
+
+--- The grammar of a custom tool: {"type":"grammar","syntax","definition"}.
+local function read_grammar(format)
+  local members = settings.is_object(format) and settings.members(format) or {}
+  return scalar(members.type) == "grammar" and members or nil
+end
+
 local function read_tool(members)
   local kind = scalar(members.type)
   if kind ~= "function" and kind ~= "custom" then return nil end
   return {
     name = scalar(members.name), description = scalar(members.description), parameters = members.parameters,
-    strict = scalar(members.strict), custom = kind == "custom" or nil,
+    strict = scalar(members.strict), custom = kind == "custom" or nil, grammar = read_grammar(members.format),
   }
 end
 
 local function read_choice(value)
   if not settings.is_object(value) then return scalar(value) end
-  local name = scalar(settings.members(value).name)
-  return name and { name = name } or nil
+  local members = settings.members(value)
+  local name = scalar(members.name)
+  return name and { name = name, custom = scalar(members.type) == "custom" } or nil
 end
 
 local function read_format(value, values)
@@ -42,7 +51,7 @@ responses.reads = {
 function responses.read(members, losses)
   local reasoning = settings.is_object(members.reasoning) and settings.members(members.reasoning) or {}
   local values = {
-    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses),
+    model = settings.name(members.model), tools = settings.tools(members.tools, read_tool, losses, TOOL),
     system = members.instructions and object { { "role", '"system"' }, { "content", members.instructions } },
     choice = read_choice(members.tool_choice), parallel = scalar(members.parallel_tool_calls),
     max_tokens = members.max_output_tokens, temperature = members.temperature, top_p = members.top_p,
@@ -52,11 +61,16 @@ function responses.read(members, losses)
   return values
 end
 
+local function write_grammar(grammar)
+  return object { { "type", '"grammar"' }, { "syntax", grammar.syntax }, { "definition", grammar.definition } }
+end
+
 local function write_tool(tool)
   return object {
     { "type", text(tool.custom and "custom" or "function") }, { "name", text(tool.name) },
     { "description", text(tool.description) }, { "parameters", not tool.custom and (tool.parameters or "{}") or nil },
     { "strict", not tool.custom and text(tool.strict or false) or nil },
+    { "format", tool.grammar and write_grammar(tool.grammar) },
   }
 end
 
@@ -77,7 +91,8 @@ function responses.write(values)
     { "model", text(values.model) },
     { "tools", settings.list(values.tools, write_tool) },
     { "tool_choice", values.tools and (type(choice) == "table"
-      and object { { "type", '"function"' }, { "name", text(choice.name) } } or text(choice)) },
+      and object { { "type", text(choice.custom and "custom" or "function") }, { "name", text(choice.name) } }
+      or text(choice)) },
     { "parallel_tool_calls", values.tools and text(values.parallel) },
     { "max_output_tokens", values.max_tokens },
     { "temperature", values.temperature },

@@ -18,6 +18,7 @@ local json = core.json
 ---@field parameters? string   a JSON schema, as text
 ---@field strict? boolean
 ---@field custom? boolean      takes free text
+---@field grammar? { syntax?: string, definition?: string }   of free text, as JSON texts; nil: any text
 
 ---@class ebb.RequestSettings  members that are absent are nil
 ---@field model? string
@@ -109,24 +110,59 @@ function settings.text(value)
   return json.encode(value)
 end
 
+--- What becomes of tools without a member, where that is more than it says by itself.
+local LOST_OF_TOOLS = { defer_loading = "offered from the beginning" }
+
+--- Reports the members of a tool that no other dialect has, each once for all tools.
+local function lose_members(members, names, known, tool, lost, losses)
+  for _, name in ipairs(names) do
+    if not known[name] and not lost[name] and members[name] then
+      lost[name] = { code = "lost_member", subject = "tools." .. name, tools = {} }
+      losses[#losses + 1] = lost[name]
+    end
+    if not known[name] and members[name] then table.insert(lost[name].tools, ("'%s'"):format(tool.name)) end
+  end
+end
+
 --- Reads the tools of a list by a function for each; what it does not know is a loss.
 ---@param text? string
 ---@param read fun(members: table<string, string>): ebb.RequestTool?
 ---@param losses ebb.Losses
+---@param known table<string, boolean>   members that are read, or that say nothing more
 ---@return ebb.RequestTool[]?
-function settings.tools(text, read, losses)
+function settings.tools(text, read, losses, known)
   if not settings.is_list(text) then return nil end
-  local tools = {}
+  local tools, lost = {}, {}
   for i, element in ipairs(settings.elements(text)) do
-    local tool = settings.is_object(element) and read((settings.members(element)))
+    local members, names = settings.members(settings.is_object(element) and element or "{}")
+    local tool = settings.is_object(element) and read(members)
     if tool then
       tools[#tools + 1] = tool
+      lose_members(members, names, known, tool, lost, losses)
     else
       losses[#losses + 1] = { code = "lost_tool", subject = tostring(i),
         text = ("tool %d has no form there: left out"):format(i) }
     end
   end
+  for name, loss in pairs(lost) do
+    local words, count = LOST_OF_TOOLS[name] or "left out", #loss.tools
+    loss.text = ("the member '%s' of %s %s has no form there: %s"):format(name, count == 1 and "tool" or "tools",
+      table.concat(loss.tools, ", "), words)
+    loss.tools = nil
+  end
   return tools
+end
+
+--- Notes that dialects in which every tool has a schema leave out what texts a tool takes.
+---@param tools ebb.RequestTool[]
+---@param losses ebb.Losses
+function settings.lose_grammars(tools, losses)
+  for _, tool in ipairs(tools) do
+    if tool.grammar then
+      losses[#losses + 1] = { code = "lost_grammar", subject = tool.name or "",
+        text = ("the grammar of tool '%s' has no form there: it takes any text as its input"):format(tool.name) }
+    end
+  end
 end
 
 --- Notes that a member of a body is left out.
