@@ -189,11 +189,17 @@ describe("what was broken before", function()
   it("is told by convert where the body names a model of another dialect", function()
     local path = file("body.json", '{"model":"gpt-4o","messages":[{"role":"user","content":"a"}]}')
     local _, err = does("convert --to gemini " .. path)
-    contains("the body names the model gpt-4o, whose dialect is openai: --model names a model of gemini", err)
+    contains("dropped_model: the model gpt-4o, whose dialect is openai, is left out: name one of gemini", err)
     for _, words in ipairs { "--to gemini --model gemini-2.5-pro ", "--to openai ", "--to responses ", "--to ebb " } do
       _, err = does("convert " .. words .. path)
-      assert.is_nil(err:find("names the model", 1, true), words)
+      assert.is_nil(err:find("gpt-4o", 1, true), words)
     end
+    path = file("claude.json", '{"model":"claude-opus-4-5","messages":[{"role":"user","content":"a"}]}')
+    _, err = does("convert --to openai " .. path)
+    contains("dropped_model", err)
+    local compatible = '{"model":"claude-opus-4-5","messages":[{"role":"system","content":"a"}]}'
+    _, err = does("convert --to openai " .. file("compatible.json", compatible))
+    contains("the body names the model claude-opus-4-5, whose dialect is anthropic: --model names a model of openai", err)
   end)
 
   it("is mended by convert under --repair, in the form that it writes", function()
