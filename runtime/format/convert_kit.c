@@ -162,7 +162,34 @@ static Text note_id(Convert *convert, const Piece *call, bool keeps) {
   return status == STATUS_OK ? id_at(convert, at, convert->ids.size - at) : text_plain("", 0);
 }
 
+/* The number in the pairing of the next call, or result, of the current message; UNPAIRED: it is not known. */
+static uint32_t next_number(Convert *convert, bool is_call) {
+  const Pairing *pairing = convert->pairing;
+  uint32_t index = convert->index, *seen = is_call ? &convert->calls_seen : &convert->results_seen;
+  if (pairing == NULL || index >= pairing->count) return UNPAIRED;
+  if (convert->counted != index) convert->calls_seen = convert->results_seen = 0;
+  convert->counted = index;
+  const uint32_t *first = is_call ? pairing->first_call : pairing->first_result;
+  return *seen < first[index + 1] - first[index] ? first[index] + (*seen)++ : UNPAIRED;
+}
+
+/* How the call is written that answers a result of the pairing. Of a call that is still to come the id is made now. */
+static const CallNames *find_names(Convert *convert, uint32_t result) {
+  uint32_t number = result == UNPAIRED ? UNPAIRED : convert->pairing->results[result].call;
+  if (number == UNPAIRED || convert->status != STATUS_OK) return NULL;
+  CallNames *known = &convert->known[number];
+  if (known->at == UINT32_MAX) {
+    const PairedCall *call = &convert->pairing->calls[number];
+    bool by_name = call->id.bytes == call->name.bytes;       /* a function_call, which has no id */
+    Piece piece = {.kind = PIECE_CALL, .id = by_name ? text_plain("", 0) : call->id, .name = call->name};
+    Text id = note_id(convert, &piece, false);
+    *known = (CallNames){.name = call->name, .at = (uint32_t)(convert->ids.size - id.size), .size = (uint32_t)id.size};
+  }
+  return known;
+}
+
 static Text open_call(Convert *convert, const Piece *call, bool keeps) {
+  uint32_t number = next_number(convert, true);
   next_step(convert);
   uint32_t index = convert->calls.count;
   const Memory *memory = &convert->pieces.memory;
@@ -170,9 +197,13 @@ static Text open_call(Convert *convert, const Piece *call, bool keeps) {
   if (grown != NULL) convert->names = grown;
   convert_fail(convert, grown == NULL ? STATUS_MEMORY : calls_open(&convert->calls, key_of(call)));
   if (convert->status != STATUS_OK) return text_plain("", 0);
-  Text id = note_id(convert, call, keeps);
+  bool is_known = number != UNPAIRED && convert->known[number].at != UINT32_MAX && !keeps;
+  Text id = is_known ? id_at(convert, convert->known[number].at, convert->known[number].size)
+                     : note_id(convert, call, keeps);
+  size_t at = is_known ? convert->known[number].at : convert->ids.size - id.size;
   convert->names[index] = (CallNames){.name = call->name, .is_custom = call->is_custom,
-                                      .at = (uint32_t)(convert->ids.size - id.size), .size = (uint32_t)id.size};
+                                      .at = (uint32_t)at, .size = (uint32_t)id.size};
+  if (number != UNPAIRED) convert->known[number] = convert->names[index];
   return id;
 }
 
@@ -196,10 +227,11 @@ Text convert_result(Convert *convert, const Piece *result, CallNames *call) {
   convert->answered = true;
   Text key = key_of(result);
   *call = (CallNames){.name = result->name, .is_custom = result->is_custom};
+  const CallNames *known = find_names(convert, next_number(convert, false));
   if (convert->status != STATUS_OK) return key;      /* a call may have been opened without its names */
-  if (calls_answer(&convert->calls, key, &index) != ANSWER_FITS) return key;
-  assert(index < convert->calls.count);
-  *call = convert->names[index];
+  bool fits = calls_answer(&convert->calls, key, &index) == ANSWER_FITS;
+  if (known == NULL && !fits) return key;
+  *call = known != NULL ? *known : convert->names[index];
   return id_at(convert, call->at, call->size);
 }
 

@@ -1,6 +1,7 @@
 #include "format/convert_list.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "format/message_form.h"
 #include "format/request_messages.h"
@@ -8,6 +9,7 @@
 
 typedef struct ListConversion {
   RequestMessages request;
+  Pairing pairing;
   Convert convert;
   JsonOut messages, system;
   bool apart, any_system;    /* the target has system texts apart from its messages; some were written */
@@ -54,9 +56,29 @@ static void write_all(ListConversion *work, Text system) {
   if (!lines && convert->status == STATUS_OK) json_out_close(&work->messages, ']');
 }
 
+/* Pairs the calls and results of the whole list for the conversion. */
+static Status pair_list(ListConversion *work, const Conversation *conversation, const Sequence *list) {
+  const Memory *memory = conversation_memory(conversation);
+  uint32_t count = sequence_count(list);
+  MessageId *ids = memory_new_array(memory, (size_t)count + 1, sizeof *ids);
+  if (ids == NULL) return STATUS_MEMORY;
+  SequenceWalk walk = sequence_walk(list, 0, count);
+  while (sequence_walk_next(&walk)) memcpy(ids + walk.index, walk.ids, walk.count * sizeof *ids);
+  Convert *convert = &work->convert;
+  Status status = pairing_of(conversation_store(conversation), ids, count, PAIRING_ANY, &convert->calls.key, memory,
+                             &work->pairing);
+  memory_free(memory, ids, ((size_t)count + 1) * sizeof *ids);
+  if (status != STATUS_OK) return status;
+  convert->known = memory_new_array(memory, (size_t)work->pairing.call_count + 1, sizeof *convert->known);
+  if (convert->known == NULL) return STATUS_MEMORY;
+  for (uint32_t i = 0; i < work->pairing.call_count; i++) convert->known[i] = (CallNames){.at = UINT32_MAX};
+  convert->pairing = &work->pairing;
+  return STATUS_OK;
+}
+
 Status convert_list(const Conversation *conversation, const Sequence *list, const WindowTexts *windows, Text system,
                     const ConvertOptions *options, ConvertSinks sinks, ConvertReport *report, bool *changed) {
-  ListConversion work = {0};
+  ListConversion work = {.pairing = {.memory = *conversation_memory(conversation)}};
   assert(options != NULL && options->target < DIALECT_COUNT && changed != NULL);
   Status status = request_messages_of(conversation, list, windows, &work.request);
   if (status != STATUS_OK) return status;
@@ -64,10 +86,14 @@ Status convert_list(const Conversation *conversation, const Sequence *list, cons
   json_out_start(&work.system, sinks.system);
   convert_init(&work.convert, options, *conversation_memory(conversation), &work.messages, report);
   work.apart = convert_has_system(options->target);
+  convert_fail(&work.convert, pair_list(&work, conversation, list));
   write_all(&work, system);
   convert_fail(&work.convert, work.any_system ? json_out_end(&work.system) : STATUS_OK);
   convert_fail(&work.convert, work.convert.status == STATUS_OK ? json_out_end(&work.messages) : STATUS_OK);
   *changed = work.convert.changed;
+  memory_free(conversation_memory(conversation), work.convert.known,
+              ((size_t)work.pairing.call_count + 1) * sizeof *work.convert.known);
+  pairing_free(&work.pairing);
   status = convert_end(&work.convert);
   request_messages_free(&work.request);
   return status;

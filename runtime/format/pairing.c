@@ -61,6 +61,7 @@ static bool is_strict(const Message *message) {
 }
 
 static bool is_call_of(Dialect dialect, const Message *message, uint32_t call) {
+  if (dialect == PAIRING_ANY) return true;
   switch (dialect) {
   case DIALECT_OPENAI: return message_form(message) != FORM_PARTS && !call_is_part(message, call);
   case DIALECT_RESPONSES: return message_form(message) == FORM_ITEM;
@@ -122,6 +123,8 @@ static Status add_result_parts(Pairing *pairing, const Message *message, uint32_
 static Status add_results(Pairing *pairing, const Message *message, uint32_t index, Dialect dialect) {
   MessageForm form = message_form(message);
   Role role = message_role(message);
+  if (dialect == PAIRING_ANY && role != ROLE_TOOL) return add_result_parts(pairing, message, index);
+  if (dialect == PAIRING_ANY) dialect = form == FORM_ITEM ? DIALECT_RESPONSES : DIALECT_OPENAI;
   switch (dialect) {
   case DIALECT_OPENAI: return role == ROLE_TOOL && form != FORM_PARTS ? add_whole(pairing, message, index) : STATUS_OK;
   case DIALECT_RESPONSES:
@@ -166,6 +169,14 @@ static Status add_all(Pairing *pairing, const Store *store, const MessageId *ids
 }
 
 /* ---- matching ---- */
+
+/* True if no result is left without a call, or no call without a result. */
+static bool is_done(const Pairing *pairing) {
+  bool open = false, left = false;
+  for (uint32_t i = 0; i < pairing->call_count && !open; i++) open = pairing->calls[i].result == UNPAIRED;
+  for (uint32_t i = 0; i < pairing->result_count && !left; i++) left = pairing->results[i].call == UNPAIRED;
+  return !open || !left;
+}
 
 static uint64_t hash_of(const Matching *matching, Text id, Text name) {
   Text text = matching->rule.by == BY_ID ? id : matching->rule.by == BY_NAME ? name : NO_TEXT;
@@ -330,7 +341,7 @@ Status pairing_of(const Store *store, const MessageId *ids, uint32_t count, Dial
   matching.results = memory_new_array(memory, room, sizeof *matching.results);
   if (matching.results == NULL) return STATUS_MEMORY;
   matching.calls = matching.results + pairing->result_count;
-  for (size_t i = 0; i < 2 * sizeof RULES / sizeof *RULES && status == STATUS_OK; i++) {
+  for (size_t i = 0; i < 2 * sizeof RULES / sizeof *RULES && status == STATUS_OK && !is_done(pairing); i++) {
     matching.rule = RULES[i / 2];
     status = match(&matching, i % 2 == 1);
   }

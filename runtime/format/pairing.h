@@ -52,6 +52,9 @@ typedef struct Pairing {
   uint32_t count;            /* messages */
 } Pairing;
 
+/* The calls and results of all forms count. */
+#define PAIRING_ANY ((Dialect)DIALECT_COUNT)
+
 /* Pairs the calls and results that have the dialect's form. The texts are those of the messages. The caller frees it,
    also after a failure: STATUS_MEMORY. O(messages, their parts, calls and results). */
 Status pairing_of(const Store *store, const MessageId *ids, uint32_t count, Dialect dialect, const HashKey *key,
