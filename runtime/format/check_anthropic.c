@@ -299,7 +299,7 @@ static Status check_form(Checker *checker, uint32_t index, uint32_t call) {
   Call form = message_call(message, call);
   Text name = form.name.at == 0 ? NO_TEXT : message_text(message, form.name);
   Text input = form.arguments.at == 0 ? NO_TEXT : message_text(message, form.arguments);
-  bool is_object = input.size > 0 && input.bytes[0] == '{' && !input.escaped;
+  bool is_object = input.size > 0 && input.bytes[0] == '{' && !arguments_are_string(message, form);
   Status status = checker_add_if(checker, !tool_name_fits(checker->target, name), CHECK_CALL_NAME, index, name);
   if (status != STATUS_OK) return status;
   return checker_add_if(checker, !is_object, CHECK_CALL_ARGUMENTS, index, message_call_key(message, call));

@@ -91,13 +91,8 @@ static Status check_role(Checker *checker, uint32_t index) {
 }
 
 static Status check_reasoning(Checker *checker, uint32_t index) {
-  const Message *message = checker_message(checker, index);
-  ReasoningRule rule = checker->target->profile.reasoning;
-  JsonValue value;
-  bool needs = rule == REASONING_REQUIRE || (rule == REASONING_REQUIRE_WITH_CALLS && message_call_count(message) > 0);
-  if (!needs || message_role(message) != ROLE_ASSISTANT) return STATUS_OK;
-  bool has = json_find(message_raw(message), "reasoning_content", JSON_STRING, &value);
-  return checker_add_if(checker, !has, CHECK_REASONING_CONTENT, index, NO_TEXT);
+  bool lacks = message_lacks_reasoning(checker->target, checker_message(checker, index));
+  return checker_add_if(checker, lacks, CHECK_REASONING_CONTENT, index, NO_TEXT);
 }
 
 /* Checks the end of the list: servers that continue a last text of the assistant say so by `prefix`. */

@@ -49,6 +49,14 @@ bool arguments_are_string(const Message *message, Call call) {
   return call.arguments.at != 0 && message_raw(message).bytes[call.arguments.at - 1] == '"';
 }
 
+bool message_lacks_reasoning(const CheckTarget *target, const Message *message) {
+  ReasoningRule rule = target->profile.reasoning;
+  JsonValue value;
+  bool needs = rule == REASONING_REQUIRE || (rule == REASONING_REQUIRE_WITH_CALLS && message_call_count(message) > 0);
+  return needs && message_role(message) == ROLE_ASSISTANT &&
+         !json_find(message_raw(message), "reasoning_content", JSON_STRING, &value);
+}
+
 static bool is_space(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
 bool text_is_blank(Text text) {
@@ -170,10 +178,9 @@ Status checker_see(Checker *checker, Text id, bool *again) {
   return *again ? STATUS_OK : map_put(&checker->seen, hash, 1);
 }
 
-Status checker_reads_object(Checker *checker, Text text, bool *is_object) {
+Status text_reads_object(Text text, Buffer *scratch, bool *is_object) {
   Json json;
   JsonValue value;
-  Buffer *scratch = &checker->scratch;
   if (text.escaped) {
     buffer_reset(scratch);
     Status status = text_decode(text, scratch);

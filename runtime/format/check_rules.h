@@ -10,6 +10,9 @@
 #include "format/message_form.h"
 #include "json/json.h"
 
+/* True if a text is a JSON object and nothing else; *is_object. An escaped one is decoded into scratch. STATUS_MEMORY. */
+Status text_reads_object(Text text, Buffer *scratch, bool *is_object);
+
 typedef struct Checker {
   const CheckTarget *target;
   const Store *store;
@@ -63,7 +66,9 @@ Status checker_see(Checker *checker, Text id, bool *again);
 bool   checker_see_mark(Checker *checker, Text object, bool *is_late);
 
 /* True if a text is a JSON object and nothing else; *is_object. STATUS_MEMORY. */
-Status checker_reads_object(Checker *checker, Text text, bool *is_object);
+static inline Status checker_reads_object(Checker *checker, Text text, bool *is_object) {
+  return text_reads_object(text, &checker->scratch, is_object);
+}
 
 /* ---- forms of messages, also for repairs ---- */
 
@@ -80,6 +85,8 @@ bool   part_is_foreign(Dialect dialect, const Message *message, Part part, Check
 bool   result_part_is_foreign(Dialect dialect, const Message *message, Part part, CheckCode *code, Text *type);
 /* True if a call's arguments are the inside of a string, false for another JSON value and without any. */
 bool   arguments_are_string(const Message *message, Call call);
+/* True if the server requires reasoning_content of a message that has none. */
+bool   message_lacks_reasoning(const CheckTarget *target, const Message *message);
 /* True if the `response` of a part of Gemini's is no object, or has a key that the API reads itself; *code: the
    violation, *response: its value. */
 bool   response_is_refused(const Message *message, Part part, CheckCode *code, JsonValue *response);

@@ -38,12 +38,13 @@ static bool is_request_member(const ConvertOptions *options, MemberLevel level, 
   return false;
 }
 
-/* True for reasoning that the target would refuse: bound to what has changed, or not signed. */
+/* True for reasoning that the target would refuse: bound to what has changed, or not signed. In its own dialect a
+   conversation keeps what nobody signed: some servers take it, and a repair drops it for those that do not. */
 static bool is_refused(const Convert *convert, const Piece *piece, LossKind *kind) {
   bool is_signed = piece->signature.size > 0;
   *kind = is_signed ? LOSS_BOUND_REASONING : LOSS_REASONING;
   if (piece->kind != PIECE_REASONING) return false;
-  return is_signed ? convert_is_unbound(convert) : convert->writer->signs_reasoning;
+  return is_signed ? convert_is_unbound(convert) : convert->writer->signs_reasoning && convert->options->is_foreign;
 }
 
 /* The id of a piece as it is written. Notes calls and results: ask once for each. A result whose id is its name

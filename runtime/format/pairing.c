@@ -101,7 +101,8 @@ static Status add_result(Pairing *pairing, PairedResult result) {
 /* Adds a message that is a result. A tool message may lack the id of its call. */
 static Status add_whole(Pairing *pairing, const Message *message, uint32_t index) {
   Text name;
-  PairedResult result = {.message = index, .part = UNPAIRED, .strict = is_strict(message), .id = NO_TEXT, .name = NO_TEXT};
+  PairedResult result = {.message = index, .part = UNPAIRED, .strict = is_strict(message), .id = NO_TEXT,
+                         .name = NO_TEXT};
   if (message_field(message, FIELD_NAME, &name)) result.name = name;
   tool_answers(message, &result.id);
   return add_result(pairing, result);

@@ -133,18 +133,19 @@ static Status begin_plan(Plan *plan, const Sequence *list) {
                     &plan->pairing);
 }
 
-/* Moves results behind their calls, then repairs the list that this makes by the dialect's rules. *any: something
-   was done. */
+/* Carries out one plan after the other, each for the list that the one before made; the dialect's is the last. *any:
+   something was done. */
 static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
-  Status status = begin_plan(plan, repairer->list);
-  if (status == STATUS_OK) status = take_ids(plan);
-  if (status == STATUS_OK) status = plan_moves(plan);
-  if (status == STATUS_OK) status = carry_out_all(repairer, plan, true);
-  *any = plan->step_count > 0;
-  if (status == STATUS_OK) status = begin_plan(plan, repairer->list);
-  if (status == STATUS_OK) status = dialect_form(plan->options->target.dialect)->repair(plan);
-  if (status == STATUS_OK) status = carry_out_all(repairer, plan, false);
-  *any |= plan->step_count > 0;
+  Status (*const stages[])(Plan *) = {plan_forms, plan_moves, dialect_form(plan->options->target.dialect)->repair};
+  enum { COUNT = sizeof stages / sizeof *stages };
+  Status status = STATUS_OK;
+  for (int i = 0; i < COUNT && status == STATUS_OK; i++) {
+    status = begin_plan(plan, repairer->list);
+    if (status == STATUS_OK && i == 0) status = take_ids(plan);
+    if (status == STATUS_OK) status = stages[i](plan);
+    if (status == STATUS_OK) status = carry_out_all(repairer, plan, i + 1 < COUNT);
+    *any |= plan->step_count > 0;
+  }
   return status;
 }
 

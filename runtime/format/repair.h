@@ -13,7 +13,9 @@
 **     duplicate id of a call       replaced by a new one, from the old and the message's seq
 **     same role twice (strict)     the later message is merged into the earlier
 **     no user first (strict)       a user message that says so is inserted
-**     reasoning without its reply  dropped
+**     reasoning without its reply  dropped; unsigned thinking (anthropic), too
+**     arguments, outputs           written as the text, or in the object, that is wanted
+**     reasoning_content            added, as ""
 **     id of an item                left out, if another item has it or it is not valid
 **
 ** Only what the target refuses is repaired: what other servers refuse stays. Violations

@@ -30,6 +30,10 @@ static const char *reason_to_remove(const Plan *plan, const Message *message, Pa
   if (part_is_foreign(DIALECT_ANTHROPIC, message, part, &code, &type)) {
     return code == CHECK_FOREIGN_REASONING && plan_is_repairing(plan, code) ? "foreign reasoning" : NULL;
   }
+  JsonValue signature;
+  bool is_unsigned = part.kind == PART_REASONING && text_is(part_type(message, part), "thinking") &&
+                     !(part_find(message, part, "signature", JSON_STRING, &signature) && signature.size > 2);
+  if (is_unsigned && plan_is_repairing(plan, CHECK_UNSIGNED_THINKING)) return "unsigned thinking";
   if (misplaced) return plan_is_repairing(plan, CHECK_MISPLACED_PART) ? "misplaced part" : NULL;
   bool blank = part.kind == PART_TEXT && text_is_blank(message_text(message, part.text));
   return blank && plan_is_repairing(plan, CHECK_EMPTY_TEXT) ? "empty text" : NULL;

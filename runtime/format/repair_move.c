@@ -100,8 +100,9 @@ static Status move_results(Moves *moves, uint32_t index) {
     while (next < end && !stays(moves, &pairing->results[next]) && place_of(moves, &pairing->results[next]) == place) {
       next++;
     }
-    bool whole = next - i == end - first && !says_more(moves, index);
-    status = add_move(moves, (Move){.message = index, .first = i, .end = next, .next = UNPAIRED, .whole = whole}, place);
+    Move move = {.message = index, .first = i, .end = next, .next = UNPAIRED};
+    move.whole = next - i == end - first && !says_more(moves, index);
+    status = add_move(moves, move, place);
   }
   return status;
 }
@@ -114,7 +115,9 @@ static bool find_label(const Moves *moves, const PairedResult *result, Text *lab
   const PairedCall *call = &moves->pairing->calls[result->call];
   bool by_name = dialect_of(moves) == DIALECT_GEMINI;
   *label = by_name ? call->name : call->id;
-  return by_name ? result->name.size == 0 && label->size > 0 : !text_equal(result->id, *label);
+  if (!by_name) return !text_equal(result->id, *label);
+  const CheckTarget *target = &moves->plan->options->target;
+  return !tool_name_fits(target, result->name) && tool_name_fits(target, *label);
 }
 
 static Status put_label(const Moves *moves, const PairedResult *result, Text raw, Buffer *out) {
@@ -316,7 +319,8 @@ Status plan_moves(Plan *plan) {
   const Memory *memory = &plan->memory;
   size_t places = (size_t)plan->count + 1;
   Moves moves = {.plan = plan, .pairing = &plan->pairing};
-  if (!plan_is_repairing(plan, CHECK_ORPHAN_RESULT) || !plan_is_repairing(plan, CHECK_UNANSWERED_CALL)) return STATUS_OK;
+  bool moves_any = plan_is_repairing(plan, CHECK_ORPHAN_RESULT) && plan_is_repairing(plan, CHECK_UNANSWERED_CALL);
+  if (!moves_any) return STATUS_OK;
   moves.places = memory_new_array(memory, 3 * places, sizeof *moves.places);
   if (moves.places == NULL) return STATUS_MEMORY;
   moves.heads = moves.places + places;

@@ -119,19 +119,21 @@ static Status put_member(Text raw, const char *key, Text value, Buffer *out) {
   return json_edit_members(raw, &edit, 1, out);
 }
 
-Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out) {
+Status plan_put_member(const Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out) {
   JsonValue inner;
+  if (nested == NULL || !json_find(raw, nested, JSON_OBJECT, &inner)) return put_member(raw, key, value, out);
+  Buffer object;
+  buffer_init(&object, plan->memory);
+  Status status = put_member(text_plain(inner.bytes, inner.size), key, value, &object);
+  if (status == STATUS_OK) status = put_member(raw, nested, text_plain(object.bytes, object.size), out);
+  buffer_free(&object);
+  return status;
+}
+
+Status plan_put_renamed(Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out) {
   Buffer *scratch = &plan->scratch;
   buffer_reset(scratch);
   Status status = plan_put(scratch, "\"", value, "\"");
   if (status != STATUS_OK) return status;
-  if (nested == NULL || !json_find(raw, nested, JSON_OBJECT, &inner)) {
-    return put_member(raw, key, text_plain(scratch->bytes, scratch->size), out);
-  }
-  Buffer object;
-  buffer_init(&object, plan->memory);
-  status = put_member(text_plain(inner.bytes, inner.size), key, text_plain(scratch->bytes, scratch->size), &object);
-  if (status == STATUS_OK) status = put_member(raw, nested, text_plain(object.bytes, object.size), out);
-  buffer_free(&object);
-  return status;
+  return plan_put_member(plan, raw, key, nested, text_plain(scratch->bytes, scratch->size), out);
 }

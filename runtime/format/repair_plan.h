@@ -42,6 +42,8 @@ typedef struct Plan {
   Map taken;                 /* hashes of all ids of the list and of new ones */
 } Plan;
 
+/* Plans to give calls and results the form that the target wants, and messages the reasoning. STATUS_MEMORY. */
+Status plan_forms(Plan *plan);
 /* Plans to move results behind their calls, and to name these in them. STATUS_MEMORY. */
 Status plan_moves(Plan *plan);
 /* Plan the repair of a list in a dialect: add steps. STATUS_MEMORY. */
@@ -71,6 +73,10 @@ Status plan_new_id(Plan *plan, uint32_t index, Text old, Buffer *names, size_t *
 
 /* Adds `before`, the text as the contents of a JSON string, and `after`. */
 Status plan_put(Buffer *out, const char *before, Text text, const char *after);
+
+/* Adds the object `raw` with its member `key` set to a JSON value; in the nested form, the `key` of its object member
+   `nested` (NULL: there is no such form). */
+Status plan_put_member(const Plan *plan, Text raw, const char *key, const char *nested, Text value, Buffer *out);
 
 /* Adds the object `raw` with its string member `key` set to the plain `value`; in the
    nested form, the `key` of its object member `nested` (NULL: there is no such form). */

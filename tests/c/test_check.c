@@ -12,6 +12,8 @@
 #define CALL(id) "{'id':'" id "','type':'function','function':{'name':'f','arguments':'{}'}}"
 #define CALLS(list) "{'role':'assistant','content':null,'tool_calls':[" list "]}"
 #define R(id) "{'role':'tool','tool_call_id':'" id "','content':'r'}"
+#define ARGUED(key, value) "{'id':'a','type':'function','function':{'name':'f','" key "':" value "}}"
+#define INPUT(id, value) "{'type':'tool_use','id':'" id "','name':'f','input':" value "}"
 #define TOLD(id) "{'role':'tool','tool_call_id':'" id "','content':'told'}"
 #define BARE(text) "{'role':'tool','content':'" text "'}"
 #define IDLESS "{'type':'function','function':{'name':'f','arguments':'{}'}}"
@@ -391,6 +393,47 @@ static const struct Case {
   {"gemini: as many responses as calls, of other names", DIALECT_GEMINI,
    GU(GT("x")) "," GM(GC("a")) "," GU("{'functionResponse':{'name':'g','response':{}}}") "," GU(GR("b")),
    "3 orphan_result ", GU(GT("x")) "," GM(GC("a")) "," GU("{'functionResponse':{'name':'g','response':{}}}"), NULL},
+
+  {"openai: arguments that are an object", DIALECT_OPENAI,
+   CALLS(ARGUED("arguments", "{'n':[1,'x']}")) "," R("a"), "0 call_arguments_form ",
+   CALLS(ARGUED("arguments", "'{\\'n\\':[1,\\'x\\']}'")) "," R("a"), NULL},
+  {"openai: arguments that are null, and absent", DIALECT_OPENAI,
+   CALLS(ARGUED("arguments", "null")) "," R("a") "," CALLS("{'id':'b','type':'function','function':{'name':'f'}}") "," R("b"),
+   "0 call_arguments_form 2 call_arguments_form ",
+   CALLS(ARGUED("arguments", "'{}'")) "," R("a") ","
+   CALLS("{'id':'b','type':'function','function':{'name':'f','arguments':'{}'}}") "," R("b"), NULL},
+  {"openai: arguments of the legacy form", DIALECT_OPENAI,
+   "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':{}}},{'role':'function','name':'f','content':'r'}",
+   "0 call_arguments_form ",
+   "{'role':'assistant','content':null,'function_call':{'name':'f','arguments':'{}'}},"
+   "{'role':'function','name':'f','content':'r'}", NULL},
+  {"responses: arguments and outputs that are no texts", DIALECT_RESPONSES,
+   "{'type':'function_call','call_id':'a','name':'f','arguments':{'n':1}},"
+   "{'type':'function_call_output','call_id':'a','output':{'n':1}},"
+   "{'type':'function_call','call_id':'b','name':'f','arguments':null},"
+   "{'type':'function_call_output','call_id':'b','output':null}",
+   "0 call_arguments_form 1 result_form 2 call_arguments_form 3 result_form ",
+   "{'type':'function_call','call_id':'a','name':'f','arguments':'{\\'n\\':1}'},"
+   "{'type':'function_call_output','call_id':'a','output':'{\\'n\\':1}'},"
+   FC("b") "," FO("b", ""), NULL},
+  {"anthropic: inputs that are no objects", DIALECT_ANTHROPIC,
+   U "," AP(INPUT("a", "'x'") "," INPUT("b", "'{}'") "," INPUT("c", "[1]") "," INPUT("d", "''")) ","
+   UP(RES("a") "," RES("b") "," RES("c") "," RES("d")),
+   "1 call_arguments 1 call_arguments 1 call_arguments 1 call_arguments ",
+   U "," AP(INPUT("a", "{'input':'x'}") "," INPUT("b", "{}") "," INPUT("c", "{'input':[1]}") "," INPUT("d", "{}")) ","
+   UP(RES("a") "," RES("b") "," RES("c") "," RES("d")), NULL},
+  {"anthropic: a result that is an object", DIALECT_ANTHROPIC,
+   U "," AP(USE("a")) "," UP("{'type':'tool_result','tool_use_id':'a','content':{'n':1}}"), "2 result_form ",
+   U "," AP(USE("a")) "," UP("{'type':'tool_result','tool_use_id':'a','content':'{\\'n\\':1}'}"), NULL},
+  {"anthropic: thinking without a signature", DIALECT_ANTHROPIC,
+   U "," AP("{'type':'thinking','thinking':'m','signature':''}," T("x")) "," U ","
+   AP("{'type':'thinking','thinking':'m'}") "," U, "1 unsigned_thinking 3 unsigned_thinking ",
+   U "," AP(T("x")) "," UP(T("x") "," T("x")), NULL},
+  {"gemini: args that are a list, and a response without a name", DIALECT_GEMINI,
+   GU(GT("x")) "," GM("{'functionCall':{'name':'f','args':[1]}}") "," GU("{'functionResponse':{'name':'','response':{}}}"),
+   "1 call_arguments 2 result_name ",
+   GU(GT("x")) "," GM("{'functionCall':{'name':'f','args':{'input':[1]}}}") ","
+   GU("{'functionResponse':{'name':'f','response':{}}}"), NULL},
 };
 
 /* ---- looking ---- */
