@@ -31,8 +31,14 @@ enum {
   GLOBAL_ALL = 3, ERROR_BYTES = 256,
 };
 
-/* CURLcode: what kinds of failures are told apart. */
-enum { RESOLVE_PROXY = 5, RESOLVE = 6, CONNECT = 7, TIMED_OUT = 28, WRITE_ERROR = 23 };
+#define HEAD_TOO_LONG "the head of its answer is longer than 256 KiB"
+#define LINE_TOO_LONG "a line in the head of its answer is longer than libcurl takes (100 KiB)"
+
+/* CURLcode: what kinds of failures are told apart. NO_MEMORY and TOO_LARGE are also libcurl's words for a line of a
+   head that is too long. */
+enum {
+  RESOLVE_PROXY = 5, RESOLVE = 6, CONNECT = 7, TIMED_OUT = 28, WRITE_ERROR = 23, NO_MEMORY = 27, TOO_LARGE = 100,
+};
 
 typedef struct Message { int kind; void *easy; union { void *other; int result; } data; } Message;
 
@@ -74,7 +80,8 @@ typedef struct Transfer {
   void *multi, *easy, *headers;
   Buffer *head, *body;
   size_t limit;                /* of the body, in bytes */
-  bool is_too_long, has_no_memory;
+  const char *too_long;        /* what is longer than it may be, or NULL */
+  bool has_no_memory;
   char error[ERROR_BYTES];
 } Transfer;
 
@@ -108,8 +115,10 @@ static Transfer *push_transfer(lua_State *L) {
 
 /* A number other than `size` ends the transfer. */
 static size_t keep(Transfer *transfer, Buffer *buffer, size_t limit, const char *bytes, size_t size) {
-  transfer->is_too_long = size > limit - buffer->size;
-  if (transfer->is_too_long) return 0;
+  if (size > limit - buffer->size) {
+    transfer->too_long = buffer == transfer->body ? ANSWER_TOO_LONG : HEAD_TOO_LONG;
+    return 0;
+  }
   transfer->has_no_memory = buffer_add(buffer, bytes, size) != STATUS_OK;
   return transfer->has_no_memory ? 0 : size;
 }
@@ -223,11 +232,13 @@ static const char *kind_of(int code) {
 
 static int push_failure(lua_State *L, const Transfer *transfer, int code) {
   const char *why = transfer->error[0] != '\0' ? transfer->error : curl.strerror(code);
-  if (transfer->is_too_long) why = ANSWER_TOO_LONG;
+  const char *too_long = transfer->too_long;
+  bool is_line = (code == NO_MEMORY || code == TOO_LARGE) && transfer->body->size == 0;
+  if (too_long == NULL && is_line) too_long = LINE_TOO_LONG;
   if (transfer->has_no_memory) luaL_error(L, "not enough memory");
   lua_pushnil(L);
-  lua_pushstring(L, why);
-  lua_pushstring(L, transfer->is_too_long ? "limit" : kind_of(code));
+  lua_pushstring(L, too_long != NULL ? too_long : why);
+  lua_pushstring(L, too_long != NULL ? "limit" : kind_of(code));
   return 3;
 }
 

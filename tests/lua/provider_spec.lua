@@ -234,6 +234,12 @@ describe("a provider that fails", function()
     { "wants to be asked tomorrow", { { status = 429, headers = { ["Retry-After"] = "86400" }, body = "" } }, "",
       "it wants to be asked again in 86400 seconds" },
     { "hangs", { { body = "x", pause = 20 } }, ", retries = 0, timeout = 0.3", "no answer in time" },
+    { "has a long head", { { raw = "HTTP/1.1 200 OK\r\n" .. ("X-Filler: " .. ("x"):rep(1000) .. "\r\n"):rep(400) } }, "",
+      "too much: the head of its answer is longer than 256 KiB" },
+    { "has an endless line in its head", { { raw = "HTTP/1.1 200 OK\r\nX-Endless: " .. ("x"):rep(1 << 20) } }, "",
+      "too much: a line in the head of its answer is longer than libcurl takes (100 KiB)" },
+    { "echoes the key", { { status = 400, body = { error = { message = "bad: Authorization: Bearer sk-test" } } } }, "",
+      "HTTP 400: bad: Authorization: Bearer [key]" },
     { "speaks no HTTP", { { raw = "hello\r\n" } }, ", retries = 0", "connection broke" },
   }
   for _, case in ipairs(cases) do

@@ -2,11 +2,13 @@
 
 local core = require "ebb.support.core"
 local events = require "ebb.provider.events"
+local schema = require "ebb.support.schema"
 
 local answers = {}
 
 ---@class ebb.ProviderAnswer
 ---@field messages string      a JSON list, in the dialect's own form
+---@field roles? any[]         of the messages, where the server names them; "" where it should and does not
 ---@field stop? string         why it ended, in the provider's words
 ---@field usage { input: integer?, output: integer?, cached: integer? }
 ---@field body string          the whole response, for a recording
@@ -19,7 +21,9 @@ local answers = {}
 
 local SHOWN = 200   -- bytes of a body that an error shows
 
-local function excerpt(text)
+--- The begin of a text, without the key of the request: a server may have echoed it.
+local function excerpt(form, text)
+  if form.mask then text = form.mask(text) end
   local line = core.utf8(text:sub(1, SHOWN)):gsub("%s+", " "):match "^ ?(.-) ?$"
   return #text > SHOWN and line .. "..." or line
 end
@@ -50,7 +54,7 @@ local AGAIN = { [408] = true, [409] = true, [425] = true, [429] = true }
 --- Seconds until the provider wants to be asked again.
 local function wait_of(fields, now)
   local milliseconds = tonumber(fields["retry-after-ms"])
-  if milliseconds then return milliseconds / 1000 end
+  if milliseconds then return math.max(0, milliseconds / 1000) end
   local word = fields["retry-after"]
   if not word then return nil end
   if tonumber(word) then return math.max(0, tonumber(word)) end
@@ -73,9 +77,9 @@ end
 
 --- What a failed status says.
 ---@return ebb.ProviderProblem
-local function refusal(status, fields, text, now)
+local function refusal(form, status, fields, text, now)
   local body = core.json.decode(text)
-  local words = error_of(body) or excerpt(text)
+  local words = error_of(body) or excerpt(form, text)
   local again = AGAIN[status] or status >= 500
   return { message = ("HTTP %d%s"):format(status, words ~= "" and ": " .. words or ""), again = again or false,
     after = again and wait_of(fields, now) or nil }
@@ -83,20 +87,36 @@ end
 
 local function problem(message, again) return nil, { message = message, again = again or false } end
 
+local function unusable(why) return problem("the answer cannot be used: " .. why) end
+
+--- Why the messages of an answer are not the model's; nil if all are. Every trim keeps a system message, so that a
+--- server that sends one would stay for good.
+local function other_role(form, answer)
+  for _, role in ipairs(answer.roles or {}) do
+    if role == "" then return "its message has no role" end
+    if role ~= form.role then
+      return ("its message has the role %s, not '%s'"):format(schema.describe(role), form.role)
+    end
+  end
+end
+
 --- Reads a whole response body.
----@param form table           of a dialect
+---@param form table           of a dialect; `mask` takes the key out of a text that an error shows
 ---@param text string
 ---@return ebb.ProviderAnswer?
 ---@return ebb.ProviderProblem?
 function answers.read(form, text)
   local body, why = core.json.decode(text)
-  if why then return problem(("the answer is not JSON (%s): %s"):format(why.message, excerpt(text)), true) end
-  if type(body) ~= "table" then return problem("the answer is not a JSON object: " .. excerpt(text)) end
+  if why then return problem(("the answer is not JSON (%s): %s"):format(why.message, excerpt(form, text)), true) end
+  if type(body) ~= "table" then return problem("the answer is not a JSON object: " .. excerpt(form, text)) end
   local failed = error_of(body)
   if failed then return problem("the provider answered an error: " .. failed) end
   local answer, lack = form.read(text, body)
-  if not answer then return problem(("the answer cannot be used: %s: %s"):format(lack, excerpt(text))) end
-  answer.body, answer.cut = text, form.cut[answer.stop] or nil
+  local other = answer and other_role(form, answer)
+  if other then answer, lack = nil, other end
+  if not answer then return unusable(("%s: %s"):format(lack, excerpt(form, text))) end
+  if type(answer.stop) ~= "string" then answer.stop = nil end
+  answer.body, answer.cut = text, form.cut[answer.stop or ""] or nil
   return answer
 end
 
@@ -118,7 +138,7 @@ function answers.listen(form, show)
     if data == "[DONE]" or failed then return end
     local event, why = core.json.decode(data)
     if why or type(event) ~= "table" then
-      failed = { message = "an event of the stream is not JSON: " .. excerpt(data), again = true }
+      failed = { message = "an event of the stream is not JSON: " .. excerpt(form, data), again = true }
       return
     end
     local said = error_of(event) or form.failure and error_of { error = form.failure(event) }
@@ -126,7 +146,12 @@ function answers.listen(form, show)
       failed = { message = "the provider ended the stream: " .. said, again = true }
       return
     end
-    local text = stream.event(event)
+    local ok, text, wrong = pcall(stream.event, event)
+    if not ok then wrong = "an event has another form than expected" end
+    if wrong then
+      failed = { message = ("the answer cannot be used: %s: %s"):format(wrong, excerpt(form, data)), again = false }
+      return
+    end
     if type(text) == "string" and text ~= "" then show(text) end
   end
   function listener.hear(status, head, bytes)
@@ -141,7 +166,9 @@ function answers.listen(form, show)
     if failed then return nil, failed end
     local body = stream.body()
     if not body then return problem("the stream was cut: the answer has no end", true) end
-    return answers.read(form, core.json.encode(body))
+    local ok, text = pcall(core.json.encode, body)
+    if not ok then return unusable "its events do not fit together" end
+    return answers.read(form, text)
   end
   return listener
 end
@@ -158,11 +185,11 @@ function answers.of(form, response, listener, now)
   if response.status >= 300 and response.status < 400 then
     return problem(("HTTP %d: the address has moved to %s"):format(response.status, fields.location or "another"))
   end
-  if response.status ~= 200 then return nil, refusal(response.status, fields, response.body, now) end
+  if response.status ~= 200 then return nil, refusal(form, response.status, fields, response.body, now) end
   if listener and listener.streams then return listener.close() end
   local kind = fields["content-type"] or "application/json"
   if not kind:find "json" then
-    return problem(("the answer is %s, not JSON: %s"):format(kind, excerpt(response.body)))
+    return problem(("the answer is %s, not JSON: %s"):format(kind, excerpt(form, response.body)))
   end
   return answers.read(form, response.body)
 end

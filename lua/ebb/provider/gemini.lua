@@ -8,7 +8,7 @@ local gemini = {
   base_names = { "GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL" }, key_names = { "GEMINI_API_KEY", "GOOGLE_API_KEY" },
   cut = { MAX_TOKENS = true, SAFETY = true, RECITATION = true, PROHIBITED_CONTENT = true,
     MALFORMED_FUNCTION_CALL = true },
-  model_in_path = true, stream_members = {},
+  model_in_path = true, stream_members = {}, role = "model",
 }
 
 function gemini.path(model, is_stream)
@@ -27,6 +27,17 @@ local function usage_of(body)
     cached = integer(usage.cachedContentTokenCount) }
 end
 
+--- The role that a candidate names; it may be missing.
+local function role_of(candidate)
+  local role = type(candidate.content) == "table" and candidate.content.role
+  return role and role ~= core.json.null and role ~= "" and role or nil
+end
+
+local function parts_of(candidate)
+  local parts = type(candidate.content) == "table" and candidate.content.parts
+  return type(parts) == "table" and parts or {}
+end
+
 ---@param text string
 ---@param body table
 ---@return ebb.ProviderAnswer?
@@ -37,12 +48,15 @@ function gemini.read(text, body)
     local feedback = type(body.promptFeedback) == "table" and body.promptFeedback.blockReason
     return nil, feedback and "the prompt was blocked: " .. tostring(feedback) or "it has no candidates"
   end
+  for _, part in ipairs(parts_of(candidate)) do
+    if type(part) == "table" and part.functionResponse then return nil, "it has a result, which is the user's" end
+  end
   local first = settings.elements(settings.members(text).candidates)[1]
   local content = settings.members(first).content
   local parts = content and settings.is_object(content) and settings.members(content).parts
   return {
     messages = parts and '[{"role":"model","parts":' .. parts .. "}]" or "[]", stop = candidate.finishReason,
-    usage = usage_of(body),
+    roles = { role_of(candidate) }, usage = usage_of(body),
   }
 end
 
@@ -62,7 +76,7 @@ end
 
 ---@return ebb.ProviderStream
 function gemini.stream()
-  local body, parts, stop = {}, core.json.array {}, nil
+  local body, parts, stop, role = {}, core.json.array {}, nil, "model"
   local stream = {}
   function stream.event(event)
     for _, name in ipairs { "usageMetadata", "promptFeedback", "modelVersion" } do
@@ -70,9 +84,9 @@ function gemini.stream()
     end
     local candidate = type(event.candidates) == "table" and event.candidates[1]
     if type(candidate) ~= "table" then return nil end
-    stop = candidate.finishReason or stop
+    stop, role = candidate.finishReason or stop, role_of(candidate) or role
     local texts = {}
-    for _, part in ipairs(type(candidate.content) == "table" and candidate.content.parts or {}) do
+    for _, part in ipairs(parts_of(candidate)) do
       part = type(part) == "table" and part or {}
       add_part(parts, part)
       if type(part.text) == "string" and not part.thought then texts[#texts + 1] = part.text end
@@ -82,7 +96,7 @@ function gemini.stream()
   function stream.body()
     if body.promptFeedback and not stop then return body end
     if not stop then return nil end
-    body.candidates = { { content = { role = "model", parts = parts }, finishReason = stop } }
+    body.candidates = { { content = { role = role, parts = parts }, finishReason = stop } }
     return body
   end
   return stream

@@ -124,6 +124,17 @@ end
 
 ---- Asking ----
 
+--- A function that takes the endpoint's key out of a text: a server may echo it.
+local function masker(endpoint)
+  local key = endpoint.key
+  if not key or key == "" then return function(text) return text end end
+  local pattern = key:gsub("%p", "%%%0")
+  return function(text) return (text:gsub(pattern, "[key]")) end
+end
+
+--- A number of seconds for people.
+local function figure(seconds) return (seconds < 1e15 and "%.0f" or "%.3g"):format(math.ceil(seconds)) end
+
 --- Seconds before the next attempt; nil if asking again is of no use.
 local function wait_before(problem, attempt, wants)
   if not problem.again or attempt > (wants.retries or provider.RETRIES) then return nil end
@@ -139,8 +150,8 @@ local KINDS = { timeout = "no answer in time", cut = "the connection broke", con
 --- Sends a body once.
 ---@return ebb.ProviderAnswer?
 ---@return ebb.ProviderProblem?
-local function ask_once(endpoint, wants, body, host)
-  local form, is_stream = endpoint.form, host.show and true or false
+local function ask_once(endpoint, wants, body, host, mask)
+  local form, is_stream = setmetatable({ mask = mask }, { __index = endpoint.form }), host.show and true or false
   local listener = is_stream and answers.listen(form, host.show) or nil
   local headers = form.headers(endpoint.key)
   headers[#headers + 1] = "Content-Type: application/json"
@@ -156,6 +167,9 @@ local function ask_once(endpoint, wants, body, host)
   return answers.of(form, { status = status, head = head, body = text }, listener, core.now() // 1000)
 end
 
+--- The address of an endpoint, without the user's name and password.
+local function address_of(endpoint) return (endpoint.base:gsub("://[^/]*@", "://")) end
+
 --- Sends a body until it is answered, or asking again is of no use.
 ---@param endpoint ebb.Endpoint
 ---@param wants ebb.ProviderSettings
@@ -164,17 +178,18 @@ end
 ---@return ebb.ProviderAnswer?
 ---@return ebb.Error? problem    code: "model"
 function provider.ask(endpoint, wants, body, host)
-  local attempt = 0
+  local attempt, mask = 0, masker(endpoint)
   while true do
     attempt = attempt + 1
-    local answer, problem = ask_once(endpoint, wants, body, host)
+    local answer, problem = ask_once(endpoint, wants, body, host, mask)
     if answer then return answer end
+    problem.message = mask(problem.message)
     local seconds = wait_before(problem, attempt, wants)
     if not seconds then
       local tries = attempt > 1 and (" (asked %d times)"):format(attempt) or ""
       local late = problem.after and problem.after > provider.WAIT_MAX
-        and ("; it wants to be asked again in %d seconds"):format(math.ceil(problem.after)) or ""
-      return nil, core.error("model", ("%s: %s%s%s"):format(endpoint.base, problem.message, late, tries))
+        and ("; it wants to be asked again in %s seconds"):format(figure(problem.after)) or ""
+      return nil, core.error("model", ("%s: %s%s%s"):format(address_of(endpoint), problem.message, late, tries))
     end
     if host.say then host.say(("%s; asked again in %.1f seconds"):format(problem.message, seconds)) end
     host.sleep(seconds)

@@ -1,11 +1,14 @@
 --- Chat Completions, and the servers that speak it: where requests go, what answers say.
 
 local core = require "ebb.support.core"
+local schema = require "ebb.support.schema"
 local settings = require "ebb.request.settings"
+
+local CALLS_MAX = 10000   -- of one answer
 
 local openai = {
   base = "https://api.openai.com/v1", base_names = { "OPENAI_BASE_URL" }, key_names = { "OPENAI_API_KEY" },
-  cut = { length = true, content_filter = true },
+  cut = { length = true, content_filter = true }, role = "assistant",
 }
 
 function openai.path() return "/chat/completions" end
@@ -31,7 +34,7 @@ function openai.read(text, body)
   local first = settings.elements(settings.members(text).choices)[1]
   local message, usage = settings.members(first).message, body.usage
   return {
-    messages = "[" .. message .. "]", stop = choice.finish_reason,
+    messages = "[" .. message .. "]", stop = choice.finish_reason, roles = { choice.message.role or "" },
     usage = { input = number(usage, "prompt_tokens"), output = number(usage, "completion_tokens"),
       cached = number(type(usage) == "table" and usage.prompt_tokens_details, "cached_tokens") },
   }
@@ -43,13 +46,26 @@ local function add_text(message, name, piece)
   if type(piece) == "string" and piece ~= "" then message[name] = (message[name] or "") .. piece end
 end
 
-local function add_calls(message, deltas)
+--- The call that a piece is for: its index tells it from others, and the first one is any.
+local function call_of(message, calls, index)
+  if not calls[index] then
+    calls[index] = { type = "function", ["function"] = { name = "", arguments = "" } }
+    table.insert(message.tool_calls, calls[index])
+  end
+  return calls[index]
+end
+
+--- Adds pieces of calls; nil, or what is wrong with one of them.
+local function add_calls(message, calls, deltas)
   message.tool_calls = message.tool_calls or {}
   for i, delta in ipairs(deltas) do
-    local place = (number(delta, "index") or i - 1) + 1
-    if place > #message.tool_calls + 1 then place = #message.tool_calls + 1 end
-    local call = message.tool_calls[place] or { type = "function", ["function"] = { name = "", arguments = "" } }
-    message.tool_calls[place] = call
+    if type(delta) ~= "table" then return "a tool call is " .. schema.describe(delta) end
+    local index = delta.index
+    if index == nil or index == core.json.null then index = i - 1 end
+    if math.type(index) ~= "integer" or index < 0 or index >= CALLS_MAX then
+      return "a tool call has the index " .. schema.describe(index)
+    end
+    local call = call_of(message, calls, index)
     local inner, piece = call["function"], type(delta["function"]) == "table" and delta["function"] or {}
     if type(delta.id) == "string" and delta.id ~= "" then call.id = delta.id end
     if type(piece.name) == "string" and piece.name ~= "" then inner.name = piece.name end
@@ -71,12 +87,12 @@ local function add_signatures(message, delta)
 end
 
 ---@class ebb.ProviderStream
----@field event fun(event: table): string?   the text that an event adds
+---@field event fun(event: table): string?, string?   the text that an event adds, and what is wrong with it
 ---@field body fun(): table?                                 the whole body; nil: the stream is not over
 
 ---@return ebb.ProviderStream
 function openai.stream()
-  local message, stop, usage, model = { role = "assistant", content = core.json.null }, nil, nil, nil
+  local message, calls, stop, usage, model = { role = "assistant", content = core.json.null }, {}, nil, nil, nil
   local stream = {}
   function stream.event(event)
     if type(event.usage) == "table" then usage = event.usage end
@@ -86,13 +102,14 @@ function openai.stream()
     if type(choice.finish_reason) == "string" then stop = choice.finish_reason end
     local delta = type(choice.delta) == "table" and choice.delta or {}
     if type(delta.content) == "string" and message.content == core.json.null then message.content = "" end
+    if type(delta.role) == "string" and delta.role ~= "" then message.role = delta.role end
     add_text(message, "content", delta.content)
     add_text(message, "reasoning_content", delta.reasoning_content)
     add_text(message, "reasoning", delta.reasoning)
     add_text(message, "refusal", delta.refusal)
-    if type(delta.tool_calls) == "table" and delta.tool_calls[1] then add_calls(message, delta.tool_calls) end
     add_signatures(message, delta)
-    return delta.content
+    local deltas = type(delta.tool_calls) == "table" and delta.tool_calls[1] and delta.tool_calls
+    return delta.content, deltas and add_calls(message, calls, deltas) or nil
   end
   function stream.body()
     return stop and { model = model, usage = usage, choices = { { message = message, finish_reason = stop } } }

@@ -4,7 +4,7 @@ local settings = require "ebb.request.settings"
 
 local responses = {
   base = "https://api.openai.com/v1", base_names = { "OPENAI_BASE_URL" }, key_names = { "OPENAI_API_KEY" },
-  cut = { max_output_tokens = true, content_filter = true },
+  cut = { max_output_tokens = true, content_filter = true }, role = "assistant",
 }
 
 function responses.path() return "/responses" end
@@ -14,6 +14,10 @@ responses.stream_members = { stream = "true" }
 
 local function integer(value) return math.type(value) == "integer" and value or nil end
 
+--- Results of tools that the program performs, so no model can answer them.
+local RESULTS = { function_call_output = true, custom_tool_call_output = true, computer_call_output = true,
+  local_shell_call_output = true }
+
 ---@param text string
 ---@param body table
 ---@return ebb.ProviderAnswer?
@@ -22,9 +26,15 @@ function responses.read(text, body)
   if type(body.output) ~= "table" then return nil, "it has no output" end
   local usage = type(body.usage) == "table" and body.usage or {}
   local details = type(usage.input_tokens_details) == "table" and usage.input_tokens_details or {}
+  local roles = {}
+  for _, item in ipairs(body.output) do
+    local is_message = type(item) == "table" and (item.type == "message" or item.type == nil or item.role ~= nil)
+    if is_message then roles[#roles + 1] = item.role or "" end
+    if type(item) == "table" and RESULTS[item.type] then return nil, "it has a result, which is the user's" end
+  end
   local incomplete = type(body.incomplete_details) == "table" and body.incomplete_details.reason
   return {
-    messages = settings.members(text).output, stop = incomplete or body.status,
+    messages = settings.members(text).output, stop = incomplete or body.status, roles = roles,
     usage = { input = integer(usage.input_tokens), output = integer(usage.output_tokens),
       cached = integer(details.cached_tokens) },
   }

@@ -153,7 +153,11 @@ local function take(chat, answer, endpoint, wants, run, is_same)
     local ratio = chat:report_usage { prompt_tokens = usage.input }
     if ratio and run.host.reported then run.host.reported(chat, ratio) end
   end
-  local count = provider.append(chat, answer, answer.dialect or endpoint.dialect)
+  local ok, count = pcall(provider.append, chat, answer, answer.dialect or endpoint.dialect)
+  if not ok then
+    if not core.is_error(count) then error(count, 0) end
+    return nil, core.error("model", "the answer cannot be used: " .. count.message)
+  end
   if count == 0 then
     local why = answer.stop and (" (%s)"):format(answer.stop) or ""
     return nil, core.error("model", "the answer is empty" .. why)
