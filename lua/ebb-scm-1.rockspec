@@ -260,6 +260,7 @@ build = {
       ["ebb.support.lcs"] = "lua/ebb/support/lcs.lua",
       ["ebb.support.log"] = "lua/ebb/support/log.lua",
       ["ebb.support.lpeg"] = "lua/ebb/support/lpeg.lua",
+      ["ebb.support.marks"] = "lua/ebb/support/marks.lua",
       ["ebb.support.media"] = "lua/ebb/support/media.lua",
       ["ebb.support.names"] = "lua/ebb/support/names.lua",
       ["ebb.support.nearest_name"] = "lua/ebb/support/nearest_name.lua",

@@ -101,21 +101,22 @@ static int l_note(lua_State *L) {
 
 /* ---- for the library: core.draft ---- */
 
-/* info(draft) -> {tokens, before, thinking_left, guarded_messages, guarded_tokens (at most), overhead, changed,
-   binds_thinking, dropped, replaced, inserted, kept} */
+/* info(draft) -> {tokens, before, thinking_left, guarded_messages, guarded_tokens and lasting_tokens (at most),
+   overhead, changed, binds_thinking, dropped, replaced, inserted, kept} */
 static int l_info(lua_State *L) {
   Draft *draft = bind_check_draft(L);
   GuardedSum guarded;
   Status status = draft_guarded(draft, &guarded);
   if (status != STATUS_OK) return bind_raise_status(L, status, "draft");
   EditCounts counts = draft_edit_counts(draft);
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 13);
   bind_set_integer(L, "tokens", (lua_Integer)draft_tokens(draft));
   bind_set_integer(L, "thinking_left", (lua_Integer)draft_thinking_left(draft));
   bind_set_integer(L, "overhead", (lua_Integer)draft_overhead(draft));
   bind_set_integer(L, "before", (lua_Integer)draft_tokens_before(draft));
   bind_set_integer(L, "guarded_messages", guarded.messages);
   bind_set_integer(L, "guarded_tokens", (lua_Integer)(guarded.tokens + draft_overhead(draft)));
+  bind_set_integer(L, "lasting_tokens", (lua_Integer)(guarded.lasting + draft_overhead(draft)));
   bind_set_integer(L, "dropped", counts.dropped);
   bind_set_integer(L, "replaced", counts.replaced);
   bind_set_integer(L, "inserted", counts.inserted);

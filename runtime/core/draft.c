@@ -102,8 +102,10 @@ Status draft_guarded(Draft *draft, GuardedSum *guarded) {
   }
   Status status = draft_number_slots(draft);
   for (uint32_t slot = 0; slot < draft->slots.count; slot++) {
-    if (draft_slot_is_dropped(draft, slot) || draft_slot_hold(draft, slot) == HOLD_NONE) continue;
+    Hold hold = draft_slot_hold(draft, slot);
+    if (draft_slot_is_dropped(draft, slot) || hold == HOLD_NONE) continue;
     guarded->tokens += slot_tokens(draft, slot);
+    if (hold != HOLD_PENDING && hold != HOLD_LAST_USER) guarded->lasting += slot_tokens(draft, slot);
     guarded->messages++;
   }
   return status;

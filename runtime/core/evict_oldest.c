@@ -212,15 +212,17 @@ Status evict_oldest_guarded(const Conversation *conversation, const Sequence *li
   Status status = hold_none(&search);
   if (status != STATUS_OK) return status;
   hold_pinned(&search, conversation_marks(conversation));
-  hold(&search, search.last_user);
   for (uint32_t i = 0; i < sequence_sum(list).count[ROLE_SYSTEM]; i++) {
     hold(&search, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
   }
+  uint64_t lasting = sum_guarded(&search).tokens;
+  hold(&search, search.last_user);
   for (uint32_t at = search.last_user + 1; at < search.count; at++) {
     if (message_call_count(message_at(&search, at)) > 0 && call_links_is_open(&search.links, at))
       for_unit(&search, at, hold);
   }
   *guarded = sum_guarded(&search);
+  guarded->lasting = lasting;
   search_end(&search);
   return STATUS_OK;
 }

@@ -29,6 +29,8 @@ Status evict_oldest_choose(const Conversation *conversation, const Sequence *lis
 typedef struct GuardedSum {
   uint32_t messages;
   uint64_t tokens;
+  uint64_t lasting;          /* of these, tokens that the next requests have, too: not of the last user message, nor of
+                                a pending unit */
 } GuardedSum;
 
 /* Adds up the guarded messages. O(guarded log n + n / 64). STATUS_MEMORY. */

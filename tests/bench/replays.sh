@@ -7,7 +7,7 @@
 #
 # EBB      the program (build/release/ebb)
 # FOLDER   the recordings (../shared/data/conversations; without them, one of our samples)
-# SHARES   of each recording's tokens (50 33)
+# SHARES   of each recording's tokens (50 33); 66 and 60 of the one that tests/lua/large_tools.lua writes
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -59,5 +59,10 @@ while IFS= read -r file; do
 done < <(grep -l '"tool_calls"' "$FOLDER"/*.json 2>/dev/null)
 if [ $((${#long[@]} + ${#short[@]})) -eq 0 ]; then short=(scripts/samples/support.json); fi
 
+large=$(mktemp --suffix=.json)
+trap 'rm -f "$large"' EXIT
+LUA_PATH="build/lua/?.lua;build/lua/?/init.lua" LUA_CPATH="build/lua/?.so" lua5.4 tests/lua/large_tools.lua >"$large"
+
 table "${#long[@]} long recordings" "${long[@]}"
 table "${#short[@]} short recordings" "${short[@]}"
+SHARES="66 60" table "an agent whose tools take half of the tokens" "$large"

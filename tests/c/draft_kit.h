@@ -19,7 +19,14 @@ static UNUSED Draft *numbered_draft(Conversation *chat, bool guarded) {
 static UNUSED uint64_t guarded_tokens(Draft *draft) {
   GuardedSum guarded;
   assert_int_equal(draft_guarded(draft, &guarded), STATUS_OK);
+  assert_true(guarded.lasting <= guarded.tokens);
   return guarded.tokens + draft_overhead(draft);
+}
+
+static UNUSED uint64_t lasting_tokens(Draft *draft) {
+  GuardedSum guarded;
+  assert_int_equal(draft_guarded(draft, &guarded), STATUS_OK);
+  return guarded.lasting + draft_overhead(draft);
 }
 
 /* Replaces message `at`, or inserts at position `at`. */

@@ -109,7 +109,7 @@ static void check_counts(const Trim *trim, uint32_t live, uint32_t unchanged) {
 
 static void check_slots(const Trim *trim) {
   uint32_t live = 0, unchanged = 0;
-  uint64_t guarded = conversation_overhead(trim->chat);
+  uint64_t guarded = conversation_overhead(trim->chat), lasting = guarded;
   if (one_in(3)) assert_int_equal(draft_number_slots(trim->draft), STATUS_OK);
   for (uint32_t i = 0; i < trim->count; i++) {
     const PlainSlot *slot = &trim->slots[i];
@@ -121,12 +121,17 @@ static void check_slots(const Trim *trim) {
     assert_int_equal(draft_slot_hold(trim->draft, number), slot->held);
     live += !slot->gone;
     unchanged += !slot->gone && slot->id <= trim->began;
-    if (slot->held && !slot->gone) guarded += message_tokens(message_of(trim, slot->id));
+    if (!slot->held || slot->gone) continue;
+    guarded += message_tokens(message_of(trim, slot->id));
+    if (slot->held != HOLD_PENDING && slot->held != HOLD_LAST_USER) {
+      lasting += message_tokens(message_of(trim, slot->id));
+    }
   }
   assert_int_equal(draft_count(trim->draft), live);
   assert_int_equal(draft_unchanged_count(trim->draft), unchanged);
   check_counts(trim, live, unchanged);
   assert_int_equal(guarded_tokens(trim->draft), guarded);
+  assert_int_equal(lasting_tokens(trim->draft), lasting);
 }
 
 static void check_handles(const Trim *trim) {

@@ -99,6 +99,7 @@ static void compare(Conversation *chat, uint64_t to, uint32_t keep) {
   uint64_t freed, as_much;
   assert_int_equal(draft_new(chat, true, &searching), STATUS_OK);
   assert_int_equal(guarded_tokens(searching), guarded_tokens(walking));
+  assert_int_equal(lasting_tokens(searching), lasting_tokens(walking));
   assert_int_equal(draft_drop_oldest(searching, to, keep, text_of("old"), &messages, &freed), STATUS_OK);
   assert_int_equal(draft_drop_oldest(walking, to, keep, text_of("old"), &as_many, &as_much), STATUS_OK);
   assert_int_equal(draft_list(searching, &one), STATUS_OK);

@@ -48,6 +48,50 @@ local function trimmed(messages, options, budget)
   return chat
 end
 
+describe("The note of a digest in a short chat", function()
+  local function call(name, arguments)
+    return { role = "assistant", tool_calls = { { id = "c1", type = "function",
+      ["function"] = { name = name, arguments = arguments } } } }
+  end
+  local function result(content) return { role = "tool", tool_call_id = "c1", content = content } end
+
+  -- messages, budget in tokens of four bytes, what the next call needs
+  local rows = {
+    { { { role = "user", content = "How much is 300 pounds in yen?" },
+      call("exchange", '{"sum":300,"source":"GBP","target":"JPY"}'),
+      result '{"sum": 58210.0, "source": "GBP", "target": "JPY"}',
+      { role = "assistant", content = "300 pounds are about 58210 yen." },
+      { role = "user", content = "And 70 pounds more, please?" } }, 60, { "GBP", "JPY" } },
+    { { { role = "user", content = "Is there a table for two at Nona tonight?" },
+      call("find_table", '{"place":"NONA-7","guests":2,"day":"2026-03-04"}'),
+      result '{"place": "NONA-7", "slots": ["19:15", "21:30"], "deposit": 20, "smoking": false}',
+      { role = "assistant", content = "Yes, at a quarter past seven or half past nine." },
+      { role = "user", content = "The later one please." } }, 75, { "NONA-7", "21:30" } },
+  }
+  for i, row in ipairs(rows) do
+    for _, policy in ipairs { "digest", "agent" } do
+      it(("has what the budget leaves free: chat %d, %s"):format(i, policy), function()
+        local chat = ebb.conversation { encoding = "bytes4" }
+        chat:append(row[1])
+        assert.is_true(chat:tokens() > row[2])
+
+        assert(chat:trim { budget = row[2], policy = policy })
+
+        for _, value in ipairs(row[3]) do
+          assert.truthy(chat:json():find(value, 1, true), value)
+        end
+      end)
+    end
+  end
+
+  it("has no tokens where its share is 0", function()
+    local chat = ebb.conversation { encoding = "bytes4" }
+    chat:append(rows[1][1])
+    assert(chat:trim { budget = 60, policy = { "digest", share = 0 } })
+    assert.falsy(chat:json():find("GBP", 1, true))
+  end)
+end)
+
 describe("The note of a digest", function()
   local rows = {
     { "values of JSON by their keys", { call("c1", "get_order", "{}"), result("c1", ORDER) },
@@ -141,7 +185,7 @@ describe("The note of a digest", function()
   it("has at most its share of the budget, and most tokens", function()
     local messages = {}
     for i = 1, 100 do messages[i] = { role = "user", content = ("order X-%d for user_%d"):format(i * 37, i) } end
-    for _, row in ipairs { { 0.12, 4000, 72 }, { 0.3, 4000, 180 }, { 0.3, 50, 50 } } do
+    for _, row in ipairs { { 0.12, 4000, 150 }, { 0.3, 4000, 180 }, { 0.3, 50, 50 } } do
       local chat = conversation(messages)
       assert(chat:trim { budget = 600, policy = { "digest", share = row[1], most = row[2] } })
       local _, at = note_of(chat)

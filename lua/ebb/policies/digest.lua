@@ -6,11 +6,13 @@
 local cut = require "ebb.policies.digest.cut"
 local entries = require "ebb.policies.digest.entries"
 local idle = require "ebb.support.idle"
+local marks = require "ebb.support.marks"
 local note = require "ebb.policies.digest.note"
 
 local READ = 3           -- times what a note can show, and MORE: older messages are not read any more
 local KEPT = 3           -- times what a note can show, and MORE: what is remembered
 local MORE = 250         -- tokens: of a small note the choice is wider
+local LEAST = 150        -- tokens that a note may have, whatever its share: of a shorter one the heading is too much
 local REMEMBERED = 8000  -- tokens of a note up to which it is remembered what it was chosen from: memory is bounded
 
 --- What was remembered with the old note, or since there was no room for one; empty if someone has changed the note.
@@ -38,6 +40,15 @@ local function put_note(draft, set, old, parts, room)
   if room <= REMEMBERED then draft.memory = { lines = lines, entries = entries.memory(best), handle = parts.handle } end
 end
 
+--- Tokens that the note may have; what a cut leaves free below the low mark comes to them.
+local function room_of(at, budget, options)
+  local share = math.floor((budget - at.fixed) * options.share)
+  return options.share == 0 and 0 or math.min(math.max(share, LEAST), options.most)
+end
+
+--- Tokens that the note needs, at most.
+local function need_of(set, room) return math.min(room, math.ceil(set.size)) end
+
 ---@class ebb.DigestOptions
 ---@field high number
 ---@field low number
@@ -49,27 +60,26 @@ end
 ---@field role "user"|"assistant"
 ---@field language "en"|"zh"
 
+local OPTIONS = marks.options(0.5, {
+  share = { type = "number", default = 0.3, min = 0, max = 1,
+    help = "share of the budget, less tools and guarded messages, that the note may have; 150 tokens, and what a cut "
+      .. "leaves free below the low mark, are its own whatever the share, but 0" },
+  most = { type = "integer", default = 4000, min = 0, help = "tokens that the note may have, whatever its share" },
+  keep = { type = "integer", default = 2, min = 0, help = "newest units that stay where there is room" },
+  recall = { type = "boolean", default = false,
+    help = "end the note with a handle, by which chat:recall and the tool recall give back what was left out" },
+  idle = idle.OPTION,
+  role = { type = "choice", choices = { "user", "assistant" }, default = "user",
+    help = "role of the note; where it would be the last user message it is an assistant's" },
+  language = { type = "choice", choices = note.languages, default = "en", help = "language of its heading" },
+})
+
 ---@type ebb.Policy
 return {
   name = "digest",
   summary = "cut seldom and deep, and keep a note of names and values that went",
-  options = {
-    high = { type = "number", default = 1, min = 0.01, max = 1, help = "share of the budget above which it cuts" },
-    low = { type = "number", default = 0.5, min = 0, max = 1,
-      help = "share of the budget, less the system message and tools, to which it cuts" },
-    share = { type = "number", default = 0.12, min = 0, max = 1, help = "share of the budget that the note may have" },
-    most = { type = "integer", default = 4000, min = 0, help = "tokens that the note may have, whatever its share" },
-    keep = { type = "integer", default = 2, min = 0, help = "newest units that stay where there is room" },
-    recall = { type = "boolean", default = false,
-      help = "end the note with a handle, by which chat:recall and the tool recall give back what was left out" },
-    idle = idle.OPTION,
-    role = { type = "choice", choices = { "user", "assistant" }, default = "user",
-      help = "role of the note; where it would be the last user message it is an assistant's" },
-    language = { type = "choice", choices = note.languages, default = "en", help = "language of its heading" },
-  },
-  check = function(options)
-    if options.low >= options.high then return "low must be below high" end
-  end,
+  options = OPTIONS,
+  check = marks.check,
   help = [[
 Cuts as stable_prefix does. What the messages named that go stays in one note in
 their place, behind a task that stays at the head. It has a line for each label:
@@ -88,21 +98,22 @@ results, the last user message). No model is asked.]],
   ---@param budget integer
   ---@param options ebb.DigestOptions
   trim = function(draft, budget, options)
-    local high, low = math.floor(budget * options.high), math.floor(budget * options.low)
-    local is_cold = idle.is_cold(draft, options.idle)
-    if is_cold then high = low end
-    if draft:tokens() <= high then return end
-    local room = math.min(math.floor(budget * options.share), options.most)
+    local at = marks.of(draft, budget, options)
+    if idle.is_cold(draft, options.idle) then at.high, at.step = at.low, 1 end
+    if draft:tokens() <= at.high then return end
+    local room = room_of(at, budget, options)
     local old = note.take(draft)
-    local step = is_cold and 1 or cut.step(draft, high, 1 - options.low / options.high)
-    local gone = cut.drop(draft, { high = high, step = step, room = room, keep = options.keep })
+    local gone = cut.drop(draft, at, options.keep, function(gone)
+      return need_of(candidates(draft, gone, old, room), room)
+    end)
+    if room > 0 then room = math.max(room, math.min(at.low - draft:tokens(), options.most)) end
     local set = candidates(draft, gone, old, room)
-    if draft:tokens() > high - math.min(room, set.size) then
-      cut.shrink(draft, high, math.min(room, set.size), options.recall)
+    if draft:tokens() > at.high - need_of(set, room) then
+      cut.shrink(draft, at.high, need_of(set, room), options.recall)
       set = candidates(draft, gone, old, room)
     end
     local handle = old and old.handle or remembered(draft, old).handle
-    put_note(draft, set, old, { room = math.min(room, high - draft:tokens()), role = options.role,
+    put_note(draft, set, old, { room = math.min(room, at.high - draft:tokens()), role = options.role,
       language = options.language, handle = options.recall and cut.handle(gone, handle) or nil }, room)
   end,
 }

@@ -70,8 +70,8 @@ results, the last user message), even over its quota.]],
     local messages, tokens = options.messages or {}, options.tokens or {}
     for _, role in ipairs(roles) do
       if messages[role] or tokens[role] then
-        enforce(draft, role, idle.budget(draft, messages[role] or math.maxinteger, options.idle),
-          idle.budget(draft, tokens[role] or math.maxinteger, options.idle))
+        enforce(draft, role, idle.limit(draft, messages[role] or math.maxinteger, options.idle),
+          idle.limit(draft, tokens[role] or math.maxinteger, options.idle))
       end
     end
   end,

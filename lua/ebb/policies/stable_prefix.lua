@@ -14,24 +14,25 @@
 -- every request finds the same cut until a step further is due.
 
 local idle = require "ebb.support.idle"
+local marks = require "ebb.support.marks"
+
+local OPTIONS = marks.options(0.4, {
+  grid = { type = "integer", default = 0, min = 0,
+    help = "tokens between two cuts; 0: the distance between high and low" },
+  idle = idle.OPTION,
+})
 
 ---@type ebb.Policy
 return {
   name = "stable_prefix",
   summary = "cut seldom and deep, so that the provider's prompt cache stays warm",
-  options = {
-    high = { type = "number", default = 1, min = 0.01, max = 1, help = "share of the budget above which it cuts" },
-    low = { type = "number", default = 0.5, min = 0, max = 1, help = "share of the budget to which it cuts" },
-    grid = { type = "integer", default = 0, min = 0,
-      help = "tokens between two cuts; 0: the distance between high and low" },
-    idle = idle.OPTION,
-  },
-  check = function(options)
-    if options.low >= options.high then return "low must be below high" end
-  end,
+  options = OPTIONS,
+  check = marks.check,
   help = [[
 Up to the high mark nothing is dropped; above it the oldest units go until the
-request is near the low mark. Between two cuts every request begins like the one
+request is near the low mark. Marks are shares of what may go: of the budget less
+tools and guarded messages. Units so large that a cut leaves hardly anything stay
+where they fit. Between two cuts every request begins like the one
 before it. Works on a trimmed conversation that grows and on a whole history
 trimmed anew for each request: both are cut at the same places. With `idle` it cuts
 to the low mark where the provider's cache is cold anyway.
@@ -44,14 +45,10 @@ results, the last user message).]],
   ---@param budget integer
   ---@param options { high: number, low: number, grid: integer, idle: integer }
   trim = function(draft, budget, options)
-    local now, high, low = draft:tokens(), math.floor(budget * options.high), math.floor(budget * options.low)
-    if idle.is_cold(draft, options.idle) then
-      draft:drop_oldest { to = low, reason = "the cache is cold" }
-      return
-    end
-    if now <= high then return end
-    local step = options.grid > 0 and options.grid or math.max(1, high - low)
-    local steps = (now - high + step - 1) // step
-    draft:drop_oldest { to = math.max(0, now - steps * step), reason = "before the cut" }
+    local now, at = draft:tokens(), marks.of(draft, budget, options)
+    if idle.is_cold(draft, options.idle) then return marks.drop(draft, at.low, at, "the cache is cold") end
+    if now <= at.high then return end
+    local step = options.grid > 0 and options.grid or at.step
+    marks.drop(draft, marks.target(now, at.high, step), at, "before the cut")
   end,
 }

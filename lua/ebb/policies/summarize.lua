@@ -1,10 +1,12 @@
 --- Trim policy: the oldest units become one message that a model writes.
 
 local idle = require "ebb.support.idle"
+local marks = require "ebb.support.marks"
 
 local OPTIONS = {
   keep = { type = "integer", default = 6, min = 0, help = "newest units that are never summarized" },
-  to = { type = "number", default = 0.8, min = 0, max = 1, help = "share of the budget that is in use afterwards" },
+  to = { type = "number", default = 0.8, min = 0, max = 1,
+    help = "share of the budget, less tools and guarded messages, that is in use afterwards" },
   instructions = { type = "string", help = "instructions for the model",
     default = "Summarize the conversation below for the one who continues it. Keep facts, names, numbers, decisions, "
       .. "file paths and what is still to be done; leave out pleasantries. Fold the earlier summary in, if there is "
@@ -34,8 +36,8 @@ return {
   options = OPTIONS,
   help = [[
 Acts only on a draft that is over the budget; then it comes down to the share
-`to` of it, so that the next summary is not due at once. With `idle` half of the
-budget counts where the provider's cache is cold anyway. The host answers the
+`to` of it, so that the next summary is not due at once. With `idle` half of what
+may go counts where the provider's cache is cold anyway. The host answers the
 request: `model = function(request)` in Lua, `--model-command` on the command
 line. A summary that is empty, cut off, or not smaller is refused, and with it
 the trim; an earlier summary is folded into the new one and goes.
@@ -49,7 +51,7 @@ results, the last user message), and the newest `keep` units.]],
     local now = draft:tokens()
     budget = idle.budget(draft, budget, options.idle)
     if now <= budget then return end
-    local target = math.floor(budget * options.to)
+    local target = marks.at(draft, budget, options.to)
     local first, last = last_needed(draft, now - target + options.max_tokens, options.keep)
     if not first then return draft:note "nothing to summarize: all units are guarded or among the newest" end
 

@@ -5,6 +5,7 @@
 --
 -- Providers count from the last request, which the newest message of the assistant answered.
 
+local marks = require "ebb.support.marks"
 local tables = require "ebb.support.tables"
 
 local idle = {}
@@ -14,7 +15,7 @@ idle.OPTION = { type = "integer", default = 0, min = 0,
 
 idle.PAUSE = 300      -- seconds: the shortest lifetime of a provider's prompt cache
 
-local DEPTH = 0.5     -- share of the budget, of policies without a mark of their own
+local DEPTH = 0.5     -- share of what may go, of policies without a mark of their own
 
 --- The option with another default.
 ---@param seconds integer
@@ -38,13 +39,22 @@ function idle.is_cold(draft, seconds)
   return newest.timestamp - answer.timestamp > seconds * 1000
 end
 
---- The budget of a policy that cuts to its budget: half of it where the cache is cold.
+--- The budget of a policy that cuts to its budget: where the cache is cold, half of what may go stays.
 ---@param draft ebb.Draft
 ---@param budget integer
 ---@param seconds integer
 ---@return integer
 function idle.budget(draft, budget, seconds)
-  return idle.is_cold(draft, seconds) and math.floor(budget * DEPTH) or budget
+  return idle.is_cold(draft, seconds) and marks.at(draft, budget, DEPTH) or budget
+end
+
+--- A limit of something else than the request: half of it where the cache is cold.
+---@param draft ebb.Draft
+---@param limit integer
+---@param seconds integer
+---@return integer
+function idle.limit(draft, limit, seconds)
+  return idle.is_cold(draft, seconds) and math.floor(limit * DEPTH) or limit
 end
 
 return idle

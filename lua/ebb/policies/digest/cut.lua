@@ -1,7 +1,7 @@
 --- The cut of a digest: which units go, on the grid of stable_prefix, and what becomes of a result that is too long.
 
-local core = require "ebb.support.core"
 local entries = require "ebb.policies.digest.entries"
+local marks = require "ebb.support.marks"
 local note = require "ebb.policies.digest.note"
 local parts = require "ebb.conversation.parts"
 local recall = require "ebb.conversation.recall"
@@ -9,12 +9,6 @@ local recall = require "ebb.conversation.recall"
 local cut = {}
 
 local REASON = "before the cut"
-
----@class ebb.DigestCut
----@field high integer        tokens above which it cuts
----@field step integer        tokens between two cuts
----@field room integer        tokens that stay free for the note
----@field keep integer        newest units that stay where there is room
 
 --- The position in `all` from which on all messages are still there, one behind the other.
 local function border_of(draft, all)
@@ -133,31 +127,20 @@ function cut.turn(draft)
   end
 end
 
---- Tokens between two cuts: a share of those that the system messages at the head, the tools and the framing leave.
+--- Drops the oldest units on the grid, at most once more for the note; what it gives makes walks over the messages that
+--- went, from the newest on.
 ---@param draft ebb.Draft
----@param high integer
----@param depth number        the share
----@return integer
-function cut.step(draft, high, depth)
-  local fixed = core.draft.info(draft).overhead
-  for i = 1, #draft do
-    if draft[i].role ~= "system" then break end
-    fixed = fixed + draft[i].tokens
-  end
-  return math.max(1, math.floor((high - fixed) * depth))
-end
-
---- Drops the oldest units; what it gives makes walks over the messages that went, from the newest on.
----@param draft ebb.Draft
----@param how ebb.DigestCut
+---@param at ebb.Marks
+---@param keep integer         newest units that stay where there is room
+---@param need fun(gone: fun(): fun(): ebb.Message?): integer   tokens of the note, after a first cut
 ---@return fun(): fun(): ebb.Message?
-function cut.drop(draft, how)
-  local now, limit = draft:tokens(), math.max(0, how.high - how.room)
-  local steps = math.max(1, (now - limit + how.step - 1) // how.step)
-  local all = draft:recent(#draft)
-  draft:drop_oldest { to = math.max(0, now - steps * how.step), keep = how.keep, reason = REASON }
+function cut.drop(draft, at, keep, need)
+  local now, gone = draft:tokens(), gone_of(draft, draft:recent(#draft))
+  marks.drop(draft, marks.target(now, at.high, at.step), at, REASON, keep)
+  local limit = math.max(0, at.high - need(gone))
+  if draft:tokens() > limit then marks.drop(draft, marks.target(now, limit, at.step), at, REASON, keep) end
   draft:drop_oldest { to = limit, keep = 1, reason = REASON }
-  return gone_of(draft, all)
+  return gone
 end
 
 return cut

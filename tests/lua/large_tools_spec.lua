@@ -1,0 +1,127 @@
+--- What policies leave where tools and guarded messages take most of the budget: marks are shares of what may go.
+
+local helper = dofile "tests/lua/helper.lua"
+local large_tools = dofile "tests/lua/large_tools.lua"
+local ebb = helper.ebb
+local core = require "ebb.support.core"
+
+local function load(body)
+  local path = os.tmpname()
+  assert(core.write_file(path, core.json.encode(body)))
+  local chat = assert(ebb.load(path, { encoding = "bytes4" }))
+  os.remove(path)
+  return chat
+end
+
+--- Tokens of tools and guarded messages.
+local function guarded_tokens(chat)
+  local draft = chat:draft()
+  local tokens = core.draft.guarded(draft)
+  core.draft.discard(draft)
+  return tokens
+end
+
+--- How many calls a list shows, and its tokens of what may go.
+local function left(chat, guarded)
+  local calls = 0
+  for _, message in ipairs(chat) do
+    calls = calls + #message.calls
+  end
+  return calls, chat:tokens() - guarded
+end
+
+local POLICIES = { "stable_prefix", "idle", "digest", "agent", { "clear_tool_uses", "stable_prefix" },
+  { "stable_prefix", high = 0.9, low = 0.2 }, { "digest", low = 0.3 } }
+
+local function label_of(policy)
+  if type(policy) == "string" then return policy end
+  local words = { table.concat(policy, ",") }
+  for _, name in ipairs { "high", "low" } do
+    if policy[name] then words[#words + 1] = name .. "=" .. policy[name] end
+  end
+  return table.concat(words, " ")
+end
+
+-- what it shows, the body, tokens of the budget that guarded messages leave, share of what keep_recent keeps
+local rows = {
+  { "large tools",                        {},                                             1200, 0.25 },
+  { "a question at the end",              { ending = "user" },                            1200, 0.25 },
+  { "a large system message",             { tools = 100, system = 4000 },                 1200, 0.25 },
+  { "system messages between the steps",  { tools = 3000, note = 400 },                   1200, 0.25 },
+  { "a large task",                       { tools = 100, task = 4000 },                   1200, 0.25 },
+  { "a large task behind large tools",    { tools = 3000, task = 3000 },                  1200, 0.25 },
+  { "results that fill most of the rest", { result = 500 },                               1300, 0.25 },
+  { "results as large as the rest",       { result = 500, ending = "user" },              800,  0.25 },
+  { "small results",                      { result = 30, steps = 40 },                    1000, 0.2 },
+  { "a very large list of tools",         { tools = 60000 },                              1500, 0.25 },
+}
+
+describe("Where guarded messages and tools take most of the budget", function()
+  for _, row in ipairs(rows) do
+    for _, policy in ipairs(POLICIES) do
+      it(("%s leaves calls with their results: %s"):format(label_of(policy), row[1]), function()
+        local chat = load(large_tools.body(row[2]))
+        local guarded = guarded_tokens(chat)
+        local budget = guarded + row[3]
+        assert.is_true(chat:tokens() > budget + 100, "nothing has to go")
+        local recent = chat:fork()
+        assert(recent:trim { budget = budget, policy = "keep_recent" })
+        local most_calls, most = left(recent, guarded)
+
+        assert(chat:trim { budget = budget, policy = policy })
+
+        local calls, tokens = left(chat, guarded)
+        assert.is_true(calls >= math.min(1, most_calls), ("%d of %d calls"):format(calls, most_calls))
+        assert.is_true(tokens >= row[4] * most, ("%d of %d tokens"):format(tokens, most))
+      end)
+    end
+  end
+end)
+
+describe("A cut where the cache is cold", function()
+  for _, policy in ipairs { "keep_recent", "keep_turns", "trim_messages", "stable_prefix", "digest", "agent" } do
+    it("leaves calls beside large tools: " .. policy, function()
+      local body = large_tools.body {}
+      for i, message in ipairs(body.messages) do message.timestamp = 1700000000000 + i * 1000 end
+      body.messages[#body.messages].timestamp = 1700009000000
+      local chat = load(body)
+      local guarded = guarded_tokens(chat)
+
+      assert(chat:trim { budget = guarded + 1200, policy = { policy, idle = 300 } })
+
+      local calls, tokens = left(chat, guarded)
+      assert.is_true(calls >= 1, calls)
+      assert.is_true(tokens <= 700, tokens)
+    end)
+  end
+end)
+
+it("A summary takes a share of what may go, not of the tools", function()
+  local chat = load(large_tools.body {})
+  local guarded = guarded_tokens(chat)
+  assert(chat:trim { budget = guarded + 1200, policy = { "summarize", keep = 1, to = 0.8, max_tokens = 50 },
+    model = function() return "The ledger was followed." end })
+  local _, tokens = left(chat, guarded)
+  assert.is_true(tokens > 500, tokens)
+end)
+
+describe("A replay of an agent with large tools", function()
+  local chat = load(large_tools.recording())
+  local results = assert(ebb.replay(chat, { budget = guarded_tokens(chat) + 1500, cache = "general",
+    policies = { "keep_recent", "stable_prefix", "idle", "digest", "agent" } }))
+
+  it("finds what the next call needs in the requests of each policy", function()
+    for i = 2, #results do
+      local result = results[i]
+      assert.equal(0, result.refusals)
+      assert.is_true(result.arguments.total > 10)
+      assert.is_true(result.recall_arguments > 0.95, result.policy .. " " .. result.recall_arguments)
+    end
+  end)
+
+  it("costs less under those that cut seldom", function()
+    for i = 3, #results do
+      assert.is_true(results[i].cost < results[2].cost, results[i].policy)
+    end
+  end)
+end)
