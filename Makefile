@@ -75,7 +75,7 @@ SYSTEM     = $(LIBS) -lm -ldl
 objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c))))
 CORE       = $(call objects,$(LAYERS))
 # Sessions on disk: of the command and of the module for stock Lua, not of libebb.
-BIND_STORE = $(patsubst %,$(B)/runtime/bind/%.o,storage storage_handle storage_read storage_tail)
+BIND_STORE = $(patsubst %,$(B)/runtime/bind/%.o,storage storage_forget storage_handle storage_read storage_tail)
 STORAGE    = $(call objects,storage) $(BIND_STORE) $(SQLITE_INSIDE)
 BINDING    = $(filter-out $(BIND_STORE),$(call objects,sandbox bind))
 API        = $(filter-out %/stdio.o,$(call objects,api))

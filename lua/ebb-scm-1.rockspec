@@ -246,6 +246,7 @@ build = {
       ["ebb.session.face"] = "lua/ebb/session/face.lua",
       ["ebb.session.init"] = "lua/ebb/session/init.lua",
       ["ebb.session.salvage"] = "lua/ebb/session/salvage.lua",
+      ["ebb.session.siblings"] = "lua/ebb/session/siblings.lua",
       ["ebb.session.store"] = "lua/ebb/session/store.lua",
       ["ebb.session.tail"] = "lua/ebb/session/tail.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",

@@ -5,37 +5,31 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "core/forget.h"
 #include "format/redact.h"
 
-/* Overwrites the bytes. Where memory for the records of journals is missing, they become again what they were. */
-static ebb_status overwrite(ebb_chat *chat, char *bytes, size_t size) {
+/* Forgets a message. Where memory for the records of journals is missing, all becomes again what it was. */
+static ebb_status overwrite(ebb_chat *chat, MessageId id) {
   ebb_runtime *runtime = chat->runtime;
-  bool noted = runtime->journal_hooks != NULL;
-  char *copy = noted ? memory_new(&runtime->memory, size) : NULL;
-  if (noted && copy == NULL) return api_fail_status(runtime, STATUS_MEMORY, "forget");
-  if (noted) memcpy(copy, bytes, size);
-  redact_message(bytes, size);
+  Forgotten *forgotten;
+  Status done = conversation_forget(chat_conversation(chat), id, text_plain("", 0), redact_message, &forgotten);
+  if (done != STATUS_OK) return api_fail_status(runtime, done, "forget");
   quota_note_redaction(chat->quota);
-  if (!noted) return EBB_OK;
-  ebb_status status = runtime->journal_hooks->ready(runtime);
-  if (status != EBB_OK) memcpy(bytes, copy, size);
-  memset(copy, 0, size);                     /* what is forgotten stands nowhere */
-  memory_free(&runtime->memory, copy, size);
+  ebb_status status = runtime->journal_hooks == NULL ? EBB_OK : runtime->journal_hooks->ready(runtime);
+  if (status != EBB_OK) conversation_unforget(forgotten);
+  forgotten_free(forgotten);
   return status;
 }
 
 static ebb_status forget(ebb_chat *chat, uint32_t index) {
   Conversation *conversation = chat_conversation(chat);
   uint32_t count = ebb_chat_count(chat);
-  char *bytes;
-  size_t size;
   if (index >= count) {
     return api_fail(chat->runtime, EBB_OUT_OF_RANGE, NULL, "forget: message %u: the chat has %u", (unsigned)index,
                     (unsigned)count);
   }
   MessageId id = sequence_at(conversation_list(conversation), index);
-  Status status = conversation_redact(conversation, id, &bytes, &size);
-  return status == STATUS_OK ? overwrite(chat, bytes, size) : api_fail_status(chat->runtime, status, "forget");
+  return overwrite(chat, id);
 }
 
 ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index) {

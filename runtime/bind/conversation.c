@@ -19,6 +19,7 @@
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"
+#include "core/forget.h"
 #include "format/redact.h"
 
 /* ---- handles ---- */
@@ -115,11 +116,8 @@ static int l_forget(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   View view = bind_view(L, 1);
   MessageId id = bind_message_argument(L, &view, 2);
-  size_t size;
-  char *bytes;
-  Status status = conversation_redact(view.conversation, id, &bytes, &size);
+  Status status = conversation_forget(view.conversation, id, text_plain("", 0), redact_message, NULL);
   if (status != STATUS_OK) return bind_raise_status(L, status, "forget");
-  redact_message(bytes, size);
   return bind_push_batch(L, handle);
 }
 

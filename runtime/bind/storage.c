@@ -11,6 +11,7 @@
 **     local version = db:commit { session = info.id, expected = 3, before = chat, after = branch, ... }
 **     storage.merge(chat, branch)                             what is on disk is in memory
 **     storage.enclose(branch, other)                          the texts around the messages, of another conversation
+**     storage.forgotten(chat, branch)                         what the branch overwrites, for other sessions
 */
 #include "bind/storage_tail.h"
 
@@ -463,6 +464,8 @@ int luaopen_ebb_storage(lua_State *L) {
     {"begin", bind_begin_branch, "chat", CHARGE_NEVER},
     {"enclose", l_enclose, "branch chat", CHARGE_NEVER},
     {"merge", bind_merge_branch, "chat branch", CHARGE_NEVER},
+    {"forgotten", bind_forgotten, "before branch", CHARGE_NEVER},
+    {"forget", bind_forget_again, "chat seq raw", CHARGE_NEVER},
     BIND_END,
   };
   bind_type(L, &BIND_STORAGE, index_storage, NULL);

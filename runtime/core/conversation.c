@@ -25,6 +25,7 @@ Status conversation_new(const ConversationConfig *config, Conversation **result)
   *conversation = (Conversation){.memory = config->memory, .clock = config->clock,
                                  .counter = config->counter, .first = config->counter,
                                  .overhead = config->counter.custom ? 0 : config->counter.per_request};
+  ring_init(&conversation->kin);
   Status status = store_new(&config->memory, config->hash_key, &conversation->store);
   if (status == STATUS_OK) status = marks_new(&config->memory, &conversation->marks);
   if (status == STATUS_OK) status = make_history(conversation);
@@ -75,6 +76,8 @@ Status conversation_fork(Conversation *conversation, Conversation **result) {
                          .isolated = conversation->isolated,
                          .marks = marks_share(conversation->marks),
                          .windows = windows_share(conversation->windows)};
+  ring_init(&fork->kin);
+  ring_add(&conversation->kin, &fork->kin);
   Status status = store_fork(conversation->store, &fork->store);
   if (status == STATUS_OK) status = copy_tools(&conversation->tools, &fork->memory, &fork->tools);
   if (status == STATUS_OK) status = history_fork(conversation->history, &fork->history);
@@ -91,6 +94,7 @@ Status conversation_fork(Conversation *conversation, Conversation **result) {
 void conversation_free(Conversation *conversation) {
   if (conversation == NULL) return;
   Memory memory = conversation->memory;
+  ring_remove(&conversation->kin);
   units_free(conversation->units);
   history_free(conversation->history);
   marks_release(conversation->marks);
@@ -205,33 +209,43 @@ void conversation_take_calibration(Conversation *conversation, Calibration calib
 
 /* ---- removing for good ---- */
 
-/* Records a message that the merge has to redact in the conversation. */
 uint32_t conversation_redacted(const Conversation *branch, const MessageId **ids) {
   *ids = branch->redacted;
   return branch->redacted_count;
 }
 
-static Status note_redacted(Conversation *branch, MessageId id) {
-  void *grown = memory_grow(&branch->memory, branch->redacted, &branch->redacted_room, branch->redacted_count,
-                            sizeof *branch->redacted);
+/* The place of a message among those that the merge has to redact, which are in order. */
+static uint32_t redacted_place(const Conversation *branch, MessageId id) {
+  uint32_t low = 0, high = branch->redacted_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (branch->redacted[middle] < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* Gives a branch bytes of its own, and records the message for the merge. */
+static Status redact_alone(Conversation *branch, MessageId id, char **bytes, size_t *size) {
+  uint32_t at = redacted_place(branch, id), count = branch->redacted_count;
+  void *grown = memory_grow(&branch->memory, branch->redacted, &branch->redacted_room, count, sizeof *branch->redacted);
   if (grown == NULL) return STATUS_MEMORY;
   branch->redacted = grown;
-  branch->redacted[branch->redacted_count++] = id;
+  Status status = store_own_bytes(branch->store, id, bytes, size);
+  if (status != STATUS_OK) return status;
+  memmove(branch->redacted + at + 1, branch->redacted + at, (count - at) * sizeof *branch->redacted);
+  branch->redacted[at] = id;
+  branch->redacted_count++;
   return STATUS_OK;
 }
 
 Status conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size) {
+  uint32_t at = redacted_place(conversation, id);
+  bool known = at < conversation->redacted_count && conversation->redacted[at] == id;
   conversation->removals++;      /* also where nothing is redacted in the end */
-  if (!conversation->isolated) {
-    *bytes = store_bytes(conversation->store, id, size);
-    return STATUS_OK;
-  }
-  Status status = note_redacted(conversation, id);
-  if (status != STATUS_OK) return status;
-  status = store_own_bytes(conversation->store, id, bytes, size);
-  assert(conversation->redacted_count > 0);
-  if (status != STATUS_OK) conversation->redacted_count--;
-  return status;
+  if (conversation->isolated && !known) return redact_alone(conversation, id, bytes, size);
+  *bytes = store_bytes(conversation->store, id, size);
+  return STATUS_OK;
 }
 
 /* ---- links ---- */

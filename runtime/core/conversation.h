@@ -20,6 +20,8 @@
 #include "core/window.h"
 
 typedef struct Conversation Conversation;
+/* Overwrites the text of a message in place: the same number of bytes, and spans into them stay valid. */
+typedef void (*Redact)(char *raw, size_t size);
 
 typedef struct ConversationConfig {
   Memory memory;
@@ -157,7 +159,8 @@ void     conversation_share_bytes(Conversation *conversation, const Conversation
    forks share. STATUS_MEMORY. */
 Status   conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size);
 
-/* The messages that conversation_redact gave the bytes of in a branch; *ids is borrowed until the next one. */
+/* The messages that conversation_redact gave the bytes of in a branch, in order, each once; *ids is borrowed until the
+   next one. */
 uint32_t conversation_redacted(const Conversation *branch, const MessageId **ids);
 /* True if conversation_compact changed anything since the conversation was created, or forked. */
 bool     conversation_is_compacted(const Conversation *conversation);

@@ -1,10 +1,11 @@
 /*
-** The fields of a conversation, for conversation.c, recount.c, compact.c, exchange.c, merge_branch.c and
-** merge_memory.c only.
+** The fields of a conversation, for conversation.c, recount.c, compact.c, exchange.c, forget.c, merge_branch.c
+** and merge_memory.c only.
 */
 #ifndef EBB_CORE_CONVERSATION_DATA_H
 #define EBB_CORE_CONVERSATION_DATA_H
 
+#include "base/ring.h"
 #include "core/merge_branch.h"
 
 typedef struct ToolDescription {
@@ -47,6 +48,8 @@ struct Conversation {
   BranchBase *base;          /* NULL unless it is a branch */
   MessageId *redacted;       /* in a branch: messages that the merge redacts in the conversation */
   uint32_t redacted_count, redacted_room;
+  Redact redact;             /* the function of the last conversation_forget; NULL: none */
+  Ring kin;                  /* its forks, and the conversation that it was forked from, with all of their forks */
   uint64_t version;
   Units *units;              /* of the current list; NULL: not computed */
 };

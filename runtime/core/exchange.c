@@ -11,8 +11,11 @@
 void conversation_exchange(Conversation *conversation, Conversation *fork) {
   assert(fork->base == NULL && conversation->memory.user == fork->memory.user);
   Conversation left = *conversation;
+  Ring kin = fork->kin;                      /* both stay where they are in the ring */
   *conversation = *fork;
   *fork = left;
+  fork->kin = kin;
+  conversation->kin = left.kin;
   conversation->base = left.base;
   conversation->compacted = left.compacted;
   conversation->removals = left.removals;

@@ -230,6 +230,34 @@ Status history_remember(History *history, uint32_t batch, Text text) {
   return STATUS_OK;
 }
 
+static Status forget_texts(History *history, uint32_t batch, TextFilter filter) {
+  const Batch *now = at(history, batch);
+  Ledger *ledger = NULL;
+  Batch *entry;
+  bool describes = filter.matches(filter.user, text_plain(now->description, now->description_size));
+  Status status = now->ledger == NULL ? STATUS_OK : ledger_forget(now->ledger, filter, &ledger);
+  if (status == STATUS_OK && ledger != NULL) status = history_put_ledger(history, batch, ledger);
+  if (status != STATUS_OK && ledger != NULL) ledger_release(ledger);
+  if (status != STATUS_OK || !describes) return status;
+  status = batches_own(&history->batches, batch, &entry);
+  char *copy = NULL;
+  if (status == STATUS_OK) status = text_copy(&history->memory, FORGOTTEN_TEXT, &copy);
+  if (status != STATUS_OK) return status;
+  memory_free(&history->memory, entry->description, entry->description_size);
+  entry->description = copy;
+  entry->description_size = FORGOTTEN_TEXT.size;
+  return STATUS_OK;
+}
+
+Status history_forget(History *history, TextFilter filter) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < history->batches.count && status == STATUS_OK; i++) {
+    if (at(history, i)->policy_memory != NULL) status = history_remember(history, i, text_plain("", 0));
+    if (status == STATUS_OK) status = forget_texts(history, i, filter);
+  }
+  return status;
+}
+
 Status history_add(History *history, const NewBatch *added) {
   if (history->batches.count == BATCH_NONE) return STATUS_LIMIT;
   assert(added->parent == BATCH_NONE ? history->batches.count == 0 : added->parent < history->batches.count);

@@ -75,6 +75,9 @@ Text     history_policy_memory(const History *history, uint32_t batch);
 Status   history_remember(History *history, uint32_t batch, Text text);
 /* Number of changes by history_remember, including those before a fork. */
 uint64_t history_memory_edits(const History *history);
+/* Empties the policy memory of all batches, and puts "[forgotten]" in the place of descriptions, reasons and notes that
+   a filter finds. STATUS_MEMORY: some of it may be done. */
+Status   history_forget(History *history, TextFilter filter);
 /* Adds memory edits and rollbacks of another history, which is merged into this one. */
 void     history_count_edits(History *history, uint64_t memory_edits, uint64_t rollbacks);
 

@@ -252,6 +252,49 @@ Status ledger_renumber(Ledger *ledger, Store *fork, uint32_t shift, Ledger **ren
   return status;
 }
 
+/* ---- forgetting ---- */
+
+const Text FORGOTTEN_TEXT = {.bytes = "[forgotten]", .size = sizeof "[forgotten]" - 1};
+
+static Text without(const Ledger *ledger, TextFilter filter, uint32_t number) {
+  Text text = ledger_text(ledger, number);
+  return filter.matches(filter.user, text) ? FORGOTTEN_TEXT : text;
+}
+
+static Status add_forgotten(Ledger *to, const Ledger *from, TextFilter filter) {
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < from->run_count && status == STATUS_OK; i++) {
+    LedgerRun run = from->runs[i].run;
+    status = ledger_cause(to, ledger_text(from, run.cause.author), without(from, filter, run.cause.reason), &run.cause);
+    if (status == STATUS_OK) status = add_run(to, run);
+  }
+  for (uint32_t i = 0; i < from->keep_count && status == STATUS_OK; i++) {
+    LedgerKeep keep = from->keeps[i];
+    Text author = ledger_text(from, keep.cause.author);
+    status = ledger_cause(to, author, without(from, filter, keep.cause.reason), &keep.cause);
+    if (status == STATUS_OK) status = ledger_keep(to, keep.cause, keep.id);
+  }
+  for (uint32_t i = 0; i < from->note_count && status == STATUS_OK; i++) {
+    status = ledger_note(to, ledger_text(from, from->notes[i].author), without(from, filter, from->notes[i].text));
+  }
+  return status;
+}
+
+Status ledger_forget(const Ledger *ledger, TextFilter filter, Ledger **result) {
+  bool any = false;
+  *result = NULL;
+  for (uint32_t i = 0; i < ledger->text_count && !any; i++) any = filter.matches(filter.user, ledger_text(ledger, i));
+  Status status = any ? ledger_new(&ledger->memory, ledger->key, result) : STATUS_OK;
+  if (status != STATUS_OK || !any) return status;
+  (*result)->weighed = ledger->weighed;
+  (*result)->counter = ledger->counter;
+  status = add_forgotten(*result, ledger, filter);
+  if (status == STATUS_OK) return STATUS_OK;
+  ledger_release(*result);
+  *result = NULL;
+  return status;
+}
+
 uint32_t ledger_run_count(const Ledger *ledger) { return ledger->run_count; }
 
 LedgerRun ledger_run(const Ledger *ledger, uint32_t index) {

@@ -75,6 +75,17 @@ void     ledger_rewind(Ledger *ledger, LedgerMark mark);
    (store_take); shares it if it has none. STATUS_MEMORY. */
 Status   ledger_renumber(Ledger *ledger, Store *fork, uint32_t shift, Ledger **renumbered);
 
+/* Finds texts; true for those that are found. */
+typedef struct TextFilter {
+  bool (*matches)(void *user, Text text);
+  void *user;
+} TextFilter;
+
+/* Copies a ledger with "[forgotten]" in the place of the reasons and notes that a filter finds; NULL where it finds
+   none. STATUS_MEMORY. */
+Status   ledger_forget(const Ledger *ledger, TextFilter filter, Ledger **result);
+extern const Text FORGOTTEN_TEXT;      /* "[forgotten]" */
+
 uint32_t ledger_run_count(const Ledger *ledger);
 LedgerRun ledger_run(const Ledger *ledger, uint32_t index);          /* index < count */
 size_t   ledger_text_bytes(const Ledger *ledger);      /* of all texts; each counts once */

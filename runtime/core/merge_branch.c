@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/conversation_data.h"
+#include "core/forget.h"
 #include "core/merge_memory.h"
 
 /* ---- the beginning ---- */
@@ -101,12 +102,14 @@ typedef struct Merge {
   Marks *marks;
   Windows *windows;
   Store *store;
+  Forgotten *forgotten;      /* what forks lose with the branch; NULL: nothing */
 } Merge;
 
 static void merge_free(Merge *merge) {
   history_free(merge->history);
   marks_release(merge->marks);
   windows_free(merge->windows);
+  forgotten_free(merge->forgotten);
 }
 
 static Status merge_marks(Merge *merge) {
@@ -145,10 +148,20 @@ static Status remember(Merge *merge) {
   return status == STATUS_OK ? merge_memory_beside(merge->history, theirs, merge->base) : status;
 }
 
+/* Where the conversation kept batches of its own: their memories and texts may quote what the branch forgot. */
+static Status forget_own(Merge *merge) {
+  if (merge->forgotten == NULL) return STATUS_OK;
+  Status status = merge->history == NULL ? history_fork(merge->conversation->history, &merge->history) : STATUS_OK;
+  return status == STATUS_OK ? forgotten_from_history(merge->forgotten, merge->history) : status;
+}
+
 /* Installs the parts in the conversation; the last step. Cannot fail. */
 static void install(Merge *merge) {
   Conversation *conversation = merge->conversation, *branch = merge->branch;
   conversation->removals += branch->removals;
+  if (merge->forgotten != NULL) forgotten_apply(merge->forgotten);
+  forgotten_free(merge->forgotten);
+  merge->forgotten = NULL;
   Calibration calibration = branch->calibration;
   bool calibrated = calibration.reported != merge->base->calibration.reported ||
                     calibration.counted != merge->base->calibration.counted;
@@ -200,6 +213,7 @@ static Status merge_beside(Merge *merge) {
   if (status == STATUS_OK) status = merge_windows(merge);
   if (status == STATUS_OK) status = merge_names(merge);
   if (status == STATUS_OK) status = remember(merge);
+  if (status == STATUS_OK) status = forget_own(merge);
   if (status == STATUS_OK) status = prepare_redactions(merge);
   if (status != STATUS_OK) return status;
   redact(merge);
@@ -419,6 +433,7 @@ static Status merge_lists(Merge *merge) {
   if (status == STATUS_OK) status = merge_windows(merge);
   if (status == STATUS_OK) status = merge_names(merge);
   if (status == STATUS_OK) status = compact(merge);
+  if (status == STATUS_OK) status = forget_own(merge);
   if (status != STATUS_OK) return status;
   merge->conversation->counter = merge->branch->counter;
   merge->conversation->weights = weights;
@@ -475,7 +490,10 @@ Status conversation_merge_branch(Conversation *conversation, Conversation *branc
   bool lists = branch_changed_lists(branch);
   bool still = store_count(conversation->store) == merge.base->stored && !moved_on(conversation, merge.base);
   *changed = lists || put_windows(branch, merge.base) || remembered(branch->history, merge.base);
-  status = !lists ? merge_beside(&merge) : still ? become(&merge) : merge_behind(&merge);
+  status = forgotten_prepare(conversation, branch, &merge.forgotten);
+  bool forgets = merge.forgotten != NULL;      /* also in its batches, whose state is then taken over */
+  if (status != STATUS_OK) return status;
+  status = !lists && !(forgets && still) ? merge_beside(&merge) : still ? become(&merge) : merge_behind(&merge);
   assert(status != STATUS_OK || (merge.marks == NULL && merge.windows == NULL && merge.history == NULL));
   if (status != STATUS_OK) merge_free(&merge);
   else if (*changed) conversation_touch(conversation);

@@ -227,19 +227,28 @@ static bool memory_differs(const RowWriter *r, uint32_t batch) {
   return old.bytes != new.bytes && !text_equal(old, new);
 }
 
+/* Messages were forgotten, and with them what batches quote of them. `before` may have lost it already, with another
+   fork, so that no comparison tells what is still in the rows. */
+static bool forgets(const RowWriter *r) {
+  const MessageId *redacted;
+  return conversation_redacted(r->after, &redacted) > 0;
+}
+
 static void put_changed_batch(RowWriter *r, uint32_t batch) {
   const History *before = conversation_history(r->before), *after = r->writer.history;
+  if (forgets(r)) put_birth(r, batch);
   if (history_batch(after, batch).pruned) return;
   uint32_t old = history_batch(before, batch).count, new = history_batch(after, batch).count;
   if (old != new && r->writer.tail != NULL && batch == 0) put_tail_growth(r, old, new);
   else if (old != new) put_growth(r, batch);
-  if (memory_differs(r, batch)) put_memory(r, batch);
+  if (forgets(r) || memory_differs(r, batch)) put_memory(r, batch);
 }
 
-/* Batches of both. Only the current one changes, unless rollbacks made others current meanwhile. */
+/* Batches of both. Only the current one changes, unless rollbacks made others current meanwhile, or a message was
+   forgotten. */
 static void put_changed_batches(RowWriter *r) {
   const History *before = conversation_history(r->before), *after = r->writer.history;
-  if (history_counts(before).rollbacks == history_counts(after).rollbacks) {
+  if (history_counts(before).rollbacks == history_counts(after).rollbacks && !forgets(r)) {
     put_changed_batch(r, history_current(before));
     return;
   }

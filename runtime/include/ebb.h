@@ -416,7 +416,10 @@ EBB_API ebb_status ebb_chat_mark(ebb_chat *chat, uint32_t index, const char *nam
 EBB_API ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *name);
 
 /* Overwrites the text of a visible message for good, in every batch, fork and task that
-   shares it: its role, ids and name stay. EBB_OUT_OF_RANGE. */
+   shares it: its role, ids and names of tools stay. Its other versions go with it (what it
+   replaced, what replaced it), notes and summaries that trims and filters inserted after it
+   was stored, and all that policies remember, for they may quote it; reasons, notes and
+   descriptions with a word of it become "[forgotten]". EBB_OUT_OF_RANGE, EBB_MEMORY. */
 EBB_API ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index);
 /* Removes all batches except the newest `keep`, the current one and those with a
    checkpoint, then every message that no remaining batch shows, and frees their memory;

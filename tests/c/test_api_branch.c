@@ -2,7 +2,9 @@
 ** Branches: what tasks and forks do stays apart from their chat until it comes back,
 ** whatever the host does meanwhile; and what a chat lets go of is given back.
 */
+#define _GNU_SOURCE 1 /* memmem */
 #include "api_kit.h"
+#include "base/buffer.h"
 
 /* A script that appends, asks the host and waits. */
 static const char WAITS[] = "local chat = ... chat:append { role = 'assistant', content = 'thinking' } "
@@ -229,6 +231,59 @@ static void what_the_host_forgets_does_not_come_back_with_a_task(void **state) {
   run_to(runtime, EBB_EVENT_DONE);
   assert_null(strstr(message_text(runtime, chat, 2), "message"));
   assert_string_equal(message_text(runtime, chat, 3), "message 6");
+  host_close(&host, runtime);
+}
+
+/* A host's journal: the last record alone. */
+static ebb_status keep_record(void *user, const void *record, size_t size) {
+  Buffer *buffer = user;
+  buffer_reset(buffer);
+  assert_int_equal(buffer_add(buffer, record, size), STATUS_OK);
+  return EBB_OK;
+}
+
+static bool has_secret(const char *bytes, size_t size) { return memmem(bytes, size, "ZQX7", 4) != NULL; }
+
+static bool saves_secret(ebb_runtime *runtime, ebb_chat *chat) {
+  ebb_text saved;
+  must(ebb_chat_save(chat, &saved));
+  return has_secret(saved.bytes, saved.size);
+}
+
+/* A policy that keeps all that it drops, in its memory, its notes and reasons, and inserts it. */
+static const char TALKATIVE[] =
+    "return { name = 'talkative', trim = function(draft, budget)\n"
+    "  local said = {}\n"
+    "  for message in draft:messages { role = 'user', skip_last = 1 } do\n"
+    "    said[#said + 1] = message.text draft.memory[#said] = message.text draft:note(message.text)\n"
+    "    draft:drop(message, 'was ' .. message.text)\n"
+    "  end\n"
+    "  draft:insert(1, { role = 'user', content = table.concat(said, '; ') }, 'note')\n"
+    "end }";
+
+static void what_a_policy_kept_is_forgotten_with_the_message(void **state) {
+  (void)state;
+  Host host;
+  ebb_runtime *runtime;
+  ebb_chat *fork;
+  Buffer record;
+  host_open(&host, &runtime);
+  buffer_init(&record, memory_system());
+  must(load_policy(runtime, "talkative", TALKATIVE));
+  ebb_chat *chat = new_chat(runtime, 1);
+  must(append(chat, "{\"role\":\"user\",\"content\":\"ZQX7-one\",\"name\":\"ZQX7\"}"));
+  must(append(chat, "{\"role\":\"user\",\"content\":\"the last\"}"));
+  must(trim(chat, "talkative", "{\"budget\":4000}", NULL));
+  must(ebb_chat_fork(chat, &fork));
+  must(ebb_chat_rollback(chat, 0));
+  assert_true(saves_secret(runtime, chat) && saves_secret(runtime, fork));
+  must(ebb_chat_journal(chat, keep_record, &record, 0));
+  assert_true(has_secret(record.bytes, record.size));
+  must(ebb_chat_forget(chat, 1));
+  assert_false(has_secret(record.bytes, record.size));
+  assert_false(saves_secret(runtime, chat) || saves_secret(runtime, fork));
+  assert_saves(runtime, chat);
+  buffer_free(&record);
   host_close(&host, runtime);
 }
 
@@ -600,6 +655,7 @@ int main(void) {
     cmocka_unit_test(what_a_task_forgets_is_forgotten_when_it_commits),
     cmocka_unit_test(what_a_task_prunes_goes_when_it_commits),
     cmocka_unit_test(a_task_prunes_what_it_added_to_an_empty_chat),
+    cmocka_unit_test(what_a_policy_kept_is_forgotten_with_the_message),
     cmocka_unit_test(what_the_host_forgets_does_not_come_back_with_a_task),
     cmocka_unit_test(a_chat_gives_its_memory_back),
     cmocka_unit_test(a_full_chat_takes_messages_again),

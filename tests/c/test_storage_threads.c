@@ -16,7 +16,7 @@
 enum { THREADS = 8, TURNS = 5 };
 
 static pthread_barrier_t start;
-static char folder[] = "/tmp/ebb-threads-XXXXXX";
+static char folder[] = P_tmpdir "/ebb-threads-XXXXXX";
 
 typedef struct Work {
   pthread_t thread;

@@ -196,7 +196,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc;
   (void)argv;
-  const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+  const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : P_tmpdir;
   snprintf(path, sizeof path, "%s/fuzz_salvage.%ld", folder, (long)getpid());
   snprintf(log_path, sizeof log_path, "%s-wal", path);
   return 0;

@@ -51,7 +51,7 @@ describe("forget", function()
       chat:forget(chat[i])
     end
 
-    assert.same({ 2, "user", "mira" }, { chat[2].seq, chat[2].role, chat[2].name })
+    assert.same({ 2, "user", "____" }, { chat[2].seq, chat[2].role, chat[2].name })
     local call = chat[3].calls[1]
     assert.same({ "c1", "login", "{}" }, { call.id, call.name, call.arguments:match "^%S+" })
     assert.equal("c1", chat[4].call.id)

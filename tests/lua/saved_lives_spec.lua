@@ -150,14 +150,22 @@ local OPERATIONS = {
   forget = function(both, model)
     local at = #model.batches[model.current] > 0 and math.random(#model.batches[model.current])
     if not at or math.random(3) > 1 or both[1][at].window then return end
-    local before = model.batches[model.current][at]
+    local before, becomes, wanted = {}, {}, model.batches[model.current][at]
+    for _, message in ipairs(both[1]:all()) do before[message.seq] = message.text end
     for i, chat in ipairs(both) do
       chat:forget(at)
       both[i] = assert(ebb.parse(chat:write "ebb", { clock = clock }))    -- until then it weighs what it weighed
     end
-    local after = both[1][at].text
+    for _, message in ipairs(both[1]:all()) do      -- versions of it, and what trims inserted after it, go with it
+      local text = message.text
+      if text ~= before[message.seq] then
+        assert(text:find "^[[{-]", text)
+        becomes[before[message.seq]] = text
+      end
+    end
+    assert(becomes[wanted] or wanted:find "^[[{-]", wanted)
     for _, list in ipairs(model.batches) do
-      for i, text in ipairs(list) do if text == before then list[i] = after end end
+      for i, text in ipairs(list) do list[i] = becomes[text] or text end
     end
   end,
 }

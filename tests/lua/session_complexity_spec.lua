@@ -68,6 +68,11 @@ local ACTS = {
     assert(session:rollback(0))
     assert(store:settle())
   end },
+  ["forget in all branches"] = { "storage.forgotten storage.forget", function(store)
+    assert(store:branch("s", "other"))
+    assert(store:session "s":forget(1))
+    assert(store:remove "other")
+  end },
   list = { "Storage:list Storage:describe", function(store)
     assert(#store:list() > 0)
     assert(store:describe())

@@ -29,6 +29,17 @@ describe("in PostgreSQL", function()
     lives = 2,
   }
 
+  assert(loadfile("tests/lua/forget_reach_spec.lua", "t", _ENV)) {
+    new = function() return (server:new()) end,
+    remove = function() end,
+    -- Rows that have a word, as the server gives them.
+    left = function(place, word)
+      local schema = place:match "search_path%%3D(%w+)"
+      return server:sql(("SET search_path = %s; SELECT count(*) FROM ebb_row WHERE position('%s'::bytea in body) > 0;")
+        :format(schema, word)):gsub("^0$", ""), nil
+    end,
+  }
+
   assert(loadfile("tests/lua/session_together_spec.lua", "t", _ENV)) {
     new = function() return (server:new()) end,
     remove = function() end,

@@ -203,7 +203,13 @@ function Conversation:fork() end
 function Conversation:prune(options) end
 --- Overwrites one message's text for good, in every batch and in every fork that
 --- shares it; within a task of libebb, once the task commits. Its seq, role, ids and
---- tool names stay, and it weighs what it weighed.
+--- tool names stay, and it weighs what it weighed; the name of who wrote it, metadata
+--- and unknown members go. So do all its versions (what it replaced, and what replaced
+--- it), notes and summaries that trims and filters inserted after it was appended, and
+--- all that policies remember: any of them may quote it. Reasons, notes and
+--- descriptions of batches that have a word of it, of four bytes and more, become
+--- `[forgotten]`. What you appended or inserted yourself stays, whatever it quotes, as
+--- do windows, names of checkpoints and marks, and variables of macros.
 ---@param message integer|ebb.Message
 ---@return integer batch       the current one: forgetting makes none
 function Conversation:forget(message) end

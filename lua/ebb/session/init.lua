@@ -124,12 +124,14 @@ local function commit(self, branch, operation, of, replaces)
     session = self.id, expected = self.version, before = before, after = branch,
     operation = operation, options = options, new_options = is_new, now = core.now(), tail = of and place_of(of),
   }
+  local lost = before and not of and not self.is_sibling and storage().forgotten(before, branch) or {}
   local version, repeated, tokens = self.store.db:commit(change)
   if version == nil and repeated.code == "io" and not group then      -- it may be there all the same
     if self.store:reopen() then version, repeated, tokens = self.store.db:commit(change) end
   end
   if not version then return version, repeated end
   self.is_empty, self.saved_options = false, options
+  self.lost = lost[1] and lost or false
   return version, repeated, tokens
 end
 
@@ -160,6 +162,14 @@ local function merge(self, branch, version, repeated)
   if not pcall(join, self, branch, repeated) then doubt(self, version) end
 end
 
+--- Other sessions that share what the last commit forgot forget it, too.
+local function forget_elsewhere(self)
+  local lost = self.lost
+  self.lost = false
+  if not lost then return true end
+  return require("ebb.session.siblings").forget(self, session.of, lost)
+end
+
 --- Runs an edit on the tail, where that was read and is enough. Nothing: it is not.
 local function attempt_on_tail(self, method, operation, ...)
   if not method or not self.tail then return nil end
@@ -180,6 +190,8 @@ local function attempt(self, run, method, operation, ...)
   local version, repeated = commit(self, branch, operation)
   if not version then return nil, repeated end
   merge(self, branch, version, repeated)
+  local done_there, problem_there = forget_elsewhere(self)
+  if not done_there then return nil, problem_there end
   return results
 end
 
@@ -255,6 +267,8 @@ function Session:commit(branch, options)
   local version, repeated = commit(self, branch, values.operation or storage().operation())
   if not version then return nil, repeated end
   merge(self, branch, version, repeated)
+  local done, problem = forget_elsewhere(self)
+  if not done then return nil, problem end
   return version
 end
 
@@ -457,7 +471,8 @@ Meta.__close = function(self) self:close() end
 function session.of(opened, name, options)
   local self = setmetatable({
     store = opened, name = name, options = options or false, closed = false, is_stale = false, saved_options = false,
-    owner = false, lease_ms = false, tail = false, id = false, version = false, state = false, is_shared = true,
+    owner = false, lease_ms = false, lost = false, is_sibling = false, tail = false, id = false,
+    version = false, state = false, is_shared = true,
   }, Meta)
   local ok, problem = take(self)
   if not ok then return nil, problem end

@@ -1,0 +1,62 @@
+--- Sessions of one database that share messages: branches, and what they branched from.
+--
+-- A message that one of them forgets is one row, which all of them show. What their policies remembered of it, and
+-- notes, reasons and descriptions that quote it, are in batches of their own: so each of them forgets it, too, in a
+-- commit of its own.
+
+local core = require "ebb.support.core"
+
+local siblings = {}
+
+local RETRIES = 20
+
+--- The session whose row a message is, for one that shares it.
+local function owner(by_id, info, seq)
+  while info and info.origin and seq <= info.shared do info = by_id[info.origin] end
+  return info and info.id
+end
+
+--- Messages of another session that are these; nil if there are none.
+local function shared(by_id, mine, other, messages)
+  local list = {}
+  for _, message in ipairs(messages) do
+    local id = owner(by_id, mine, message.seq)
+    if id and id == owner(by_id, other, message.seq) then list[#list + 1] = message end
+  end
+  return list[1] and list
+end
+
+local function forget(chat, messages)
+  local storage = require "ebb.support.storage"
+  for _, message in ipairs(messages) do storage.forget(chat, message.seq, message.raw) end
+end
+
+--- Makes all sessions that share the messages forget them.
+---@param self ebb.Session          whose commit has forgotten them
+---@param open fun(store: ebb.Store, name: string): ebb.Session?, ebb.Error?
+---@param messages { seq: integer, raw: string }[]
+---@return true? done
+---@return ebb.Error? problem       another session still has what came of them
+function siblings.forget(self, open, messages)
+  local infos, problem = self.store:list()
+  if not infos then return nil, problem end
+  local by_id = {}
+  for _, info in ipairs(infos) do by_id[info.id] = info end
+  for _, info in ipairs(infos) do
+    local list = info.id ~= self.id and by_id[self.id] and shared(by_id, by_id[self.id], info, messages)
+    if list then
+      local other, why = open(self.store, info.name)
+      if other then
+        other.is_sibling = true      -- whose commit looks for no others
+        why = select(2, other:edit(function(chat) forget(chat, list) end, { retries = RETRIES }))
+      end
+      if why and why.code ~= "absent" then
+        return nil, core.error(why.code, ("forgotten here, but session '%s' may still have what came of it: %s")
+          :format(info.name, why.message), "forget it again")
+      end
+    end
+  end
+  return true
+end
+
+return siblings
