@@ -137,7 +137,7 @@ static Status add_overwrite(Forgotten *f, char *bytes, size_t size) {
   return STATUS_OK;
 }
 
-/* Adds all versions of a message, and of the notes after it. `owns`: of copies of the bytes, which a merge takes over. */
+/* Adds all versions of a message, and of the notes after it. `owns`: in bytes of its own, which a merge takes over. */
 static Status add_messages(Forgotten *f, Conversation *c, MessageId id, bool owns) {
   size_t count = (size_t)store_count(c->store) + 1;
   uint64_t *origins = bitset_new(&f->memory, count);

@@ -28,7 +28,8 @@ void   conversation_unforget(Forgotten *forgotten);
 void   forgotten_free(Forgotten *forgotten);       /* wipes its copies; NULL is allowed */
 
 /* For merging a branch that forgot: prepares the same in the forks and branches that share bytes with the conversation,
-   but for these two; forgotten_apply does it. *forgotten NULL: it forgot nothing. STATUS_MEMORY: nothing has changed. */
+   but for these two; forgotten_apply does it. *forgotten NULL: it forgot nothing. STATUS_MEMORY: nothing has
+   changed. */
 Status forgotten_prepare(Conversation *conversation, const Conversation *branch, Forgotten **forgotten);
 void   forgotten_apply(Forgotten *forgotten);       /* cannot fail */
 /* Does it in the history of the merged conversation, which is not in use yet; nothing where forgotten is NULL. */

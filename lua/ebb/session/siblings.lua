@@ -26,9 +26,33 @@ local function shared(by_id, mine, other, messages)
   return list[1] and list
 end
 
-local function forget(chat, messages)
+--- All of a conversation, as text.
+local function whole(chat) return (chat:fork():write "ebb") end
+
+--- Makes a session forget messages whose rows are overwritten already. One that kept nothing of them stays at its
+--- version, for others may have read but its tail.
+---@return any done
+---@return ebb.Error? problem
+local function forget(other, messages)
   local storage = require "ebb.support.storage"
-  for _, message in ipairs(messages) do storage.forget(chat, message.seq, message.raw) end
+  local branch = other:begin()
+  local before = whole(branch)
+  for _, message in ipairs(messages) do storage.forget(branch, message.seq, message.raw) end
+  if whole(branch) == before then return true end
+  return other:commit(branch)
+end
+
+--- The same, again after conflicts.
+---@return ebb.Error? problem
+local function forget_in(other, messages)
+  other.is_sibling = true      -- its commits look for no others
+  for try = 0, RETRIES do
+    local done, problem = forget(other, messages)
+    if done then return nil end
+    if problem.code ~= "conflict" or try == RETRIES then return problem end
+    local _, why = other:refresh()
+    if why then return why end
+  end
 end
 
 --- Makes all sessions that share the messages forget them.
@@ -46,10 +70,7 @@ function siblings.forget(self, open, messages)
     local list = info.id ~= self.id and by_id[self.id] and shared(by_id, by_id[self.id], info, messages)
     if list then
       local other, why = open(self.store, info.name)
-      if other then
-        other.is_sibling = true      -- whose commit looks for no others
-        why = select(2, other:edit(function(chat) forget(chat, list) end, { retries = RETRIES }))
-      end
+      if other then why = forget_in(other, list) end
       if why and why.code ~= "absent" then
         return nil, core.error(why.code, ("forgotten here, but session '%s' may still have what came of it: %s")
           :format(info.name, why.message), "forget it again")
