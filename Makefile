@@ -169,6 +169,11 @@ bench: deps   ## measure the release build, beside the peers
 	tests/bench/replays.sh
 	lua5.4 tests/bench/hostile.lua
 
+findings:   ## run findings/*.sh, which show what libraries write on disk that readers do not expect; npm fetches the libraries
+	@status=0; for script in findings/*.sh; do \
+	  echo "== $$script"; sh $$script || status=1; \
+	done; exit $$status
+
 lint: deps-lint   ## warnings of gcc and clang as errors, luacheck, layers, circles of files, plain words
 	@for cc in gcc clang; do \
 	  printf '%s\n' $(C_FILES) | xargs -n 8 -P "$$(nproc)" $$cc -fsyntax-only -std=c11 -Iruntime -Iruntime/include -Itests/c $(WARNINGS) -Werror $(LUA_CFLAGS) $(PQ_CFLAGS) || exit 1; \
@@ -460,5 +465,5 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
 
 -include $(shell find build/fuzz $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind cover bench lint docs install install-files install-documents uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
+.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind cover bench findings lint docs install install-files install-documents uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
 .DELETE_ON_ERROR:
