@@ -22,18 +22,6 @@ void convert_init(Convert *convert, const ConvertOptions *options, Memory memory
 
 /* ---- messages ---- */
 
-/* True if the message may be written as it is. In a conversation of another dialect messages that fit several are
-   written anew, so that all have one form; and so are those with thought signatures where the server reads none. */
-static bool is_native(const Convert *convert) {
-  unsigned target = 1u << convert->options->target, dialects = convert->pieces.dialects;
-  if (convert->pieces.role == ROLE_SYSTEM && convert->writer->system != NULL) {
-    return convert->is_late_inside && convert->pieces.fits_inside && !convert->options->is_foreign;
-  }
-  bool misplaced = (convert->pieces.signature_places & ~(unsigned)convert->options->signatures) != 0;
-  if (misplaced && !convert->options->keep_extra) return false;
-  return convert->options->is_foreign ? dialects == target : (dialects & target) != 0;
-}
-
 static bool is_image_taken(const Convert *convert, Text type) {
   static const char *const all[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -45,11 +33,25 @@ static bool is_image_taken(const Convert *convert, Text type) {
   return false;
 }
 
-/* Gives an image the type that its bytes tell: a provider refuses another one, and each request that has it. */
-static void correct_type(Convert *convert, Media *media) {
+/* The type that the bytes of an image tell; NULL: they tell none. */
+static const char *told_type(const Media *media) {
   bool is_vague = media->kind == MEDIA_FILE && text_is(media->type, "application/octet-stream");
   bool may_be_image = (media->kind == MEDIA_IMAGE || is_vague) && media->data.size > 0;
-  const char *type = may_be_image ? image_type(media->data) : NULL;
+  return may_be_image ? image_type(media->data) : NULL;
+}
+
+static bool has_wrong_type(const Pieces *pieces) {
+  for (uint32_t i = 0; i < pieces->count; i++) {
+    const Media *media = &pieces->list[i].media;
+    const char *type = pieces->list[i].kind == PIECE_MEDIA ? told_type(media) : NULL;
+    if (type != NULL && media->type.size > 0 && !text_is(media->type, type)) return true;
+  }
+  return false;
+}
+
+/* Gives an image the type that its bytes tell: a provider refuses another one, and each request that has it. */
+static void correct_type(Convert *convert, Media *media) {
+  const char *type = told_type(media);
   if (type != NULL) media->kind = MEDIA_IMAGE;
   if (type != NULL && media->type.size > 0 && !text_is(media->type, type)) {
     convert_lose(convert, CHANGE_TYPE, media->type);
@@ -57,6 +59,21 @@ static void correct_type(Convert *convert, Media *media) {
   if (type != NULL) media->type = text_of(type);
   bool is_known = media->kind == MEDIA_IMAGE && media->data.size > 0 && media->type.size > 0;
   if (is_known && !is_image_taken(convert, media->type)) convert_lose(convert, CHANGE_REFUSED_TYPE, media->type);
+}
+
+/* True if the message may be written as it is. In a conversation of another dialect messages that fit several are
+   written anew, so that all have one form; and so are those with thought signatures where the server reads none, and
+   those with an image that is called what it is not, but for a trim, which leaves that to a repair. */
+static bool is_native(const Convert *convert) {
+  unsigned target = 1u << convert->options->target, dialects = convert->pieces.dialects;
+  if (convert->pieces.role == ROLE_SYSTEM && convert->writer->system != NULL) {
+    return convert->is_late_inside && convert->pieces.fits_inside && !convert->options->is_foreign;
+  }
+  bool misplaced = (convert->pieces.signature_places & ~(unsigned)convert->options->signatures) != 0;
+  bool keeps = convert->options->keep_extra || convert->options->keep_ids;
+  if (misplaced && !convert->options->keep_extra) return false;
+  if (!keeps && has_wrong_type(&convert->pieces)) return false;
+  return convert->options->is_foreign ? dialects == target : (dialects & target) != 0;
 }
 
 /* Reports what all targets say alike, or lack: parts that become texts, thought signatures and cache marks. Corrects

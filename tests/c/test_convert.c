@@ -282,9 +282,62 @@ static const struct Case {
    "[{'role':'user','parts':[{'text':'x'}]},{'role':'model','parts':[{'functionCall':{'id':'a','name':'f',"
    "'args':{}}}]},{'role':'user','parts':[{'functionResponse':{'id':'a','name':'f','response':{'error':'r'}}}]}]",
    ""},
+  {"signatures of a message that has no text", DIALECT_GEMINI,
+   "{'role':'user','content':'x'},{'role':'assistant','content':null,'tool_calls':[{'id':'c','type':'function',"
+   "'function':{'name':'f','arguments':'{}'}}],'extra_content':{'google':{'thought_signature':'a'}},"
+   "'reasoning_details':[{'type':'reasoning.encrypted','data':'b','format':'google-gemini-v1'}]}",
+   "[{'role':'user','parts':[{'text':'x'}]},{'role':'model','parts':[{'text':'','thoughtSignature':'a'},"
+   "{'functionCall':{'id':'c','name':'f','args':{}},'thoughtSignature':'b'}]}]",
+   ""},
+  {"an image that is called what it is not", DIALECT_GEMINI,
+   USER("{'type':'image_url','image_url':{'url':'data:image/jpeg;base64,iVBORw0KGgo='}}"),
+   "[{'role':'user','parts':[{'inlineData':{'mimeType':'image/png','data':'iVBORw0KGgo='}}]}]",
+   "[an image that is called 'image/jpeg' gets the type of its bytes]"},
 };
 
-#define CASE_COUNT (sizeof cases / sizeof *cases)
+#define PLAIN_COUNT (sizeof cases / sizeof *cases)
+
+/* A case with options. */
+typedef struct Special {
+  struct Case test;
+  bool late_system;
+  SignaturePlace signatures;
+} Special;
+
+static const Special specials[] = {
+  {{"system messages inside, behind the user's", DIALECT_ANTHROPIC,
+   "{'role':'user','content':'x'},{'role':'assistant','content':'y'},{'role':'system','content':'s'},"
+   "{'role':'system','content':[{'type':'refusal','refusal':'t'}]},{'role':'user','content':'z'}",
+   "[{'role':'user','content':'x'},{'role':'assistant','content':'y'},{'role':'user','content':'z'},{'role':'system',"
+   "'content':'s'},{'role':'system','content':[{'type':'text','text':'t'}]}]",
+   "[a refusal becomes text]"}, true, SIGNATURE_NOWHERE},
+  {{"a system message inside, without a user's", DIALECT_ANTHROPIC,
+   "{'role':'user','content':'x'},{'role':'assistant','content':'y'},{'role':'system','content':'s'}",
+   "[{'role':'user','content':'x'},{'role':'assistant','content':'y'},{'role':'user','content':[{'type':'text',"
+   "'text':'s'}]}]",
+   "[a system message in the middle becomes a user's]"}, true, SIGNATURE_NOWHERE},
+  {{"signatures of gemini", DIALECT_OPENAI,
+   "{'role':'model','parts':[{'text':'x','thoughtSignature':'a'},{'functionCall':{'id':'c','name':'f','args':{}},"
+   "'thoughtSignature':'b'},{'thoughtSignature':'d'}]}",
+   "[{'role':'assistant','content':'x','tool_calls':[{'id':'c','type':'function','function':{'name':'f',"
+   "'arguments':'{}'},'extra_content':{'google':{'thought_signature':'b'}}}],"
+   "'extra_content':{'google':{'thought_signature':'d'}}}]",
+   "[a thought signature has no form there: left out]"}, false, SIGNATURE_IN_EXTRA_CONTENT},
+  {{"signatures of gemini in a list", DIALECT_OPENAI,
+   "{'role':'model','parts':[{'text':'x','thoughtSignature':'a'},{'functionCall':{'id':'c','name':'f','args':{}},"
+   "'thoughtSignature':'b'}]}",
+   "[{'role':'assistant','content':'x','tool_calls':[{'id':'c','type':'function','function':{'name':'f',"
+   "'arguments':'{}'}}],'reasoning_details':[{'type':'reasoning.encrypted','data':'a','format':'google-gemini-v1',"
+   "'index':0},{'type':'reasoning.encrypted','data':'b','id':'c','format':'google-gemini-v1','index':1}]}]",
+   ""}, false, SIGNATURE_IN_DETAILS},
+};
+
+#define CASE_COUNT (PLAIN_COUNT + sizeof specials / sizeof *specials)
+
+static Special case_at(size_t i) {
+  assert_true(i < CASE_COUNT);
+  return i < PLAIN_COUNT ? (Special){.test = cases[i]} : specials[i - PLAIN_COUNT];
+}
 
 static void load_list(Loaded *loaded, const struct Case *test) {
   static char text[1 << 12];
@@ -307,8 +360,10 @@ static Status convert_all(Loaded *loaded, const ConvertOptions *options, Buffer 
 }
 
 /* Writes the list for `to`; *told: what is lost or changed, each in brackets. */
-static Status convert(Loaded *loaded, Dialect to, Buffer *written, Buffer *told) {
+static Status convert(Loaded *loaded, const Special *test, Dialect to, Buffer *written, Buffer *told) {
   ConvertOptions options = options_for(to);
+  options.late_system = test->late_system;
+  options.signatures = test->signatures;
   ConvertReport report;
   Status status = convert_all(loaded, &options, written, &report);
   if (status == STATUS_OK && to == DIALECT_OPENAI) assert_int_equal(report.origin_count > 0, written->size > 2);
@@ -327,12 +382,13 @@ static void parts_become_those_of_the_dialect(void **state) {
   for (size_t i = 0; i < CASE_COUNT; i++) {
     Loaded loaded;
     Buffer written, told;
-    load_list(&loaded, &cases[i]);
+    Special test = case_at(i);
+    load_list(&loaded, &test.test);
     buffer_init(&written, memory_system());
     buffer_init(&told, memory_system());
-    assert_int_equal(convert(&loaded, cases[i].to, &written, &told), STATUS_OK);
-    if (strcmp(written.bytes, quoted(cases[i].written)) != 0 || strcmp(told.bytes, cases[i].told) != 0) {
-      fail_msg("%s, for %s: %s %s", cases[i].shows, dialect_name(cases[i].to), written.bytes, told.bytes);
+    assert_int_equal(convert(&loaded, &test, test.test.to, &written, &told), STATUS_OK);
+    if (strcmp(written.bytes, quoted(test.test.written)) != 0 || strcmp(told.bytes, test.test.told) != 0) {
+      fail_msg("%s, for %s: %s %s", test.test.shows, dialect_name(test.test.to), written.bytes, told.bytes);
     }
     buffer_free(&written);
     buffer_free(&told);
@@ -392,19 +448,19 @@ static void unknown_members_are_kept_whole(void **state) {
 }
 
 /* The k-th allocation fails: nothing is left behind, and the same call then succeeds. */
-static bool converting_fails(const struct Case *test, Dialect to, size_t k, bool once) {
+static bool converting_fails(const Special *test, Dialect to, size_t k, bool once) {
   Loaded loaded;
   Buffer written, told;
-  load_list(&loaded, test);
+  load_list(&loaded, &test->test);
   buffer_init(&written, memory_system());
   buffer_init(&told, memory_system());
   loaded.fail.fail_at = loaded.fail.calls + k;
   loaded.fail.once = once;
-  Status status = convert(&loaded, to, &written, &told);
+  Status status = convert(&loaded, test, to, &written, &told);
   loaded.fail.fail_at = 0;
   if (status != STATUS_OK) {
     assert_int_equal(status, STATUS_MEMORY);
-    assert_int_equal(convert(&loaded, to, &written, &told), STATUS_OK);
+    assert_int_equal(convert(&loaded, test, to, &written, &told), STATUS_OK);
   }
   buffer_free(&written);
   buffer_free(&told);
@@ -417,9 +473,10 @@ static void out_of_memory_writes_nothing_wrong(void **state) {
   size_t failures = 0;
   (void)state;
   for (size_t i = 0; i < CASE_COUNT; i++) {
+    Special test = case_at(i);
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
-      for (size_t k = 1; converting_fails(&cases[i], targets[t], k, false); k++, failures++) {
-        converting_fails(&cases[i], targets[t], k, true);
+      for (size_t k = 1; converting_fails(&test, targets[t], k, false); k++, failures++) {
+        converting_fails(&test, targets[t], k, true);
       }
     }
   }

@@ -199,7 +199,8 @@ describe("what was broken before", function()
     contains("dropped_model", err)
     local compatible = '{"model":"claude-opus-4-5","messages":[{"role":"system","content":"a"}]}'
     _, err = does("convert --to openai " .. file("compatible.json", compatible))
-    contains("the body names the model claude-opus-4-5, whose dialect is anthropic: --model names a model of openai", err)
+    contains("the body names the model claude-opus-4-5, whose dialect is anthropic: --model names a model of openai",
+      err)
   end)
 
   it("is mended by convert under --repair, in the form that it writes", function()

@@ -127,6 +127,17 @@ describe("an image gets the type of its bytes:", function()
     end)
   end
 
+  it("in a request of its own dialect, too, for another model", function()
+    for _, dialect in ipairs { "openai", "anthropic", "gemini", "responses" } do
+      local chat = assert(ebb.parse(SOURCES[dialect]("image/jpeg", PNG)))
+      local text, losses = chat:write(dialect, { shape = "body", model = "m" })
+      assert.truthy(text:find(WRITTEN[dialect]:format("image/png", PNG), 1, true), text)
+      assert.equal("changed_type", losses[1].code)
+      _, losses = assert(ebb.parse(SOURCES[dialect]("image/png", PNG))):write(dialect, { shape = "body", model = "m" })
+      for _, loss in ipairs(losses) do assert.not_equal("changed_type", loss.code) end
+    end
+  end)
+
   it("one that is called a file of any bytes", function()
     local text = convert(gemini(('{"inlineData":{"mimeType":"application/octet-stream","data":"%s"}}'):format(PNG)),
       "anthropic")

@@ -24,8 +24,8 @@ local function resolve(json, whole)
   local path = settings.scalar(members["$ref"])
   local member, name = tostring(path):match "^#/([%$%w]+)/([^/]+)$"
   local group = member and settings.is_object(whole[member]) and settings.members(whole[member])
-  local found = group and group[name]
-  return found and settings.is_object(found) and found or json
+  local definition = group and group[name]
+  return definition and settings.is_object(definition) and definition or json
 end
 
 --- The strings of a list, as a set; an empty one for other values.
@@ -98,16 +98,16 @@ end
 function tool_schema.as_object(json)
   if not settings.is_object(json) then return '{"type":"object"}', json and "it was no object" or nil end
   local members, names = settings.members(json)
-  local found, properties, required = {}, {}, {}
+  local combiners, properties, required = {}, {}, {}
   add_properties(properties, members.properties)
   for _, combiner in ipairs(COMBINERS) do
     if members[combiner] then
-      found[#found + 1] = combiner
+      combiners[#combiners + 1] = combiner
       add_branches(properties, required, combiner, branches_of(members[combiner]), members)
     end
   end
   local is_typed = settings.scalar(members.type) == "object"
-  if #found == 0 and is_typed then return json, nil end
+  if #combiners == 0 and is_typed then return json, nil end
   local list = { { "type", '"object"' } }
   for _, name in ipairs(names) do
     if not REPLACED[name] then list[#list + 1] = { name, members[name] } end
@@ -116,7 +116,7 @@ function tool_schema.as_object(json)
   for i, name in ipairs(properties) do pairs_list[i] = { name, properties[name] } end
   if members.properties or #pairs_list > 0 then list[#list + 1] = { "properties", settings.object(pairs_list) } end
   list[#list + 1] = { "required", required_list(members.required, required) }
-  local joined = #found > 0 and ("the branches of %s are joined"):format(table.concat(found, " and "))
+  local joined = #combiners > 0 and ("the branches of %s are joined"):format(table.concat(combiners, " and "))
   local typed = not is_typed and "the type is object" or nil
   return settings.object(list), joined and typed and joined .. ", " .. typed or joined or typed
 end
