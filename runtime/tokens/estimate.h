@@ -31,6 +31,7 @@ typedef struct Estimate {
   uint64_t bytes;                       /* of all texts */
   uint64_t letters, spaces, digits;     /* ASCII characters */
   uint64_t two, three, four;            /* characters of 2, 3, 4 bytes */
+  uint64_t dense;                       /* of the letters, those of base64 and its kind */
 } Estimate;
 
 Estimate estimate_start(Estimator estimator);

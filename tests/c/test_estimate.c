@@ -110,6 +110,76 @@ static void agrees_with_a_count_by_characters(void **state) {
   }
 }
 
+/* Pseudo-random characters of an alphabet, with a separator behind each `word` of them (0: none). */
+static Text random_text(const char *alphabet, size_t word, char separator, char *room, size_t size) {
+  uint64_t state = 7;
+  size_t count = strlen(alphabet);
+  for (size_t i = 0; i < size; i++) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    bool separates = word > 0 && i % (word + 1) == word;
+    room[i] = separates ? separator : alphabet[(state >> 33) % count];
+  }
+  return text_plain(room, size);
+}
+
+/* Between these shares of the characters: o200k_base has 0.68 tokens a character of base64, 0.57 of hex, 0.63 of lower
+   case letters with digits, and the same of random words of these. */
+static void dense_texts_have_many_tokens(void **state) {
+  (void)state;
+#define LOWER_CASE "abcdefghijklmnopqrstuvwxyz"
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ" LOWER_CASE
+  static const struct {
+    const char *shows, *alphabet;
+    size_t word;
+    char separator;
+    double least, most;
+  } rows[] = {
+    {"base64", LETTERS "0123456789+/", 0, 0, 0.60, 0.72},
+    {"base64 in lines", LETTERS "0123456789+/", 76, '\n', 0.60, 0.72},
+    {"hex", "0123456789abcdef", 0, 0, 0.53, 0.65},
+    {"hex in capital letters", "0123456789ABCDEF", 40, '\n', 0.53, 0.65},
+    {"identifiers", LETTERS "0123456789", 20, ' ', 0.60, 0.72},
+    {"short identifiers", LETTERS "0123456789", 10, ' ', 0.55, 0.72},
+    {"identifiers without capitals", LOWER_CASE "0123456789", 27, ',', 0.55, 0.72},
+    {"letters of both cases", LETTERS, 0, 0, 0.50, 0.65},
+    {"digits", "0123456789", 0, 0, 0.50, 0.55},
+    {"words", LOWER_CASE, 5, ' ', 0.17, 0.20},
+    {"a long word", LOWER_CASE, 0, 0, 0.17, 0.18},
+  };
+  static char room[20000];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Text text = random_text(rows[i].alphabet, rows[i].word, rows[i].separator, room, sizeof room);
+    double share = (double)estimate(ESTIMATE_CJK, text) / sizeof room;
+    double claude = (double)estimate(ESTIMATE_CLAUDE, text) / sizeof room;
+    double newest = (double)estimate(ESTIMATE_CLAUDE_4_7, text) / sizeof room;
+    bool is_between = rows[i].least <= share && share <= rows[i].most;
+    if (!is_between || claude < share || newest < claude) {
+      fail_msg("%s: %.3f, %.3f, %.3f", rows[i].shows, share, claude, newest);
+    }
+    assert_int_equal(estimate(ESTIMATE_BYTES4, text), sizeof room / 4);
+    assert_int_equal(estimate(ESTIMATE_UTF16_2_5, text), sizeof room / 5 * 2);
+  }
+}
+
+/* Code, compact JSON and escapes are no dense text: they count by their characters. */
+static void other_texts_are_not_dense(void **state) {
+  (void)state;
+  static const char *const rows[] = {
+    "document.getElementById('someNameOfThings').addEventListener('click',handleTheClickEvent);",
+    "{\"firstName\":\"Ann\",\"createdAt\":\"2026-11-28T10:20:30Z\",\"itemCount\":12,\"isOpen\":true},",
+    "MailServiceImplementationFactoryBeanConfigurationHolderTestCase\n", "ONE_OF_THE_CONSTANTS_THAT_CODE_HAS = 4096;",
+    "\\u4f60\\u597d\\u4e16\\u754c\\ud83d\\ude00",
+  };
+  static char text[20000];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Estimate sum = estimate_start(ESTIMATE_CJK);
+    size_t size = strlen(rows[i]), at = 0;
+    for (; at + size <= sizeof text; at += size) memcpy(text + at, rows[i], size);
+    estimate_add(&sum, text_plain(text, at));
+    if (sum.dense > 0) fail_msg("%s: %u letters", rows[i], (unsigned)sum.dense);
+  }
+}
+
 static void names_are_read_back(void **state) {
   (void)state;
   Estimator estimator;
@@ -126,6 +196,8 @@ int main(void) {
     cmocka_unit_test(escapes_count_as_what_they_stand_for),
     cmocka_unit_test(long_texts_count_to_the_last_piece),
     cmocka_unit_test(agrees_with_a_count_by_characters),
+    cmocka_unit_test(dense_texts_have_many_tokens),
+    cmocka_unit_test(other_texts_are_not_dense),
     cmocka_unit_test(names_are_read_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
