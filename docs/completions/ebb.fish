@@ -143,7 +143,7 @@ complete -c ebb -n '__fish_ebb_seen_command trim' -l ledger -r -d 'Write what wa
 complete -c ebb -n '__fish_ebb_seen_command trim' -l json -d 'Report as JSON, notes included: with --dry-run or --replay on standard output, else on standard error'
 complete -c ebb -n '__fish_ebb_seen_command trim' -s q -l quiet -d 'Do not report success or progress'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l replay -d 'Replay conversations turn by turn under each --policy, and show what each would cost and lose; a,b is a chain'
-complete -c ebb -n '__fish_ebb_seen_command trim' -l suggest -d 'Replay one under the policies that suit most, and each --policy, and say in five lines which to take, and why'
+complete -c ebb -n '__fish_ebb_seen_command trim' -l suggest -d 'Replay conversations under the best-suited policies, and each --policy, and say in five lines which to take, and why'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l requests -r -d 'With --replay: write each request as it was sent to this file, as JSON lines'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l html -r -d 'With --replay: write the report as a page with charts to this file'
 complete -c ebb -n '__fish_ebb_seen_command trim' -l csv -d 'With --replay: report as CSV, a line per recording and policy'

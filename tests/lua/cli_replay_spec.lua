@@ -333,6 +333,35 @@ describe("trim --suggest", function()
     contains("no trimming is needed", lines[1])
   end)
 
+  it("recommends nothing where no policy fits, and says the smallest budget, which then fits", function()
+    for _, row in ipairs { "20", "50 --reserve 10", "1%%" } do
+      local words = ("trim --suggest %s --budget "):format(SAMPLE)
+      local problem = fails(command.CANNOT_FIT, words .. (row:gsub("%%%%", "%%")))
+      contains("no policy fits", problem)
+      local smallest = problem:match "the smallest budget is (%d+)"
+      local reserve = row:match "%-%-reserve %d+" or ""
+      contains("Take ", (does(("%s%s %s"):format(words, smallest, reserve))))
+    end
+  end)
+
+  it("takes folders and several files, and has the figures behind its lines", function()
+    local folder = path_of "logs"
+    os.execute(("mkdir -p %s && cp %s %s/a.json && cp %s %s/b.json"):format(folder, SAMPLE, folder, SAMPLE, folder))
+    local words = "trim --suggest %s --budget 3000 --json"
+    local one = json.decode((does(words:format(SAMPLE))))
+    local both = json.decode((does(words:format(folder))))
+    local again = json.decode((does(words:format(folder .. "/a.json " .. folder .. "/b.json"))))
+    assert.same(both, again)
+    assert.same({ 1, 2 }, { one.recordings, both.recordings })
+    for i, row in ipairs(both.policies) do
+      assert.equal(one.policies[i].policy, row.policy)
+      assert.equal(2 * one.policies[i].tokensSent, row.tokensSent)
+    end
+    assert.equal("none", one.policies[1].policy)
+    contains("--budget 33% --policy", (does(("trim --suggest %s --budget 33%%"):format(folder .. " " .. SAMPLE
+      .. " scripts/policies/agent.json"))))
+  end)
+
   it("takes the cheapest of those that keep nearly as much, and no refuser", function()
     local choose = require("ebb.replay.choice").position
     local function result(cost, present, refusals)

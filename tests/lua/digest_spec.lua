@@ -49,22 +49,16 @@ local function trimmed(messages, options, budget)
 end
 
 describe("The note of a digest in a short chat", function()
-  local function call(name, arguments)
-    return { role = "assistant", tool_calls = { { id = "c1", type = "function",
-      ["function"] = { name = name, arguments = arguments } } } }
-  end
-  local function result(content) return { role = "tool", tool_call_id = "c1", content = content } end
-
   -- messages, budget in tokens of four bytes, what the next call needs
   local rows = {
     { { { role = "user", content = "How much is 300 pounds in yen?" },
-      call("exchange", '{"sum":300,"source":"GBP","target":"JPY"}'),
-      result '{"sum": 58210.0, "source": "GBP", "target": "JPY"}',
+      call("c1", "exchange", '{"sum":300,"source":"GBP","target":"JPY"}'),
+      result("c1", '{"sum": 58210.0, "source": "GBP", "target": "JPY"}'),
       { role = "assistant", content = "300 pounds are about 58210 yen." },
       { role = "user", content = "And 70 pounds more, please?" } }, 60, { "GBP", "JPY" } },
     { { { role = "user", content = "Is there a table for two at Nona tonight?" },
-      call("find_table", '{"place":"NONA-7","guests":2,"day":"2026-03-04"}'),
-      result '{"place": "NONA-7", "slots": ["19:15", "21:30"], "deposit": 20, "smoking": false}',
+      call("c1", "find_table", '{"place":"NONA-7","guests":2,"day":"2026-03-04"}'),
+      result("c1", '{"place": "NONA-7", "slots": ["19:15", "21:30"], "deposit": 20, "smoking": false}'),
       { role = "assistant", content = "Yes, at a quarter past seven or half past nine." },
       { role = "user", content = "The later one please." } }, 75, { "NONA-7", "21:30" } },
   }

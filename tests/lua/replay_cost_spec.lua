@@ -210,36 +210,25 @@ describe("the cost of a replay", function()
     assert.equal(base + chat[1].tokens, results_of(chat, {})[1].cached)
   end)
 
-  it("prices a refused request as its whole history, all of it fresh", function()
+  it("has no price for a refused request, which is not sent", function()
     -- 1 is sent, 52 refused, 3 (a1 u2) sent; no trimming: 1, 51 + 0.1, 3 + 5.2
     local chat = conversation "u1 a1 u50 a1 u2 a1"
     local results = results_of(chat, { budget = 20, policies = { "keep_recent", function() end } })
     assert.same({ 0, 1, 2 }, { results[1].refusals, results[2].refusals, results[3].refusals })
     near(60.3, results[1].cost)
-    near(1 + 52 + 3, results[2].cost)
-    near(1 + 52 + 55, results[3].cost)
-    near(108 / 60.3, results[3].relative_cost)
+    near(1 + 3, results[2].cost)
+    near(1, results[3].cost)
+    near(1 / 60.3, results[3].relative_cost)
     assert.is_nil(results[2].optimum)
   end)
 
-  it("is never less for refusing", function()
+  it("is not asked for before refusals: a cheaper policy that refuses more is not taken", function()
     local chat = chat_of("s900 u400 a300 u400 c50(x) r300(x) a100 u50 a900 u30 a10", "claude-sonnet-4-5")
-    local function refusing(positions)
-      local count = 0
-      return function(draft, budget)
-        count = count + 1
-        if not positions[count] then draft:drop_oldest { to = budget } end
-      end
-    end
-    local policies = { refusing {} }
-    for i = 1, 5 do policies[i + 1] = refusing { [i] = true } end
-    local results = results_of(chat, { budget = 1500, policies = policies })
-    local refused = 0
-    for i = 3, #results do
-      assert.is_true(results[i].cost >= results[2].cost)
-      refused = refused + results[i].refusals
-    end
-    assert.is_true(refused > 0)
+    local results = results_of(chat, { budget = 1500, policies = { function() end, "keep_recent" } })
+    assert.is_true(results[2].refusals > 0)
+    assert.equal(0, results[3].refusals)
+    assert.is_true(results[2].cost < results[3].cost)
+    assert.equal(3, require("ebb.replay.choice").position(results))
   end)
 end)
 

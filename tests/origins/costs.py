@@ -6,7 +6,7 @@
 Input: {"replay": NAME, "rule": RULE, "base": TOKENS} begins a replay, `base` being the tokens of a request without
 messages. Its requests follow, in order: {"before": TOKENS, "time": MS, "messages": [[NAME, TOKENS, ROLE] ...] or null};
 equal texts have one name.
-A request without messages was refused: it costs `before` tokens at the dearest price.
+A request without messages was refused: it costs nothing.
 
 Nothing is read from the request before the last one, but by Anthropic's rule, where a request finds any beginning that
 was marked and is still warm: its head (leading system messages), the end of the request before, and ends up to 20
@@ -98,7 +98,6 @@ class Replay:
     def add(self, request):
         messages = request["messages"]
         if messages is None:
-            self.sums[0] += request["before"] * max(1, self.write)
             return
         read = self.cache.read(messages, request["time"])
         whole = size(self.base, messages)

@@ -47,7 +47,8 @@ end
 
 ---@class ebb.cli.Played       One recording
 ---@field file string
----@field budget integer       less the reserve
+---@field budget integer       less the reserve and the margin
+---@field requested integer    as it was asked for
 ---@field results ebb.ReplayResult[]
 
 local function progress_of(chat, hears)
@@ -74,7 +75,8 @@ function files.play(args, path, specs, loading, hears)
     requests = args.on_request, limits = loading.limits, trusted = loading.trusted,
   }))
   terminal.progress(nil)
-  return { file = terminal.name_of(path), budget = results[1].budget, results = results }, chat
+  return { file = terminal.name_of(path), budget = results[1].budget, requested = budget or results[1].budget,
+    results = results }, chat
 end
 
 --- The same in a child: what it found, or why it failed, as JSON.

@@ -1,20 +1,22 @@
 --- The report of a replay as one page of HTML, which needs nothing else: a table, and charts of what each policy keeps
 --- of what the replies used, against the tokens that it sends and against its cost.
 --
--- The line of a chart is the frontier: no policy left of it keeps as much. Requests that a policy refused stand there
--- with their whole history, so that none is cheaper for refusing.
+-- The line of a chart is the frontier: no policy left of it keeps as much. A policy that refused requests is no part of
+-- it: what these lack is no saving.
 
 local choice = require "ebb.replay.choice"
 local figures = require "ebb.support.figures"
 
 local page = {}
 
-local WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 64, 24, 16, 44   -- pixels
-local TICKS = 5
+local WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 84, 24, 16, 44   -- pixels
+local TICKS = 5         -- marks of an axis, about
+local EDGE = 40         -- pixels beside the right end, where a mark would be cut off
 
 local STYLE = [[
 :root { color-scheme: light dark; --line: #8886; --point: #1f6feb; --bad: #c2410c; --edge: #1f6feb66; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
@@ -53,11 +55,11 @@ local function table_row(row)
 end
 
 local function table_of(rows)
-  local lines = { ("<table><thead><tr><th>%s</th></tr></thead><tbody>"):format(table.concat(TITLES, "</th><th>")) }
+  local lines = { ('<div class="wide"><table><thead><tr><th>%s</th></tr></thead><tbody>'):format(table.concat(TITLES, "</th><th>")) }
   for _, row in ipairs(rows) do
     lines[#lines + 1] = table_row(row)
   end
-  lines[#lines + 1] = "</tbody></table>"
+  lines[#lines + 1] = "</tbody></table></div>"
   return table.concat(lines, "\n")
 end
 
@@ -88,33 +90,66 @@ local function frontier_of(points)
   local frontier = {}
   for _, point in ipairs(points) do
     local last = frontier[#frontier]
-    if not last or point.y > last.y then frontier[#frontier + 1] = point end
+    if not point.refused and (not last or point.y > last.y) then frontier[#frontier + 1] = point end
   end
   return frontier
 end
 
+--- A round step that divides a range into about so many parts.
+local function step_of(range, parts)
+  local rough = range / parts
+  local power = 10 ^ math.floor(math.log(rough, 10))
+  for _, factor in ipairs { 1, 2, 2.5, 5 } do
+    if factor * power >= rough then return factor * power end
+  end
+  return 10 * power
+end
+
+--- A range with round ends around some values, and the step between its marks.
+local function range_of(low, high, least)
+  if high - low < least then low, high = low - least / 2, high + least / 2 end
+  local step = step_of(high - low, TICKS)
+  return { from = math.floor(low / step) * step, to = math.ceil(high / step) * step, step = step }
+end
+
+--- The ranges of the axes fit the points, so that points do not lie on one line.
 local function scale_of(points)
-  local most = points[#points].x
-  if most <= 0 then most = 1 end
+  local low, high = 1, 0
+  for _, point in ipairs(points) do low, high = math.min(low, point.y), math.max(high, point.y) end
+  local x = range_of(points[1].x, points[#points].x, math.max(points[#points].x / 10, 1e-9))
+  local y = range_of(low, high, 0.02)
+  x.from, y.from, y.to = math.max(0, x.from), math.max(0, y.from), math.min(1, y.to)
   return {
-    most = most,
-    x = function(value) return LEFT + value / most * (WIDTH - LEFT - RIGHT) end,
-    y = function(share) return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM) end,
+    across = x, up = y,
+    x = function(value) return LEFT + (value - x.from) / (x.to - x.from) * (WIDTH - LEFT - RIGHT) end,
+    y = function(share) return TOP + (y.to - share) / (y.to - y.from) * (HEIGHT - TOP - BOTTOM) end,
   }
 end
 
+--- Calls use(value) for each mark of a range.
+local function each_mark(range, use)
+  for i = 0, math.floor((range.to - range.from) / range.step + 0.5) do use(range.from + i * range.step) end
+end
+
+local KEPT = "of the values that replies used"
+
 local function axes(scale, title, unit)
   local lines = {}
-  for i = 0, TICKS do
-    local share = i / TICKS
-    local x, y = scale.x(share * scale.most), scale.y(share)
+  each_mark(scale.up, function(share)
+    local y = scale.y(share)
     lines[#lines + 1] = ('<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>'):format(LEFT, WIDTH - RIGHT, y, y)
-    lines[#lines + 1] = ('<text x="%d" y="%.1f" text-anchor="end">%d %%</text>'):format(LEFT - 8, y + 4, share * 100)
-    lines[#lines + 1] = ('<text x="%.1f" y="%d" text-anchor="middle">%s</text>')
-      :format(x, HEIGHT - BOTTOM + 18, unit(share * scale.most))
-  end
+    lines[#lines + 1] = ('<text x="%d" y="%.1f" text-anchor="end">%.3g %%</text>'):format(LEFT - 8, y + 4, share * 100)
+  end)
+  each_mark(scale.across, function(value)
+    local x = scale.x(value)
+    local anchor = x > WIDTH - RIGHT - EDGE and "end" or "middle"
+    lines[#lines + 1] = ('<text x="%.1f" y="%d" text-anchor="%s">%s</text>'):format(
+      anchor == "end" and math.min(x + EDGE / 2, WIDTH - 2) or x, HEIGHT - BOTTOM + 18, anchor, unit(value))
+  end)
   lines[#lines + 1] = ('<text x="%d" y="%d" text-anchor="middle">%s</text>')
     :format((WIDTH + LEFT) // 2, HEIGHT - 6, title)
+  lines[#lines + 1] = ('<text x="14" y="%d" text-anchor="middle" transform="rotate(-90 14 %d)">%s</text>')
+    :format((HEIGHT - BOTTOM + TOP) // 2, (HEIGHT - BOTTOM + TOP) // 2, KEPT)
   return table.concat(lines, "\n")
 end
 
@@ -173,13 +208,13 @@ local function chart(rows, measure, title, unit)
   return FIGURE:format(WIDTH, HEIGHT, title, table.concat(pieces, "\n"), CAPTION:format(title))
 end
 
-local function tokens_of(result) return result.sent + result.refused_tokens end
+local function tokens_of(result) return result.sent end
 local function cost_of(result) return result.cost end
 local function money(value) return ("%.3f"):format(value) end
 
 local function charts(rows)
   local is_money = rows[1].result.cost_unit == "money"
-  local title = is_money and "cost of input" or "cost of input in fresh tokens"
+  local title = is_money and "cost of input in the currency of the prices" or "cost of input in fresh tokens"
   return chart(rows, tokens_of, "tokens of all requests", grouped) .. "\n"
     .. chart(rows, cost_of, title, is_money and money or grouped)
 end

@@ -30,8 +30,8 @@ local LEGEND = {
   { "cost", "of input in %s, by the cache \"%s\"" },
   { "x none", "in costs of no trimming" },
   { "fill", "of %s, where the whole history is longer" },
-  { "args", "values", "of what the replies handed to tools and named in their text, and what their history says, the "
-    .. "share that the request has where something had to go" },
+  { "args", "values", "share of the values that replies used, as arguments of tools and in their text, which the "
+    .. "trimmed requests still contained" },
   { "labelled", "with the word before it that the history has" },
   { "dropped", "units" },
   { "refused", "requests that cannot fit" },
@@ -44,8 +44,8 @@ thinking: tokens that requests lacked, for the model binds thinking to what
 stood before it, and a trim had changed that]]
 
 local REFUSED = [[
-* without the refused requests, which cost their whole history, all of it fresh,
-and have nothing of what their replies used]]
+* requests were refused: these cost nothing, for they are not sent, and have
+nothing of what their replies used]]
 
 local UNITS = { money = "the currency of the prices", tokens = "tokens of fresh input" }
 
@@ -191,7 +191,8 @@ end
 
 local NAMES = {   -- of the fields in JSON and CSV, in order
   { "requests", "requests" }, { "requestsOver", "requests_over" }, { "refusals", "refusals" },
-  { "tokensRefused", "refused_tokens" }, { "firstRefusal", "first_refusal" }, { "tokensSent", "sent" },
+  { "tokensRefused", "refused_tokens" }, { "firstRefusal", "first_refusal" },
+  { "smallestBudget", "smallest_budget" }, { "tokensSent", "sent" },
   { "trust", "trust" }, { "tokensShared", "shared" },
   { "thinkingLost", "thinking_lost" }, { "share", "share" }, { "optimum", "optimum" },
   { "distance", "distance" }, { "fill", "fill" }, { "cache", "cache" }, { "tokensCached", "cached" },
@@ -204,7 +205,9 @@ local NAMES = {   -- of the fields in JSON and CSV, in order
 local COUNTS = { "arguments", "values" }
 local COUNT_NAMES = { "total", "present", "labelled" }
 
-local function data_of(rows)
+--- The figures of rows, for JSON.
+---@param rows ebb.cli.ReplayRow[]
+function tables.data(rows)
   local list = core.json.array {}
   for i, row in ipairs(rows) do
     list[i] = { policy = row.policy, arguments = row.result.arguments, values = row.result.values,
@@ -219,11 +222,11 @@ end
 ---@param report ebb.cli.ReplayReport
 ---@return string
 function tables.json(report)
-  local data = { budget = report.budget, policies = data_of(report.rows) }
+  local data = { budget = report.budget, policies = tables.data(report.rows) }
   if report.files[2] then
     data.files = core.json.array {}
     for i, file in ipairs(report.files) do
-      data.files[i] = { file = file.file, budget = file.budget, policies = data_of(file.rows) }
+      data.files[i] = { file = file.file, budget = file.budget, policies = tables.data(file.rows) }
     end
   end
   return json_text.format(data)

@@ -1,13 +1,16 @@
---- ebb trim --suggest: replays one conversation under the policies that suit most, and says which to take, and why.
+--- ebb trim --suggest: replays conversations under the policies that suit most, and says which to take, and why.
 
 local built_in = require "ebb.policies"
 local choice = require "ebb.replay.choice"
 local core = require "ebb.support.core"
+local failure = require "ebb.cli.failure"
 local files = require "ebb.cli.replay_files"
 local json_text = require "ebb.cli.json_text"
 local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
+local tables_of = require "ebb.cli.replay_table"
 local text = require "ebb.cli.text"
+local together = require "ebb.replay.together"
 
 local suggest = {}
 
@@ -41,16 +44,12 @@ local function cost_of(result)
   return ("%.2f times the cost of no trimming"):format(result.relative_cost or 1)
 end
 
-local function is_needed(none)
-  return none.requests_over > 0
-end
-
-local function nothing_to_cut(played)
-  local none, budget = played.results[1], text.count(played.budget, "token")
+local function nothing_to_cut(found)
+  local none = found.results[1]
   return {
-    ("%s as they are: no trimming is needed."):format(none.requests == 1 and "The one request fits " .. budget
-      or ("All %d requests fit %s"):format(none.requests, budget)),
-    "Take no policy; one would send the same, and cost the same.",
+    ("%s %s as they are: no trimming is needed."):format(none.requests == 1 and "The one request fits"
+      or ("All %d requests fit"):format(none.requests), found.budget_words),
+    "No trimming needed: a policy would change nothing.",
     ("Without trimming %.1f %% of the tokens begin like the request before, which a prompt cache serves.")
       :format(100 * none.share),
     "A smaller budget can still be cheaper: look for one with --budget.",
@@ -66,31 +65,74 @@ local function alternative(results, words, position)
     if i ~= position and is_cheaper and (not other or results[i].cost < results[other].cost) then other = i end
   end
   if not other then return "None of the others costs less." end
-  return ("Cheaper: %s, %s; of what the replies used, its requests had %s."):format(words[other - 1],
+  return ("Cheaper: %s, %s; its requests still contained %s of the values that replies used."):format(words[other - 1],
     cost_of(results[other]), percent(choice.recall(results[other])))
 end
 
-local function lines_of(played, words)
-  local results = played.results
+local function refusals_of(result)
+  if result.refusals == 0 then return "" end
+  return ("; %d cannot fit, whatever the policy: the smallest budget for all is %d"):format(result.refusals,
+    result.smallest_budget)
+end
+
+local function lines_of(found, words)
+  local results = found.results
   local none, position = results[1], choice.position(results)
   local result, word = results[position], words[position - 1]
-  local refusals = result.refusals > 0 and ("; %d cannot fit, whatever the policy"):format(result.refusals) or ""
   return {
-    ("Take %s: ebb trim FILE --budget %d --policy %s"):format(word, played.budget, word),
+    ("Take %s: ebb trim FILE --budget %s --policy %s"):format(word, found.budget_option, word),
     ("%d of %s %s to be cut to fit %s%s."):format(none.requests_over, text.count(none.requests, "request"),
-      none.requests_over == 1 and "has" or "have", text.count(played.budget, "token"), refusals),
+      none.requests_over == 1 and "has" or "have", found.budget_words, refusals_of(result)),
     ("Cost: %s; %s of its tokens begin like the request before, so a prompt cache serves them."):format(cost_of(result),
       percent(result.share)),
-    ("Kept: of what the replies handed to tools and had read before, the requests still had %s; of what they named %s.")
+    ("Kept: %s of the values passed to tools and %s of those mentioned in replies were still in the request.")
       :format(percent(result.recall_arguments), percent(result.recall_values)),
     alternative(results, words, position),
   }
 end
 
---- What is to be said, and the policy to take; nil where none is needed.
-local function answer_of(played, words)
-  if not is_needed(played.results[1]) then return nothing_to_cut(played) end
-  return lines_of(played, words), words[choice.position(played.results) - 1]
+--- Fails where no policy could make one of the requests fit that had to be cut.
+local function check_fit(found)
+  local result = found.results[choice.position(found.results)]
+  if result.refusals == 0 or result.requests_over > 0 then return end
+  failure.raise(failure.CANNOT_FIT, ("no policy fits %s: %s; the smallest budget is %d"):format(found.budget_words,
+    result.refusals == 1 and "the one request that has to be cut cannot be"
+      or ("none of the %d requests that have to be cut can be"):format(result.refusals), result.smallest_budget))
+end
+
+---@class ebb.cli.Found        What a suggestion is made of
+---@field results ebb.ReplayResult[]   over all recordings
+---@field budget? integer      tokens; nil: not the same for all
+---@field budget_words string
+---@field budget_option string  as the command line takes it
+
+--- One budget for all recordings, or nil.
+local function common_budget(played)
+  for _, one in ipairs(played) do
+    if one.requested ~= played[1].requested then return nil end
+  end
+  return played[1].requested
+end
+
+---@param args table
+---@param played ebb.cli.Played[]
+---@return ebb.cli.Found
+local function found_in(args, played)
+  local lists = {}
+  for i, one in ipairs(played) do lists[i] = one.results end
+  local budget = common_budget(played)
+  local share = type(args.budget) == "table" and ("%g%%"):format(100 * args.budget.share)
+  return {
+    results = played[2] and together.of(lists) or lists[1], budget = budget,
+    budget_words = budget and text.count(budget, "token") or share and ("%s of each conversation"):format(share)
+      or "the budgets of their models",
+    budget_option = budget and tostring(budget) or share or "TOKENS",
+  }
+end
+
+local function data_of(found, lines, word, words, count)
+  return json_text.format { budget = found.budget or core.json.null, recordings = count,
+    policy = word or core.json.null, lines = lines, policies = tables_of.data(tables_of.rows(found.results, words)) }
 end
 
 ---@param args table           the parsed command line for trim
@@ -98,12 +140,16 @@ end
 ---@param words string[]        how they stand on the command line
 ---@param loading ebb.Loading
 function suggest.run(args, specs, words, loading)
-  local played = files.play(args, args.file, specs, loading, true)
-  local lines, word = answer_of(played, words)
-  if args.json then
-    local report = { budget = played.budget, policy = word or core.json.null, lines = lines }
-    return terminal.result(json_text.format(report), args.output)
+  local played = files.play_all(args, files.expand(args.files, args), specs, loading)
+  local found = found_in(args, played)
+  local lines, word
+  if found.results[1].requests_over == 0 then
+    lines = nothing_to_cut(found)
+  else
+    check_fit(found)
+    lines, word = lines_of(found, words), words[choice.position(found.results) - 1]
   end
+  if args.json then return terminal.result(data_of(found, lines, word, words, #played), args.output) end
   terminal.result(terminal.fill(terminal.results(args.output), table.concat(lines, "\n"), "  "), args.output)
 end
 

@@ -41,8 +41,8 @@ function trim.declare(parser)
     })
     parser:flag("--replay", "Replay conversations turn by turn under each --policy, and show what each would cost and "
       .. "lose; a,b is a chain.")
-    parser:flag("--suggest", "Replay one under the policies that suit most, and each --policy, and say in five lines "
-      .. "which to take, and why.")
+    parser:flag("--suggest", "Replay conversations under the best-suited policies, and each --policy, and say in five "
+      .. "lines which to take, and why.")
     places.writes(parser:option("--requests", "With --replay: write each request as it was sent to this file, as JSON "
       .. "lines."):argname("<file>"))
     places.writes(parser:option("--html", "With --replay: write the report as a page with charts to this file.")
@@ -114,7 +114,6 @@ local function replay_all(args, loading)
 end
 
 local function suggest_one(args, loading)
-  options.one_input(args)
   local suggest = require "ebb.cli.suggest"
   local words = suggest.words(args.policy)
   suggest.run(args, specs_of(words, loading), words, loading)

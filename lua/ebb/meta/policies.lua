@@ -165,7 +165,8 @@ function Draft:note(text) end
 ---@field cache string         the rule by which the cache served: "openai", "anthropic" ...; "own" for fields of a model
 ---@field cached integer       tokens that the cache served
 ---@field written integer      tokens that it took in
----@field cost number          of input; refused requests as their whole history, all of it at the dearest price of input
+---@field smallest_budget? integer  tokens with which the guarded part of each refused request fits; nil: none was refused
+---@field cost number          of input, of the requests that were sent
 ---@field cost_unit "money"|"tokens"   the currency of the prices; without prices, tokens of fresh input
 ---@field relative_cost? number   in costs of no trimming; nil: there was no request
 ---@field reply_tokens integer

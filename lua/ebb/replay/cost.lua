@@ -6,8 +6,8 @@
 -- says what reading and writing are worth. Replies cost the same under every policy; their price
 -- is a figure of its own.
 --
--- A refused request is priced as the whole history, all of it at the dearest price of input. No request
--- that fits costs more, so a policy is never cheaper for refusing.
+-- A refused request is not sent: it costs nothing, and counts as refused. Policies are compared by their
+-- refusals first.
 
 local cache = require "ebb.replay.cache"
 local caches = require "ebb.models.caches"
@@ -89,10 +89,7 @@ end
 function Observer:request(run, request)
   local rates = self.prepared.rates
   self.replies = self.replies + request.reply.tokens
-  if request.refused then
-    self.cost = self.cost + request.before * math.max(rates.fresh, rates.written)
-    return
-  end
+  if request.refused then return end
   local read, written = cache.serve(self.cache, cache_request(self, run, request))
   self.is_first = false
   self.read, self.written = self.read + read, self.written + written

@@ -214,6 +214,13 @@ local function trimmed(run)
   return report, problem
 end
 
+--- The smallest budget of a caller with which the guarded part of a request fits.
+local function smallest_budget(run)
+  local chat = run.chat
+  local _, guarded = trim.weigh(chat, nil, run.trim.guards)
+  return margins.with(core.counter.calibrated(chat, guarded), margins.of_chat(chat)) + run.trim.reserve
+end
+
 --- A request that cannot be made to fit is not sent; life goes on without it. A
 --- policy that fails ends the replay.
 local function request(run, reply, position)
@@ -230,6 +237,7 @@ local function request(run, reply, position)
     result.refusals = result.refusals + 1
     result.refused_tokens = result.refused_tokens + seen.before
     result.first_refusal = result.first_refusal or problem.message
+    result.smallest_budget = math.max(result.smallest_budget or 0, smallest_budget(run))
   else
     return nil, problem
   end

@@ -56,6 +56,8 @@ local function of_policy(results)
   for _, result in ipairs(results) do
     sum.first_refusal = sum.first_refusal or result.first_refusal
     sum.trust = sum.trust or result.trust
+    local smallest = result.smallest_budget
+    if smallest then sum.smallest_budget = math.max(sum.smallest_budget or 0, smallest) end
     add_counts(sum.arguments, result.arguments)
     add_counts(sum.values, result.values)
   end
