@@ -122,15 +122,19 @@ local ROWS = {
     { "1 unfinished call: left out: its input is not all there", "1 call without result: it gets one that says so",
       "1 other part: source-url", "1 other part: data-note" } },
   { "UIMessage: a call at the end stays open; words of the user between", "ai_sdk",
-    [[ {"id":"chat","messages":[{"id":"1","role":"system","parts":[{"type":"text","text":"S"}]},
+    [[ {"id":"chat","messages":[{"id":"1","role":"system","parts":[{"type":"text","text":"S1"},{"type":"text","text":"S2"}]},
     {"id":"2","role":"assistant","parts":[{"type":"text","text":"a"},{"type":"steering-message","id":"s","parts":[{"type":"text","text":"wait"}]},
       {"type":"tool-f","toolCallId":"k","state":"input-available","input":{}}]}],"trigger":"submit-message"} ]],
-    "s:S | a:a | u:wait | a:f(k){}", { "1 open call: it has no result" } },
+    "s:S1S2 | a:a | u:wait | a:f(k){}", { "1 open call: it has no result" } },
   { "UIMessage of version 4: the text behind a tool is a message of its own", "ai_sdk",
     [[ [{"id":"1","role":"assistant","content":"b","parts":[{"type":"text","text":"a"},
       {"type":"tool-invocation","toolInvocation":{"state":"result","step":0,"toolCallId":"k","toolName":"f","args":{"x":1},"result":"r"}},
       {"type":"text","text":"b"}]}] ]],
     'a:a+f(k){"x":1} | t(k):r | a:b', {} },
+  { "UIMessage without parts: calls and files beside the text", "ai_sdk",
+    [[ [{"id":"1","role":"user","content":"q","experimental_attachments":[{"name":"a.png","contentType":"image/png","url":"data:image/png;base64,iVBORw0KGgo="}]},
+    {"id":"2","role":"assistant","content":"a","toolInvocations":[{"state":"result","step":0,"toolCallId":"k","toolName":"f","args":{"x": 1},"result":{"y": 2}}]}] ]],
+    'u:q+image_url | a:f(k){"x":1} | t(k):{"y":2} | a:a', {} },
   { "LangChain: blocks in the place of the content, which repeat calls", "langchain",
     [[ [{"type":"human","data":{"content_blocks":[{"type":"text","text":"Is lock 2 open?"}],"response_metadata":{"output_version":"v1"}}},
     {"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessage"],"kwargs":{"content_blocks":[
@@ -219,6 +223,13 @@ local ROWS = {
     {"info":{"id":"m5","role":"user"},"parts":[{"type":"compaction","tail_start_id":"m3"}]},
     {"info":{"id":"m6","role":"assistant","summary":true},"parts":[{"type":"text","text":"SUM2"}]}]} ]],
     "u:Sum up what was done until now. | a:SUM2 | a:SUM1 | a:work" },
+  { "opencode: a summary that failed stands between the request and the summary", "opencode",
+    [[ {"info":{"id":"ses_9"},"messages":[{"info":{"id":"m1","role":"user"},"parts":[{"type":"text","text":"first"}]},
+    {"info":{"id":"m2","role":"assistant"},"parts":[{"type":"text","text":"kept"}]},
+    {"info":{"id":"m3","role":"user"},"parts":[{"type":"compaction","tail_start_id":"m2"}]},
+    {"info":{"id":"m4","role":"assistant","summary":true,"error":{"name":"APIError"}},"parts":[]},
+    {"info":{"id":"m5","role":"assistant","summary":true},"parts":[{"type":"text","text":"SUM"}]}]} ]],
+    "u:Sum up what was done until now. | a:SUM | a:kept" },
   { "opencode: a tail that is not there", "opencode",
     [[ {"info":{"id":"ses_9"},"messages":[{"info":{"id":"m1","role":"user"},"parts":[{"type":"text","text":"first"}]},
     {"info":{"id":"m2","role":"user"},"parts":[{"type":"compaction","tail_start_id":"zz"}]},
@@ -271,6 +282,9 @@ local ROWS = {
     {"type":"function_call_result","callId":"k2","name":"tide","status":"completed","output":"low"},
     {"role":"assistant","type":"message","status":"completed","content":[{"type":"output_text","text":"a"}]}] ]],
     "u:q | reasoning | lock(k1) | tide(k2) | r(k1):open | r(k2):low | a:a", {} },
+  { "OpenAI Agents SDK: no calls, and reasoning in its own form", "openai_agents",
+    [[ [{"role":"user","content":"q"},{"type":"reasoning","content":[{"type":"input_text","text":"hm"}]},{"role":"assistant","content":[{"type":"output_text","text":"a"}]}] ]],
+    "u:q | reasoning | a:a", {}, function(result) assert.equal("hm", result.messages[2].summary[1].text) end },
   { "OpenAI Agents SDK: images and files, results of parts, tools of the provider", "openai_agents",
     [[ {"history":[{"role":"user","content":[{"type":"input_image","image":"https://a.example/x"},{"type":"input_image","image":{"id":"f1"}},
       {"type":"input_file","file":{"url":"https://a.example/y"},"filename":"y"},{"type":"audio","audio":"UklGRg==","format":"wav"}]},
@@ -463,7 +477,7 @@ describe("a list in no known form", function()
 
   it("is none where a part is only unknown: such parts are kept", function()
     local body = '[{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://a.example"}},' ..
-      '{"type":"tool_reference","tool_name":"f"}]},{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"w","input":{}},' ..
+      '{"type":"tool_reference","tool_name":"f"},{"type":"tool-approval-note","toolCallId":"c"}]},{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"w","input":{}},' ..
       '{"type":"web_search_tool_result","tool_use_id":"s","content":[]}]}]'
 
     assert.equal(body, (assert(ebb.parse(body)):json()))

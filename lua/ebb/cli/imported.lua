@@ -285,13 +285,21 @@ local function hides(chat)
 end
 
 --- Members of messages that requests do not have, and other programs do.
-local TELLTALES = { '"convId"', '"threadId"', '"thread_id"', '"resourceId"', '"modelInfo"', '"providerData"' }
+local TELLTALES = { '"convId"', '"threadId"', '"thread_id"', '"resourceId"', '"modelInfo"', '"providerData"',
+  '"toolInvocations"', '"experimental_attachments"' }
 
---- True if one of the first two messages has a member that names another program, or parts beside its content.
+--- True for parts beside a content, and for an item of reasoning that has a content and no summary.
+local function is_mixed(bytes)
+  if not bytes:find('"content"', 1, true) then return false end
+  return bytes:find('"parts"', 1, true) ~= nil
+    or bytes:find('"reasoning"', 1, true) ~= nil and not bytes:find('"summary"', 1, true)
+end
+
+--- True if one of the first three messages has a member that names another program, or is mixed.
 local function has_telltale(chat)
-  for i = 1, math.min(2, #chat) do
+  for i = 1, math.min(3, #chat) do
     local bytes = chat[i].json
-    if bytes:find('"parts"', 1, true) and bytes:find('"content"', 1, true) then return true end
+    if is_mixed(bytes) then return true end
     for _, member in ipairs(TELLTALES) do
       if bytes:find(member, 1, true) then return true end
     end

@@ -10,6 +10,7 @@ local ai_sdk = require "ebb.import.ai_sdk"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local refuse = require "ebb.support.refuse"
+local ui_messages = require "ebb.import.ui_messages"
 
 local mastra = { name = "mastra", title = "Mastra messages", kind = "jsonl" }
 
@@ -40,33 +41,6 @@ end
 
 ---- Messages ----
 
---- The parts of files that stand beside the parts, as raw JSON.
-local function attachments_of(content)
-  local raws = {}
-  for _, each in ipairs(fields.list(content, "experimental_attachments") or {}) do
-    local url, mime = fields.text(each, "url"), fields.text(each, "contentType")
-    if url then
-      raws[#raws + 1] = fields.json { type = "file", url = url, mediaType = mime, filename = fields.text(each, "name") }
-    end
-  end
-  return raws
-end
-
---- The list of parts of a content, as raw JSON; a text, if it has no parts.
-local function parts_of(content, raw)
-  local inner = core.json.decode(raw, { raw = { parts = true } }).parts
-  local raws = attachments_of(content)
-  for _, part in ipairs(fields.list(content, "parts") or {}) do
-    if fields.text(part, "type") == "file" then raws = {} end
-  end
-  local list = inner and inner[1]:match "^%s*%[(.*)%]%s*$" or ""
-  if not list:find "%S" and fields.text(content, "content") then
-    list = fields.json { type = "text", text = content.content }
-  end
-  if list:find "%S" then table.insert(raws, 1, list) end
-  return ("[%s]"):format(table.concat(raws, ","))
-end
-
 --- A message in the AI SDK's form: a content of parts becomes a UIMessage.
 local function converted(element)
   local message = element.value
@@ -78,7 +52,7 @@ local function converted(element)
   end
   local role = fields.json(message.role)
   if fields.is_object(content) then
-    element.raw = ('{"role":%s,"parts":%s}'):format(role, parts_of(content, raw))
+    element.raw = ('{"role":%s,"parts":%s}'):format(role, ui_messages.parts(content, raw))
   else
     element.raw = ('{"role":%s,"content":%s}'):format(role, raw or '""')
   end

@@ -179,6 +179,14 @@ local function tail_of(elements, request)
   return 1, 0
 end
 
+--- The number of the request for a summary: the nearest message before it, but for summaries that failed.
+local function request_of(elements, summary)
+  for i = summary - 1, 1, -1 do
+    if compaction_of(elements[i].value) then return i end
+    if not has_failed(fields.object(elements[i].value, "info")) then return nil end
+  end
+end
+
 --- The messages in the context, in its order: the last summary with the request for it, what the compaction kept, and
 --- what came then.
 local function context_of(elements, report)
@@ -188,10 +196,9 @@ local function context_of(elements, report)
     local is_summary = fields.text(info, "role") == "assistant" and info.summary == true
     if is_summary and not has_failed(info) then summary = i end
   end
-  local has_request = summary > 1 and compaction_of(elements[summary - 1].value) ~= nil
-  local first = has_request and summary - 1 or summary
-  local from, to = 1, 0
-  if has_request then from, to = tail_of(elements, first) end
+  local request = request_of(elements, summary)
+  local first, from, to = request or summary, 1, 0
+  if request then from, to = tail_of(elements, request) end
   local list = table.move(elements, first, summary, 1, {})
   table.move(elements, from, to, #list + 1, list)
   table.move(elements, summary + 1, #elements, #list + 1, list)

@@ -22,12 +22,55 @@ Ui.__index = Ui
 
 local ROLES = { user = true, assistant = true, system = true }
 
---- True for a message of this form.
+--- True for a message of this form. Older ones have a text as content, and tools and files beside it.
 ---@param message any
 ---@return boolean
 function ui_messages.fits(message)
-  local list = ROLES[fields.text(message, "role") or ""] and fields.list(message, "parts")
-  return list ~= nil and list ~= false and (list[1] == nil or fields.text(list[1], "type") ~= nil)
+  if not ROLES[fields.text(message, "role") or ""] then return false end
+  local list = fields.list(message, "parts")
+  if list then return list[1] == nil or fields.text(list[1], "type") ~= nil end
+  return fields.list(message, "toolInvocations") ~= nil or fields.list(message, "experimental_attachments") ~= nil
+end
+
+---- Parts that stand elsewhere ----
+
+--- Files that stand beside the parts, as parts, in JSON; none where the parts have files.
+local function attachments_of(message)
+  local raws = {}
+  for _, part in ipairs(fields.list(message, "parts") or {}) do
+    if fields.text(part, "type") == "file" then return raws end
+  end
+  for _, each in ipairs(fields.list(message, "experimental_attachments") or {}) do
+    local url, mime = fields.text(each, "url"), fields.text(each, "contentType")
+    if url then
+      raws[#raws + 1] = fields.json { type = "file", url = url, mediaType = mime, filename = fields.text(each, "name") }
+    end
+  end
+  return raws
+end
+
+--- The calls of a message without parts, as parts, and then its text.
+local function older_parts(message, raw)
+  local raws = {}
+  local calls = fields.list(message, "toolInvocations") and core.json.decode(raw, { raw = { toolInvocations = true } })
+  for _, call in ipairs(calls and fields.elements(calls.toolInvocations[1]) or {}) do
+    raws[#raws + 1] = ('{"type":"tool-invocation","toolInvocation":%s}'):format(call.raw)
+  end
+  local text = fields.text(message, "content") or ""
+  if text ~= "" then raws[#raws + 1] = fields.json { type = "text", text = text } end
+  return raws
+end
+
+--- All parts of a message, as a list in JSON.
+---@param message table        or what Mastra has as its content
+---@param raw string           its bytes
+---@return string
+function ui_messages.parts(message, raw)
+  local inner = core.json.decode(raw, { raw = { parts = true } }).parts
+  local list = inner and inner[1]:match "^%s*%[(.*)%]%s*$" or ""
+  local raws = list:find "%S" and { list } or older_parts(message, raw)
+  for _, file in ipairs(attachments_of(message)) do raws[#raws + 1] = file end
+  return ("[%s]"):format(table.concat(raws, ","))
 end
 
 --- A reader of a list of messages, which writes into `out`.
@@ -187,27 +230,36 @@ local function add_reply(self, elements, line)
   finish_step(self, step)
 end
 
+--- Makes one text of a system message, whose texts are pieces of one prompt.
+local function join_texts(message)
+  local texts = {}
+  for i, part in ipairs(message) do
+    texts[i], message[i] = part.text or "", nil
+  end
+  message[1] = texts[1] and { kind = "text", text = table.concat(texts) } or nil
+end
+
 --- Adds a message, whose parts stand as a list of JSON in `raw`.
 ---@param role string
----@param raw? string
+---@param raw string
 ---@param line integer
 function Ui:add_parts(role, raw, line)
   self.place = self.place + 1
-  local elements = raw and raw:sub(1, 1) == "[" and fields.elements(raw) or {}
+  local elements = fields.elements(raw)
   if role == "assistant" then return add_reply(self, elements, line) end
   local message = { role = role, line = line }
   for _, element in ipairs(elements) do
     local kind = fields.text(element.value, "type") or "without a type"
     message[#message + 1] = read_part(self, element, kind, line)
   end
+  if role == "system" then join_texts(message) end
   if message[1] then self.out:add(message) end
 end
 
 --- Adds an element of a list.
 ---@param element { value: table, raw: string, line: integer }
 function Ui:add(element)
-  local raw = core.json.decode(element.raw, { raw = { parts = true } }).parts
-  self:add_parts(element.value.role, raw and raw[1], element.line)
+  self:add_parts(element.value.role, ui_messages.parts(element.value, element.raw), element.line)
 end
 
 return ui_messages

@@ -26,7 +26,7 @@
 ---@field dialect "openai"|"anthropic"|"responses"|"gemini"   the form of the messages
 ---@field messages (string|table)[]   as JSON, or as tables
 ---@field lines? integer[]     of each message, the line where it begins
----@field system? string       most files have no system prompt
+---@field system? string|table[]   blocks of text in Anthropic's form; most files have no system prompt
 ---@field tools? table[]       in the dialect's own form; most files have none
 ---@field model? string        of the last reply
 ---@field report ebb.import.ReportEntry[]
