@@ -9,6 +9,7 @@
 #define PIECE           64     /* bytes that the parser gets at once: where it is quadratic, some ms */
 #define SOURCE_SMALL    1024   /* bytes that need no slice of their own */
 #define LOOKS_PER_UNIT  4
+#define TOO_DEEP        "C stack overflow"   /* the parser's whole message */
 
 /* Pushes a message for a text that the parser would choke on; charges for what grows faster than its bytes. */
 static bool is_too_much(lua_State *L, const char *text, size_t size, const char *name) {
@@ -35,32 +36,41 @@ static bool is_too_much(lua_State *L, const char *text, size_t size, const char 
 typedef struct Reading {
   const char *at, *end;
   const char *name, *mode;   /* of lua_load */
-  int status;
+  int status, line;          /* the line that the parser has begun */
+  bool begins_line;
 } Reading;
 
-/* Hands the parser a piece. It may not be left by a jump, for it holds memory; a script that is stopped meanwhile
+/* Hands the parser a piece of a line. It may not be left by a jump, for it holds memory; a script that is stopped meanwhile
    leaves it by an error. */
 static const char *read_piece(lua_State *L, void *user, size_t *size) {
   Reading *reading = user;
   const char *piece = reading->at;
   size_t left = (size_t)(reading->end - piece);
   *size = left < PIECE ? left : PIECE;
+  const char *newline = memchr(piece, '\n', *size);
+  if (newline != NULL) *size = (size_t)(newline - piece) + 1;
+  reading->line += reading->begins_line;
+  reading->begins_line = newline != NULL;
   if (guard_meter(L, *size * UNITS_PER_BYTE / 2)) luaL_error(L, "stopped");
   reading->at += *size;
   return *size > 0 ? piece : NULL;
 }
 
-/* (reading) -> the chunk, or a message */
+/* (reading) -> the chunk, or a message. That of parts too deep in one another has no place: it gets one. */
 static int read_chunk(lua_State *L) {
   Reading *reading = lua_touserdata(L, 1);
   reading->status = lua_load(L, read_piece, reading, reading->name, reading->mode);
+  const char *name = reading->name + (*reading->name == '@' || *reading->name == '=');
+  if (reading->status == LUA_ERRRUN && strcmp(lua_tostring(L, -1), TOO_DEEP) == 0) {
+    lua_pushfstring(L, "%s:%d: too many parts in one another (" TOO_DEEP ")", name, reading->line);
+  }
   return 1;
 }
 
 /* Within lua_pcall, so that no handler of the script's sees an error of the parser: for Lua calls it before the parser
    has freed its memory, and the handler may be left by a jump. */
 static int parse(lua_State *L, const char *text, size_t size, const char *name, const char *mode) {
-  Reading reading = {.at = text, .end = text + size, .name = name, .mode = mode};
+  Reading reading = {.at = text, .end = text + size, .name = name, .mode = mode, .begins_line = true};
   if (!holds(sandbox_of(L), GUARD_TEXT)) reading.mode = "bt";
   lua_pushcfunction(L, read_chunk);
   lua_pushlightuserdata(L, &reading);

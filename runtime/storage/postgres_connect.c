@@ -35,9 +35,10 @@ static Status connect(PostgresStorage *p, StorageError *error) {
     if (p->lib->setnonblocking(p->connection, 1) == 0 && p->lib->enterPipelineMode(p->connection)) return STATUS_OK;
   }
   const char *words = p->lib->errorMessage(p->connection);
-  bool tells = strstr(words, p->place) != NULL;      /* the URL may have a password */
-  Status status = storage_fail(error, STATUS_IO, "%s: %.*s", p->name, tells ? 30 : (int)strcspn(words, "\n"),
-                               tells ? "the URL has another form" : words);
+  bool tells = p->hides_words || strstr(words, p->place) != NULL;      /* the URL may have a password */
+  Status status = tells ? storage_fail(error, STATUS_IO, "%s: the URL has another form: in a password @, / and ? are "
+                                       "written as %%40, %%2F and %%3F", p->name)
+                        : storage_fail(error, STATUS_IO, "%s: %.*s", p->name, (int)strcspn(words, "\n"), words);
   postgres_drop(p);
   return status;
 }

@@ -78,6 +78,7 @@ typedef struct PostgresStorage {
   const PostgresLibrary *lib;
   PGconn *connection;        /* NULL: lost; the next call connects anew */
   char *place;               /* the URL */
+  bool hides_words;          /* of libpq while it connects: they may quote the password */
   char *name;                /* the URL without user, password and options, for errors */
   bool relaxed;
   bool listens;              /* this connection does */

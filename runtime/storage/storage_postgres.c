@@ -70,17 +70,48 @@ static Status create_schema(PostgresStorage *p, StorageError *error) {
 
 /* ---- opening ---- */
 
-/* Copies the URL without what stands before '@' and after '?': who the user is, and how one connects. */
-static void shorten(char *name, const char *place) {
+/* Behind the last '@' of a text that has `size` bytes; its start if it has none. */
+static const char *behind_at(const char *start, size_t size) {
+  while (size > 0 && start[size - 1] != '@') size--;
+  return start + size;
+}
+
+/* True for a user and password that libpq would take apart otherwise than their author, or refuse with their text:
+   reserved characters in them are to be written as %40 and the like. */
+static bool is_ill_formed(const char *user, size_t size) {
+  static const char hex[] = "0123456789abcdefABCDEF";
+  for (size_t i = 0; i < size; i++) {
+    if (strchr("@/?#[] ", user[i]) != NULL) return true;
+    if (user[i] == '%' && (size - i < 3 || strspn(user + i + 1, hex) < 2)) return true;
+  }
+  return false;
+}
+
+/* Where the host of a URL begins. `hides`: a password is so written that messages of libpq may quote it. An '@' behind
+   '?' belongs to the password, too, if what stands before it has a colon, and no port behind that. */
+static const char *host_of(const char *start, bool *hides) {
+  size_t before_query = strcspn(start, "?"), authority = strcspn(start, "/?");
+  const char *host = behind_at(start, before_query), *colon = memchr(start, ':', authority);
+  if (host == start && colon != NULL && *start != '[' &&
+      colon + 1 + strspn(colon + 1, "0123456789") < start + authority) {
+    host = behind_at(start, strlen(start));
+  }
+  *hides = host > start && is_ill_formed(start, (size_t)(host - start) - 1);
+  return *hides ? behind_at(start, strlen(start)) : host;
+}
+
+/* Copies the URL without what stands before '@' and after '?': who the user is, and how one connects. True: libpq may
+   quote the password. */
+static bool shorten(char *name, const char *place) {
   const char *start = strstr(place, "://") + 3;
-  size_t authority = strcspn(start, "/?");
-  const char *host = start;
-  for (size_t i = 0; i < authority; i++) host = start[i] == '@' ? start + i + 1 : host;
+  bool hides;
+  const char *host = host_of(start, &hides);
   memcpy(name, place, (size_t)(start - place));
   name += start - place;
   size_t size = strcspn(host, "?");
   memcpy(name, host, size);
   name[size] = '\0';
+  return hides;
 }
 
 static void release(PostgresStorage *p) {
@@ -116,7 +147,7 @@ static Status open_postgres(const char *place, const StorageConfig *config, Stor
   buffer_init(&p->changed, p->memory);
   p->place = memory_copy_string(&p->memory, place);
   p->name = p->place == NULL ? NULL : memory_new(&p->memory, strlen(place) + 1);
-  if (p->name != NULL) shorten(p->name, place);
+  if (p->name != NULL) p->hides_words = shorten(p->name, place);
   Status status = p->name == NULL ? STATUS_MEMORY : prepare(p, config->creates, error);
   if (status == STATUS_OK) *storage = &p->base;
   else release(p);

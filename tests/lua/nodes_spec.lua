@@ -173,6 +173,37 @@ describe("types of a workflow's own", function()
   end)
 end)
 
+describe("mistakes in nodes", function()
+  local ROWS = {
+    { { type = "truncate", keepLast = 3 }, "node 1: unknown type 'truncate'",
+      'operation = "truncate", truncate = { ... }' },
+    { { type = "replase" }, "node 1: unknown type 'replase'", 'operation = "replace"' },
+    { { type = "trimm" }, "node 1: unknown type 'trimm'", "did you mean 'trim'?" },
+    { { type = "zzz" }, "node 1: unknown type 'zzz'", "one of: branch, check" },
+    { { type = "trim", budget = "many" }, "node 1 (trim): budget: expected a whole number of tokens" },
+    { { type = "trim", budget = "8.5" }, "node 1 (trim): budget: expected a whole number" },
+    { { type = "branch", when = { token_over = 3 }, nodes = {} }, "node 1 (branch): when.token_over: unknown condition",
+      "did you mean 'tokens_over'?" },
+    { { type = "trim", budgt = 5 }, "node 1 (trim): a trim node has no option 'budgt'", "did you mean 'budget'?" },
+  }
+  for _, row in ipairs(ROWS) do
+    it("are said once: " .. row[2], function()
+      local problem = refusal(nodes.check, { row[1] })
+      assert.equal(row[2], problem.message:sub(1, #row[2]))
+      if row[3] then assert.matches(row[3], problem.hint, 1, true) end
+    end)
+  end
+
+  it("are not the numbers of tokens that the command line takes", function()
+    nodes.check { { type = "trim", budget = "8k", reserve = "1K" }, { type = "trim", budget = "1.5M" },
+      { type = "branch", when = { tokens_over = "8k" }, nodes = { { type = "trim", budget = "500",
+        ask = { model = "m", max_tokens = "1k" } } } } }
+    local chat = conversation "s10 u20 a30 u5"
+    assert(nodes.run(chat, { { type = "trim", budget = "0.045k" } }))
+    assert.equal(45, chat:tokens())
+  end)
+end)
+
 describe("files that a workflow names", function()
   local command = dofile "tests/lua/command.lua"
   before_each(function()

@@ -114,3 +114,52 @@ describe("context:log of a sandboxed processor", function()
     end)
   end
 end)
+
+describe("a message of context:log that is no text", function()
+  local function said_by_mine(result)
+    for _, entry in ipairs(result.logs) do
+      if entry.processor == "mine" then return entry.message end
+    end
+  end
+
+  it("has no address", function()
+    for value, said in pairs { ["{}"] = "{}", ["{ a = 1, b = { 2 } }"] = '{"a":1,"b":[2]}', ["nil"] = "nil",
+      ["1.5"] = "1.5", ["true"] = "true" } do
+      for _, trusted in ipairs { false, true } do
+        finally(helper.clean)
+        local file = helper.lua_file(("return { id = 'mine', name = 'Mine', execute = function(context) "
+          .. "context:log('error', %s) end }"):format(value))
+        local result = assert(ebb.pipeline({ processors = { file }, counter = helper.tokens_of, trusted = trusted })
+          :run(helper.conversation("u1", { counter = helper.tokens_of })))
+        assert.equal(said, said_by_mine(result))
+      end
+    end
+    local own = { id = "mine", name = "Mine", execute = function(context) context:log("info", print) end }
+    assert.equal("a function", said_by_mine(assert(ebb.pipeline({ processors = { own }, counter = helper.tokens_of })
+      :run(helper.conversation("u1", { counter = helper.tokens_of })))))
+  end)
+end)
+
+describe("a script that the parser cannot take", function()
+  it("is named, with the line", function()
+    for _, deep in ipairs { ("("):rep(300) .. "1" .. (")"):rep(300), ("{"):rep(3000) .. ("}"):rep(3000),
+      ("(-"):rep(300) .. "1" .. (")"):rep(300) } do
+      for _, front in ipairs { "", "\n\n", "local a = 1\n-- a line\n" .. ("-- more\n"):rep(100) } do
+        local line = select(2, front:gsub("\n", "")) + 1
+        for _, trusted in ipairs { false, true } do
+          finally(helper.clean)
+          local file = helper.lua_file(front .. "return " .. deep)
+          local words = (":%d: too many parts in one another (C stack overflow)"):format(line)
+          local chat = helper.conversation "u20 a20 u5"
+          local _, problem = chat:trim { budget = 20, policy = file, trusted = trusted }
+          assert.equal(file .. words, problem.message)
+          problem = helper.refusal(chat.filter, chat, { file, trusted = trusted })
+          assert.equal(file .. words, problem.message)
+          problem = select(2, chat:trim { budget = 20, trusted = trusted,
+            policy = { source = front .. "return " .. deep } })
+          assert.equal("policy text" .. words, problem.message)
+        end
+      end
+    end
+  end)
+end)

@@ -24,6 +24,7 @@ describe("a schema", function()
     { record, { id = "x", keep_last = 2, comment = 5 }, { id = "x", keep_last = 2, on = true } },
     { record, { id = "x", on = false, tags = { "a", "b" } }, { id = "x", on = false, tags = { "a", "b" } } },
     { text_or_record, "x", "x" }, { text_or_record, { id = "x" }, { id = "x", on = true } }, { even, 2, 2 },
+    { { type = "integer", unit = "tokens" }, "8k", 8000 }, { count, "0.008k", 8 },
     { date, "now", 5 }, { { type = "any" }, 7, 7 },
   }
   for i, case in ipairs(accepted) do
@@ -33,7 +34,10 @@ describe("a schema", function()
   local refused = {
     -- declaration, value, message, hint
     { count, 10, "v: expected a whole number of tokens from 0 to 9, got 10" },
-    { count, "3", "v: expected a whole number of tokens from 0 to 9, got '3'" },
+    { { type = "integer", min = 0 }, "3", "v: expected a whole number, 0 or more, got '3'" },
+    { { type = "integer", unit = "bytes" }, "3k", "v: expected a whole number of bytes, got '3k'" },
+    { count, "3k", "v: expected a whole number of tokens from 0 to 9, got '3k'" },
+    { count, "3 k", "v: expected a whole number of tokens from 0 to 9, got '3 k'" },
     { { type = "number", min = 1 }, 0 / 0, "v: expected a number, 1 or more, got nan" },
     { { type = "integer" }, json.null, "v: expected a whole number, got null" },
     { word, "", "v: expected a string of 1 to 5 bytes, got ''" },

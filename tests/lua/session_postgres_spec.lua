@@ -121,6 +121,24 @@ describe("in PostgreSQL", function()
       assert.is_nil(problem.message:find("8f3a", 1, true))
     end)
 
+    it("shows no piece of a password whose characters are not escaped", function()
+      for _, password in ipairs { "ge@heim", "ge/heim", "ge@heim/x", "ge?heim", "ge/hei?m", "ge%heim", "ge%4", "ge#heim",
+        "ge heim", "a@b@ge?heim", "ge:heim@x", "[ge]heim" } do
+        for _, url in ipairs { "postgresql://ebb:%s@127.0.0.1:1/db", "postgres://ebb:%s@h.invalid/db?sslmode=disable",
+          "postgresql://ebb:%s@127.0.0.1:1/db?user=me%%40corp" } do
+          local _, problem = ebb.session(url:format(password), "a")
+          assert.equal("io", problem.code)
+          assert.is_nil(problem.message:find("ge", 1, true), problem.message)
+          assert.is_nil(problem.message:find("hei", 1, true), problem.message)
+        end
+      end
+      for url, words in pairs { ["postgresql://ebb:a%40b@127.0.0.1:1/db"] = "127.0.0.1:1/db: connection to server",
+        ["postgresql://127.0.0.1:1/db?user=me@corp"] = "127.0.0.1:1/db: connection to server",
+        ["postgresql://me@127.0.0.1:1/db"] = "127.0.0.1:1/db: connection to server" } do
+        assert.truthy(select(2, ebb.session(url, "a")).message:find(words, 1, true), url)
+      end
+    end)
+
     it("is copied by pg_dump", function()
       local store <close> = assert(ebb.sessions((server:new())))
       local _, problem = store:backup "copy"

@@ -107,6 +107,7 @@ limits.SECTIONS = {
     { "requests that are sent again", "ebb.provider RETRIES", "times", "retries of the node" },
     { "the wait before one", "ebb.provider WAIT_MAX", "s" },
     { "an event of a streamed answer", "ebb.provider.events BYTES_MAX", "bytes" },
+    { "calls of such an answer", "ebb.provider.openai CALLS_MAX", "calls" },
     { "a tool's command, a server's answer", "ebb.workflow.tools SECONDS", "s", "timeout of the tool" },
     { "a tool's result; longer ones are cut", "ebb.workflow.tools RESULT_BYTES", "bytes", "result_bytes of the tool" },
     { "the name of a tool", "ebb.workflow.tools NAME_MAX", "bytes" },

@@ -10,13 +10,22 @@
 local context_fields = require "ebb.sandbox.context_fields"
 local core = require "ebb.support.core"
 local refuse = require "ebb.support.refuse"
+local schema = require "ebb.support.schema"
 local tables = require "ebb.support.tables"
+local text_form = require "ebb.support.text_form"
 
 local Context = {}
 
 local context = {}
 
 local LEVELS = { info = true, warn = true, error = true }
+
+--- A message as a text, which has no address: two runs log alike.
+local function message_text(message)
+  if type(message) == "table" then return text_form(message) or schema.describe(message) end
+  if type(message) == "function" or type(message) == "thread" then return schema.describe(message) end
+  return tostring(message)
+end
 
 --- Adds a line to the log, under the name of the processor that runs.
 ---@param level "info"|"warn"|"error"
@@ -28,7 +37,8 @@ function Context:log(level, message, details)
       'context:log("info", "what happened")')
   end
   local run = self.run
-  run.logs[#run.logs + 1] = { processor = run.current, level = level, message = tostring(message), details = details }
+  run.logs[#run.logs + 1] = { processor = run.current, level = level, message = message_text(message),
+    details = details }
 end
 
 --- Expands macros in a text of the agent or the user. Their problems are logged.

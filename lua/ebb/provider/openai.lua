@@ -4,12 +4,12 @@ local core = require "ebb.support.core"
 local schema = require "ebb.support.schema"
 local settings = require "ebb.request.settings"
 
-local CALLS_MAX = 10000   -- of one answer
-
 local openai = {
   base = "https://api.openai.com/v1", base_names = { "OPENAI_BASE_URL" }, key_names = { "OPENAI_API_KEY" },
   cut = { length = true, content_filter = true }, role = "assistant",
 }
+
+openai.CALLS_MAX = 10000   -- of one answer
 
 function openai.path() return "/chat/completions" end
 
@@ -62,7 +62,7 @@ local function add_calls(message, calls, deltas)
     if type(delta) ~= "table" then return "a tool call is " .. schema.describe(delta) end
     local index = delta.index
     if index == nil or index == core.json.null then index = i - 1 end
-    if math.type(index) ~= "integer" or index < 0 or index >= CALLS_MAX then
+    if math.type(index) ~= "integer" or index < 0 or index >= openai.CALLS_MAX then
       return "a tool call has the index " .. schema.describe(index)
     end
     local call = call_of(message, calls, index)

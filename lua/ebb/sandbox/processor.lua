@@ -42,7 +42,7 @@ local function bounded_log(context)
   local used = 0
   return function(level, message, details)
     if used > LOG_MAX then return end
-    used = used + ENTRY_BYTES + #tostring(message) + size_of(details, {})
+    used = used + ENTRY_BYTES + size_of(message, {}) + size_of(details, {})
     if used > LOG_MAX then return context:log("warn", "log: more than 1 MiB; the rest is dropped") end
     return context:log(level, message, details)
   end

@@ -72,13 +72,28 @@ local function globals()
   return setmetatable({ print = log.print }, { __index = _G })
 end
 
+local TOO_DEEP = "C stack overflow"   -- the parser's whole message
+
+--- Compiles a text. The error of parts that are too deep in one another has no place: it gets the line that the parser
+--- has come to.
+local function compile(text, chunk_name, environment)
+  local chunk, problem = load(text, chunk_name, "t", environment)
+  if chunk or problem ~= TOO_DEEP then return chunk, problem end
+  local line, next_line = 0, text:gmatch "[^\n]*\n?"
+  load(function()
+    line = line + 1
+    return next_line()
+  end, chunk_name, "t", environment)
+  return nil, ("%s:%d: too many parts in one another (%s)"):format((chunk_name:gsub("^[@=]", "")), line, TOO_DEEP)
+end
+
 --- What a text returns.
 ---@param text string
 ---@param chunk_name string    "@file.lua"
 ---@return any value           nil when it failed, or when the text returned nothing
 ---@return ebb.Error? problem  its code is "syntax" or "script"
 function script_file.run(text, chunk_name)
-  local chunk, problem = load(text, chunk_name, "t", (script_path.globals or globals)())
+  local chunk, problem = compile(text, chunk_name, (script_path.globals or globals)())
   if not chunk then return nil, core.error("syntax", problem) end
   local ok, value = pcall(chunk)
   if not ok then return nil, core.error("script", traceback.text(value)) end
@@ -153,7 +168,7 @@ end
 function script_file.check(path, folder)
   local text, whole_path = script_file.text(path, folder)
   if not text then return script_file.hinted(whole_path, (folder or "") .. path) end
-  local chunk, problem = load(text, "@" .. whole_path, "t", {})
+  local chunk, problem = compile(text, "@" .. whole_path, {})
   return not chunk and core.error("syntax", problem) or nil
 end
 

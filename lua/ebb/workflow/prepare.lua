@@ -8,6 +8,7 @@ local core = require "ebb.support.core"
 local faults = require "ebb.workflow.faults"
 local graph = require "ebb.workflow.graph"
 local locate = require "ebb.workflow.locate"
+local operations = require "ebb.conversation.operations"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
@@ -53,6 +54,9 @@ prepare.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = 
 local Kit = {}
 Kit.__index = Kit
 
+--- Operations are nodes by their field `operation`.
+local OPERATIONS = tables.keys(operations.FORMS)
+
 --- Stands for a type that a look at a workflow does not learn.
 local UNREAD = { is_own = true, prepare = function() return function() return true end end }
 
@@ -68,20 +72,30 @@ local function type_of(node, types, is_open)
     return refuse("argument", "it has no type", ("%s, as in %s"):format(one_of, prepare.form))
   end
   if not types[node.type] and not (is_open and type(node.type) == "string") then
-    local near = suggest.nearest(tostring(node.type), names)
-    return refuse("unknown_name", ("unknown type %s"):format(schema.describe(node.type)),
-      near and ("did you mean '%s'?"):format(near) or one_of)
+    local word = tostring(node.type)
+    local near, operation = suggest.nearest(word, names), suggest.nearest(word, OPERATIONS)
+    local hint = near and ("did you mean '%s'?"):format(near) or one_of
+    if operation and not near then
+      hint = ('it is an operation: operation = "%s", %s = { ... } in the place of type'):format(operation, operation)
+    end
+    return refuse("unknown_name", ("unknown type %s"):format(schema.describe(node.type)), hint)
   end
   return node.type
 end
 
+--- The fields of a node, as its type declares them. The place of an error names the node already.
 local function own_fields(declared, node, node_type)
-  local options = {}
+  local options, owner = {}, ("a %s node"):format(node_type)
   for key, value in pairs(node) do
     if not prepare.common[key] then options[key] = value end
   end
   if not declared.fields then return options end
-  return schema.options(declared.fields, options, ("a %s node"):format(node_type))
+  local ok, values = pcall(schema.options, declared.fields, options, owner)
+  if ok then return values end
+  if core.is_error(values) and values.message:sub(1, #owner + 2) == owner .. ": " then
+    refuse(values.code, values.message:sub(#owner + 3), values.hint)
+  end
+  return error(values, 0)
 end
 
 --- What `prepare` of a type gives: a function, or a table with it.

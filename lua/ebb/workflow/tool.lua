@@ -10,6 +10,7 @@ local act = require "ebb.windows.act"
 local call_results = require "ebb.conversation.call_results"
 local core = require "ebb.support.core"
 local open_calls = require "ebb.conversation.open_calls"
+local quantity = require "ebb.support.quantity"
 local tables = require "ebb.support.tables"
 
 --- The result of one call: refused beyond a number of them, and where its tool is not among those of the node.
@@ -77,7 +78,7 @@ return {
         if failed and options.on_error == "fail" then
           return nil, core.error("host", ("%s: %s"):format(call.name, (text:gsub("^error: ", ""))))
         end
-        run:note(("%s: %s"):format(call.name, failed and text or ("%d bytes"):format(#text)))
+        run:note(("%s: %s"):format(call.name, failed and text or quantity(#text, "byte")))
         results[i] = { id = call.id, name = call.name, text = text, failed = failed }
       end
       if results[1] then run.chat:append(call_results(run.chat:dialect(), results)) end

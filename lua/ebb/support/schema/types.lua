@@ -50,6 +50,7 @@ end
 types.integer = {
   expected = number_words "a whole number",
   read = function(declaration, value)
+    if type(value) == "string" and declaration.unit == "tokens" then value = whole(value) end   -- "8k", as in a shell
     local integer = type(value) == "number" and math.tointeger(value) or nil
     return integer and in_range(declaration, integer) and integer or nil
   end,
