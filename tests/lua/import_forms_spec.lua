@@ -64,8 +64,8 @@ local ROWS = {
     '{"role":"tool","content":[{"type":"tool-result","toolCallId":"k","toolName":"f","output":{"type":"text","value":"r"}}]}\n',
     "u:q | a:f(k){} | t(k):r", {} },
   { "ModelMessage within a body", "ai_sdk",
-    '{"model":"m","system":"S","messages":[{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","input":{}}]}]}',
-    "a:f(k){}", {} },
+    '{"model":"m","system":"S","tools":{"f":{}},"messages":[{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","input":{}}]}]}',
+    "a:f(k){}", { "1 other member: tools" } },
   { "ModelMessage of version 4: args and result", "ai_sdk",
     [[ [{"role":"assistant","content":[{"type":"tool-call","toolCallId":"k","toolName":"f","args":{"a":1}}]},
     {"role":"tool","content":[{"type":"tool-result","toolCallId":"k","toolName":"f","result":{"b":2},"isError":true}]}] ]],
@@ -285,6 +285,10 @@ local ROWS = {
   { "OpenAI Agents SDK: no calls, and reasoning in its own form", "openai_agents",
     [[ [{"role":"user","content":"q"},{"type":"reasoning","content":[{"type":"input_text","text":"hm"}]},{"role":"assistant","content":[{"type":"output_text","text":"a"}]}] ]],
     "u:q | reasoning | a:a", {}, function(result) assert.equal("hm", result.messages[2].summary[1].text) end },
+  { "Mastra: rows in JSONL", "mastra",
+    '{"id":"1","thread_id":"t","role":"user","type":"v2","content":"{\\"format\\":2,\\"parts\\":[{\\"type\\":\\"text\\",\\"text\\":\\"q\\"}]}"}\n' ..
+    '{"id":"2","thread_id":"t","role":"assistant","type":"v2","content":"{\\"format\\":2,\\"parts\\":[{\\"type\\":\\"text\\",\\"text\\":\\"a\\"}]}"}\n',
+    "u:q | a:a", {} },
   { "OpenAI Agents SDK: images and files, results of parts, tools of the provider", "openai_agents",
     [[ {"history":[{"role":"user","content":[{"type":"input_image","image":"https://a.example/x"},{"type":"input_image","image":{"id":"f1"}},
       {"type":"input_file","file":{"url":"https://a.example/y"},"filename":"y"},{"type":"audio","audio":"UklGRg==","format":"wav"}]},
@@ -474,6 +478,16 @@ describe("a list in no known form", function()
       assert.is_nil((ebb.parse(input)))
     end)
   end
+
+  it("is none where reasoning stands in a request's own form", function()
+    for _, body in ipairs {
+      '{"model":"gpt-oss","input":[{"role":"user","content":"q"},{"type":"reasoning","content":[{"type":"reasoning_text","text":"h"}]}]}',
+      '[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"reasoning","text":"h"},{"type":"text","text":"a"}]}]',
+    } do
+      local _, told = command.does("inspect " .. command.file("body.json", body))
+      assert.is_nil(told:find("read as", 1, true), told)
+    end
+  end)
 
   it("is none where a part is only unknown: such parts are kept", function()
     local body = '[{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://a.example"}},' ..

@@ -92,7 +92,7 @@ end
 --- Kinds that say nothing without their messages, which name what was left out.
 local NAMELESS = {
   ["other line"] = true, ["other block"] = true, ["other part"] = true, ["other entry"] = true, ["other item"] = true,
-  ["unknown block"] = true, attachment = true, ["attachment in other words"] = true,
+  ["unknown block"] = true, ["other member"] = true, attachment = true, ["attachment in other words"] = true,
 }
 
 local NAMES_SHOWN = 4
@@ -333,7 +333,7 @@ function imported.suspect(chat, path)
   local first = chat[1]
   if was_skipped(chat) or not first and #chat:warnings() > 0 then return read_again(path) end
   local whole = first and first.json:find('"ts"', 1, true) and timed(chat) or nil
-  return whole or chat.shape ~= "jsonl" and has_telltale(chat) and chat:json() or nil
+  return whole or has_telltale(chat) and chat:json() or nil
 end
 
 --- Reads the text of a compressed file: a conversation, or a file of another program. Results as of `rescue`.

@@ -183,9 +183,18 @@ function ai_sdk.convert(elements, report)
   return state.out
 end
 
---- The system text and the tools of a body around the messages.
-local function around(value)
+local AROUND = { messages = true, system = true, instructions = true, model = true, id = true, trigger = true,
+  messageId = true }
+
+--- The system text and the model of a body around the messages; counts its other members.
+local function around(value, report)
   if not fields.is_object(value) then return nil end
+  local others = {}
+  for name in pairs(value) do
+    if not AROUND[name] then others[#others + 1] = name:sub(1, 40) end
+  end
+  table.sort(others)
+  for _, name in ipairs(others) do report:add("other member", name) end
   return fields.text(value, "system") or fields.text(value, "instructions"), fields.text(value, "model")
 end
 
@@ -193,7 +202,7 @@ function ai_sdk.read(source)
   local elements = elements_of(source)
   local out = ai_sdk.convert(elements, source.report)
   local messages, lines = out:finish()
-  local system, model = around(source.value)
+  local system, model = around(source.value, source.report)
   return { dialect = out.dialect, messages = messages, lines = source.value == nil and lines or nil, system = system,
     model = model, report = source.report }
 end

@@ -28,13 +28,17 @@ end
 local function is_own(item)
   local kind = fields.text(item, "type")
   if OWN_TYPES[kind or ""] or kind and fields.text(item, "callId") then return true end
-  if kind == "reasoning" then return fields.list(item, "summary") == nil and fields.list(item, "content") ~= nil end
+  if kind == "reasoning" then
+    local first = (fields.list(item, "content") or {})[1]
+    return fields.list(item, "summary") == nil and fields.text(first, "type") == "input_text"
+  end
   return fields.text(item, "role") ~= nil and (fields.object(item, "providerData") ~= nil or has_own_image(item))
 end
 
---- The list of items: the value, or a member of a result.
+--- The list of items: the value, or a member of a result or of a session. What names a model is a request.
 local function list_of(value)
   if fields.is_list(value) then return value end
+  if not fields.is_object(value) or value.model ~= nil then return nil end
   return fields.list(value, "history") or fields.list(value, "items") or fields.list(value, "input")
 end
 
