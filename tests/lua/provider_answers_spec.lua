@@ -109,7 +109,7 @@ describe("the role of an answer", function()
     assert.equal("hi", (run("openai", { events = select(2, MAKE.openai "null") })))
   end)
 
-  it("of results that nobody asked for is the user's", function()
+  it("of results of tools is the user's", function()
     for dialect, body in pairs {
       anthropic = '{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"x","content":"y"}]}',
       gemini = '{"candidates":[{"content":{"parts":[{"functionResponse":{"name":"f","response":{}}}]},'
