@@ -26,6 +26,7 @@ static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields
   piece->media.kind = MEDIA_IMAGE;
   read_source(&piece->media, fields);
   if (!piece_is(fields, KEY_SOURCE, JSON_OBJECT)) {                  /* of the Model Context Protocol */
+    pieces->dialects = 0;
     piece->media.data = piece_string(fields, KEY_DATA);
     piece->media.type = piece_string(fields, KEY_MIME_TYPE);
   }

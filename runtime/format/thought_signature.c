@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "format/calls.h"
 #include "json/json_fields.h"
 
 #define ENCRYPTED "reasoning.encrypted"
@@ -41,27 +42,53 @@ static Status add_signed_text(Pieces *pieces, Text signature) {
   return status;
 }
 
-/* Signs the last text that has no signature. */
+/* Signs the last text. */
 static Status sign_text(Pieces *pieces, Text signature) {
   for (uint32_t i = pieces->count; i > 0; i--) {
     Piece *piece = &pieces->list[i - 1];
-    if (piece->kind != PIECE_TEXT || piece->nested || piece->signs_thought) continue;
+    if (piece->kind != PIECE_TEXT || piece->nested) continue;
     sign(piece, signature);
     return STATUS_OK;
   }
   return add_signed_text(pieces, signature);
 }
 
-/* The call of this id; without one, the first that has no signature; NULL: none. */
-static Piece *find_call(Pieces *pieces, Text id) {
-  Piece *unsigned_call = NULL;
-  for (uint32_t i = 0; i < pieces->count; i++) {
-    Piece *piece = &pieces->list[i];
-    if (piece->kind != PIECE_CALL) continue;
-    if (id.size > 0 && text_equal(piece->id, id)) return piece;
-    if (unsigned_call == NULL && !piece->signs_thought) unsigned_call = piece;
+/* ---- signatures in a list ---- */
+
+/* The calls of a message, and the pieces that may get a signature that names none. */
+typedef struct Signing {
+  Pieces *pieces;
+  Calls calls;
+  uint32_t first;            /* the piece of the first call */
+  uint32_t next;             /* calls before it are signed */
+  uint32_t texts;            /* no piece from it on is a text without a signature */
+} Signing;
+
+static Status open_calls(Signing *signing) {
+  const Pieces *pieces = signing->pieces;
+  Status status = STATUS_OK;
+  signing->first = signing->texts = pieces->count;
+  while (signing->first > 0 && pieces->list[signing->first - 1].kind == PIECE_CALL) signing->first--;
+  signing->next = signing->first;
+  for (uint32_t i = signing->first; i < pieces->count && status == STATUS_OK; i++) {
+    status = calls_open(&signing->calls, pieces->list[i].id);
   }
-  return unsigned_call;
+  return status;
+}
+
+/* The piece for a signature: the call of this id, or else the first call without one, or the last text without one.
+   NULL: there is none. */
+static Piece *piece_for(Signing *signing, Text id) {
+  Piece *list = signing->pieces->list;
+  uint32_t call, end = signing->first + signing->calls.count;
+  if (id.size > 0 && calls_answer(&signing->calls, id, &call) == ANSWER_FITS) return &list[signing->first + call];
+  while (signing->next < end && list[signing->next].signs_thought) signing->next++;
+  if (signing->next < end) return &list[signing->next];
+  for (; signing->texts > 0; signing->texts--) {
+    Piece *piece = &list[signing->texts - 1];
+    if (piece->kind == PIECE_TEXT && !piece->nested && !piece->signs_thought) return piece;
+  }
+  return NULL;
 }
 
 /* The signature that one of reasoning_details is; size 0: it is something else. */
@@ -73,21 +100,32 @@ static Text signature_of_detail(const JsonValue *detail, PieceFields *fields) {
   return is_signature ? piece_string(fields, KEY_DATA) : text_plain(NULL, 0);
 }
 
-static Status sign_by_details(Pieces *pieces, const PieceFields *message) {
+static Status sign_by_list(Signing *signing, const JsonValue *list) {
   Json json;
   JsonValue detail;
   PieceFields fields;
   Status status = STATUS_OK;
-  json_open_valid(&json, message->of[KEY_REASONING_DETAILS].bytes, message->of[KEY_REASONING_DETAILS].size);
+  Pieces *pieces = signing->pieces;
+  json_open_valid(&json, list->bytes, list->size);
   json_enter(&json);
   while (status == STATUS_OK && json_next_element(&json) && json_value(&json, &detail)) {
     Text signature = signature_of_detail(&detail, &fields);
     if (signature.size == 0) continue;
-    Piece *call = find_call(pieces, piece_string(&fields, KEY_ID));
+    Piece *piece = piece_for(signing, piece_string(&fields, KEY_ID));
     pieces->signature_places |= SIGNATURE_IN_DETAILS;
-    if (call == NULL) status = sign_text(pieces, signature);
-    else if (!call->signs_thought) sign(call, signature);
+    Piece text = {.kind = PIECE_TEXT, .signature = signature, .signs_thought = true};
+    if (piece == NULL) status = pieces_add(pieces, &text);
+    else if (!piece->signs_thought) sign(piece, signature);
   }
+  return status;
+}
+
+static Status sign_by_details(Pieces *pieces, const JsonValue *list) {
+  Signing signing = {.pieces = pieces};
+  calls_init(&signing.calls, pieces->memory);
+  Status status = open_calls(&signing);
+  if (status == STATUS_OK) status = sign_by_list(&signing, list);
+  calls_free(&signing.calls);
   return status;
 }
 
@@ -100,7 +138,7 @@ Status thought_signatures_of_message(Pieces *pieces, const PieceFields *fields) 
     status = sign_text(pieces, signature);
   }
   bool has_details = status == STATUS_OK && piece_is(fields, KEY_REASONING_DETAILS, JSON_ARRAY);
-  return has_details ? sign_by_details(pieces, fields) : status;
+  return has_details ? sign_by_details(pieces, &fields->of[KEY_REASONING_DETAILS]) : status;
 }
 
 /* True for an object that has this member and no other. */

@@ -163,7 +163,8 @@ local function core_options(chat, dialect, options)
   if signatures then profile = with_member(profile, signatures) end
   return {
     to = dialect, developer = traits.takes_developer(model), profile = profile,
-    late_system = tables.contains(own, "system_role"), bound = bound_thinking.is_left_out(goal, model),
+    late_system = dialect == "anthropic" and tables.contains(own, "system_role"),
+    bound = bound_thinking.is_left_out(goal, model),
     signs_calls = tables.contains(own, "signed_calls"), signatures = signatures,
     reasoning_text = KEEPS_REASONING[profile.reasoning] or false,
   }
