@@ -247,6 +247,7 @@ build = {
       ["ebb.session.init"] = "lua/ebb/session/init.lua",
       ["ebb.session.salvage"] = "lua/ebb/session/salvage.lua",
       ["ebb.session.siblings"] = "lua/ebb/session/siblings.lua",
+      ["ebb.session.steps"] = "lua/ebb/session/steps.lua",
       ["ebb.session.store"] = "lua/ebb/session/store.lua",
       ["ebb.session.tail"] = "lua/ebb/session/tail.lua",
       ["ebb.support.core"] = "lua/ebb/support/core.lua",

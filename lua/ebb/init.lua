@@ -65,10 +65,11 @@ end
 
 --- What the options of a saved conversation come to; raises.
 local function resolve_saved(text, body_model, caller)
-  local options, unchanged, run = require("ebb.conversation.saved_options").read(text, caller)
+  local options, unchanged, run, steps = require("ebb.conversation.saved_options").read(text, caller)
   local core_options, model = models.resolve(options)
   models.count_body(core_options, options, body_model)
-  return { core_options = core_options, options = options, model = model, text = unchanged, run = run }
+  return { core_options = core_options, options = options, model = model, text = unchanged, run = run,
+    steps = steps }
 end
 
 --- Reads a conversation by `read`, core.load or core.parse, for a caller that errors name.
@@ -86,7 +87,7 @@ local function read_chat(read, source, options, caller)
   if saved then options, model = saved.options, saved.model end
   models.assign(chat, model, options and options.model)
   models.keep_options(chat, options, saved and saved.text)
-  core.state(chat).run = saved and saved.run or false
+  core.state(chat).run, core.state(chat).steps = saved and saved.run or false, saved and saved.steps or false
   if not saved then models.adopt(chat, options) return chat end
   local ok, why = check_saved_windows(chat)
   if not ok then return nil, why end
@@ -274,7 +275,8 @@ end
 function inherit(fork, chat)
   models.inherit(fork, chat)
   local original, copy = core.state(chat), core.state(fork)
-  copy.results, copy.actions, copy.run = original.results, original.actions, original.run
+  copy.results, copy.actions = original.results, original.actions
+  copy.run, copy.steps = original.run, original.steps
   if original.markup then
     copy.markup = {}   -- each conversation has entries of its own, for its windows' versions
     for id, entry in pairs(original.markup) do

@@ -440,8 +440,12 @@ describe("a store", function()
     pipe:flush()
     repeat until io.open(place .. ".copy")
     os.remove(place .. ".copy")
+    local reopened = false
+    session.store.reopen = function() reopened = true end
     local done, problem = session:append(user "one")
+    session.store.reopen = nil
     pipe:close()
+    assert.is_false(reopened)      -- waiting for the lock once more
     assert.is_nil(done)
     assert.equal("io", problem.code)
     assert.truthy(problem.message:find("locked", 1, true))

@@ -26,6 +26,7 @@ local function run_command(name, words)
   local parser = require "ebb.cli.parser"
   local command_parser = parser.new(name)
   local args = parser.parse(command_parser, words)
+  args.command_name = name
   if args then
     terminal.quiet = args.quiet or false
     require("ebb.cli.places").prepare(command_parser, args, command.places and command.places(args))

@@ -259,9 +259,10 @@ function options.use_filter_path(args) use_folders("--filter-path", script_path.
 ---@param chat ebb.Conversation
 ---@param word string          its number, or the name of a checkpoint
 ---@param label string         what stands before the word: "--batch"
-function options.roll_back(chat, word, label)
-  local number = math.tointeger(tonumber(word))
-  local ok, problem = pcall(chat.rollback, chat, number or word)
+function options.roll_back(chat, word, label, length)
+  local number, size = math.tointeger(tonumber(word)), length and math.tointeger(tonumber(length))
+  if length and not size then failure.usage(("length %s: expected a number of messages"):format(length)) end
+  local ok, problem = pcall(chat.rollback, chat, number or word, size)
   if ok then return end
   if not core.is_error(problem) then error(problem, 0) end
   local last, names = 0, {}

@@ -12,6 +12,7 @@ local own_form = require "ebb.cli.own_form"
 local parsers = require "ebb.cli.parser"
 local session_log = require "ebb.cli.session_log"
 local sessions = require "ebb.cli.sessions"
+local steps = require "ebb.session.steps"
 local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -21,7 +22,7 @@ local command = {}
 ---@type table<string, fun(args: table, ...: string): integer?>
 local ACTIONS = {}
 
-local NAMES = { "ls", "new", "log", "show", "append", "rollback", "branch", "checkpoint", "rename", "rm", "export",
+local NAMES = { "ls", "new", "log", "show", "append", "undo", "rollback", "branch", "checkpoint", "rename", "rm", "export",
   "import", "prune", "vacuum", "check", "backup", "salvage" }
 
 --- Other words for actions: those of the library.
@@ -47,11 +48,13 @@ function command.declare(parser)
 Actions:
   ls                         list sessions
   new NAME [FILE]            begin a session, with the conversation of a file
-  log NAME                   draw the tree of its batches; also `batches`
+  log NAME                   draw the tree of its batches, and list what commands did; also `batches`
   show NAME                  figures, and the last messages
   append NAME [FILE]         append the messages of a file, or of standard input
   trim NAME [options]        cut it down to a budget: the same as ebb trim --session NAME
-  rollback NAME BATCH        make a batch or checkpoint current; rolling forward works, too
+  undo NAME                  take the last command back, an append too; again: the one before
+  rollback NAME BATCH [LENGTH]  make a batch or checkpoint current, or its state of LENGTH
+                             messages; rolling forward works, too
   branch NAME NEW            a new session that begins with all of this one; also `fork`
   checkpoint NAME LABEL      give the present state a name
   rename NAME NEW            give it another name
@@ -307,20 +310,39 @@ function ACTIONS.show(args, name)
     args.output)
 end
 
---- Runs an edit of the session, and says what it has now.
-local function edit(args, name, run)
-  local session = open(args, name)
-  local branch = session:begin()
-  local before = branch:fork()
-  failure.typed(run, branch)
+local RETRIES = 20      -- where others write to the session at the same time
+
+--- Runs an edit on a branch of the session, and says what it has now. True: another program was faster, as `last` says
+--- whether to tell.
+---@return boolean conflicts
+local function try_edit(args, name, session, run, last)
+  local branch, conflicts = session:begin(), false
+  local before, state = branch:fork(), steps.state(branch)
+  local undoes = failure.typed(run, branch)
+  steps.note(branch, state, args.action, undoes)
   would(args, ("session %s, now version %d: would have %s, %s, %s"):format(name, session.version,
     text.count(#branch, "message"), text.count(branch:tokens(), "token"),
     ("%d of its batches"):format(#branch:batches())))
-  edits.finish(args, { before = before, after = branch, by = "session", reason = args.action }, function()
-    sessions.check(session:commit(branch))
-    terminal.inform(("session %s, version %d: %s, %s"):format(name, session.version,
-      text.count(#session, "message"), text.count(session:tokens(), "token")))
-  end)
+  local ok, why = pcall(edits.finish, args, { before = before, after = branch, by = "session", reason = args.action },
+    function()
+      local version, problem = session:commit(branch)
+      conflicts = not version and problem.code == "conflict" and not last
+      sessions.check(version, problem)
+      terminal.inform(("session %s, version %d: %s, %s"):format(name, session.version,
+        text.count(#session, "message"), text.count(session:tokens(), "token")))
+    end)
+  if not ok and not conflicts then error(why, 0) end
+  return conflicts
+end
+
+--- The same, anew after each conflict: what these actions do means the same in a newer version.
+---@param run fun(chat: ebb.Conversation): integer?     the number of the step that it undoes
+local function edit(args, name, run)
+  local session = open(args, name)
+  for try = 0, RETRIES do
+    if not try_edit(args, name, session, run, try == RETRIES) then return end
+    sessions.check(session:refresh())
+  end
 end
 
 function ACTIONS.append(args, name, file)
@@ -332,8 +354,20 @@ function ACTIONS.append(args, name, file)
   edit(args, name, function(chat) chat:append(list) end)
 end
 
-function ACTIONS.rollback(args, name, batch)
-  edit(args, name, function(chat) options.roll_back(chat, batch, "batch") end)
+function ACTIONS.rollback(args, name, batch, length)
+  edit(args, name, function(chat) options.roll_back(chat, batch, "batch", length) end)
+end
+
+function ACTIONS.undo(args, name)
+  edit(args, name, function(chat)
+    local before, step = steps.last(chat)
+    if not before then
+      failure.raise(failure.REFUSED, ("session %s: no command is left that undo takes back"):format(name),
+        ("`ebb session log %s` shows its states, `ebb session rollback` leads to each"):format(name))
+    end
+    chat:rollback(before[1], before[2])
+    return step and step.number or 0
+  end)
 end
 
 function ACTIONS.checkpoint(args, name, label)
@@ -355,7 +389,7 @@ end
 
 --- The arguments of each action, those in brackets optional.
 local WORDS = {
-  ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", append = "NAME [FILE]", rollback = "NAME BATCH",
+  ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", append = "NAME [FILE]", undo = "NAME", rollback = "NAME BATCH [LENGTH]",
   branch = "NAME NEW", checkpoint = "NAME LABEL", rename = "NAME NEW", rm = "NAME", export = "NAME",
   import = "FILE NAME", prune = "NAME", vacuum = "", check = "", backup = "FILE", salvage = "FILE [NEW]",
 }
@@ -387,10 +421,10 @@ end
 --- Which actions take an option.
 local ONLY = {
   count = { log = true, show = true }, keep = { prune = true }, messages = { export = true },
-  json = set("ls", "log", "new", "import", "append", "rollback", "checkpoint", "prune", "salvage"),
-  dry_run = set("new", "import", "append", "rollback", "checkpoint", "prune", "rename", "rm", "branch"),
-  explain = set("new", "import", "append", "rollback", "checkpoint", "prune"),
-  ledger = set("new", "import", "append", "rollback", "checkpoint", "prune"),
+  json = set("ls", "log", "new", "import", "append", "undo", "rollback", "checkpoint", "prune", "salvage"),
+  dry_run = set("new", "import", "append", "undo", "rollback", "checkpoint", "prune", "rename", "rm", "branch"),
+  explain = set("new", "import", "append", "undo", "rollback", "checkpoint", "prune"),
+  ledger = set("new", "import", "append", "undo", "rollback", "checkpoint", "prune"),
   output = { ls = true, log = true, show = true, export = true, salvage = true },
 }
 

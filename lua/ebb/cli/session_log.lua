@@ -7,6 +7,7 @@
 --     * 0  create  22 messages  124 tokens
 
 local core = require "ebb.support.core"
+local steps = require "ebb.session.steps"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
@@ -42,16 +43,45 @@ end
 
 ---- Batches ----
 
+--- Those of the messages that runs brought which a list still shows, by seq.
+local function shown_seqs(runs, list)
+  local shown, brings = {}, false
+  for _, run in ipairs(runs) do brings = brings or run.action ~= "dropped" end
+  if not brings then return shown end
+  for i = 1, #list do shown[list[i].seq] = true end
+  return shown
+end
+
+--- How many messages an edit dropped, replaced and inserted in all, as `ebb trim` tells: one that a policy replaced
+--- and another one dropped was dropped, and one that came and went is neither.
+local function net_counts(runs, list)
+  local counts, came = { dropped = 0, replaced = 0, inserted = 0 }, {}
+  local shown = shown_seqs(runs, list)
+  for _, run in ipairs(runs) do
+    local new = run.action == "inserted" and run.seq or run.replacement
+    if run.action == "dropped" then
+      for seq = run.seq, run.seq + run.count - 1 do
+        if not came[seq] then counts.dropped = counts.dropped + 1 end
+      end
+    elseif run.action == "inserted" or came[run.seq] then
+      came[new] = true
+      if shown[new] then counts.inserted = counts.inserted + 1 end
+    elseif shown[new] then
+      counts.replaced = counts.replaced + 1
+    end
+  end
+  return counts
+end
+
 --- What a batch did, by its ledger.
 local function figures(chat, batch)
   local list = chat:batch(batch.index)
   local words = { text.count(#list, "message"), text.count(list:tokens(), "token") }
   local ledger = chat:ledger(batch.index)
   if not ledger then return words end
-  local counts = {}
-  for _, run in ipairs(ledger:runs()) do counts[run.action] = (counts[run.action] or 0) + run.count end
+  local counts = net_counts(ledger:runs(), list)
   for _, action in ipairs { "dropped", "replaced", "inserted" } do
-    if counts[action] then words[#words + 1] = ("%d %s"):format(counts[action], action) end
+    if counts[action] > 0 then words[#words + 1] = ("%d %s"):format(counts[action], action) end
   end
   return words
 end
@@ -85,17 +115,60 @@ function session_log.lines(chat, count)
   return lines
 end
 
+--- The numbers of steps that were undone.
+local function undone_steps(list)
+  local undone = {}
+  for _, step in ipairs(list) do
+    if step.undoes then undone[step.undoes] = true end
+  end
+  return undone
+end
+
+--- What commands did, the newest first.
+---@param chat ebb.Conversation
+---@param count integer
+---@return string[]
+local function step_lines(chat, count)
+  local list, lines = steps.list(chat), {}
+  local undone = undone_steps(list)
+  for i = #list, math.max(1, #list - count + 1), -1 do
+    local step = list[i]
+    local what = not step.undoes and step.by or step.undoes > 0 and ("undo of %d"):format(step.undoes) or "undo"
+    local where = step.before[1] == step.after[1] and ("batch %d"):format(step.after[1])
+      or ("batch %d to %d"):format(step.before[1], step.after[1])
+    lines[#lines + 1] = ("  %d %s: %d to %s, %s%s"):format(step.number, what, step.before[2],
+      text.count(step.after[2], "message"), where, undone[step.number] and ", undone" or "")
+  end
+  if lines[1] then table.insert(lines, 1, "steps, the newest first:") end
+  return lines
+end
+
+--- The steps that led to each batch, as plain data.
+local function steps_by_batch(chat)
+  local list, by_batch = steps.list(chat), {}
+  local undone = undone_steps(list)
+  for _, step in ipairs(list) do
+    local of = by_batch[step.after[1]] or core.json.array {}
+    by_batch[step.after[1]] = of
+    of[#of + 1] = { number = step.number, by = step.by, timestamp = step.at, messages = step.after[2],
+      from = { batch = step.before[1], messages = step.before[2] }, undoes = step.undoes,
+      undone = undone[step.number] }
+  end
+  return by_batch
+end
+
 --- The batches as plain data.
 ---@param chat ebb.Conversation
 ---@return table
 function session_log.data(chat)
   local list, current = core.json.array {}, chat:stats().current_batch_index
+  local by_batch = steps_by_batch(chat)
   for i, batch in ipairs(chat:batches()) do
     list[i] = {
       index = batch.index, parent = batch.index > 0 and batch.parent or nil, parentLength = batch.parent_length,
       operation = batch.operation, description = batch.description, timestamp = batch.timestamp,
       messages = batch.message_count, tokens = chat:batch(batch.index):tokens(),
-      current = batch.index == current or nil,
+      current = batch.index == current or nil, steps = by_batch[batch.index],
     }
   end
   return list
@@ -109,6 +182,7 @@ end
 function session_log.text(chat, count, output)
   local page = terminal.results(output)
   local lines = session_log.lines(chat, count)
+  for _, line in ipairs(step_lines(chat, count or math.maxinteger)) do lines[#lines + 1] = line end
   for i, line in ipairs(lines) do
     lines[i] = page.width == math.maxinteger and text.printable(line) or (text.cut(line, page.width))
   end

@@ -7,6 +7,7 @@ local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
 local saved_options = require "ebb.conversation.saved_options"
+local steps = require "ebb.session.steps"
 local terminal = require "ebb.cli.terminal"
 local xdg = require "ebb.support.xdg"
 
@@ -105,7 +106,10 @@ end
 function sessions.load(args, name, conversation)
   local session = sessions.open(args, name, next(conversation) and conversation or nil)
   local branch = session:begin()
-  if name == args.session then edited = { session = session, branch = branch, version = session.version } end
+  if name == args.session then
+    edited = { session = session, branch = branch, version = session.version, state = steps.state(branch),
+      by = args.command_name or "edit" }
+  end
   return branch
 end
 
@@ -120,6 +124,17 @@ local function branch_of(chat)
   return edited.branch
 end
 
+--- Notes what the command did so far as one step.
+local function note_step(branch)
+  if edited.step then
+    steps.extend(branch, edited.step)
+  else
+    local step = steps.note(branch, edited.state, edited.by)
+    edited.step = step and step.number
+  end
+  return branch
+end
+
 --- Commits the conversation with the position of a workflow.
 ---@param chat ebb.Conversation
 ---@param position? ebb.WorkflowPosition
@@ -127,7 +142,7 @@ end
 ---@return ebb.Error? problem
 function sessions.keep(chat, position)
   local branch = branch_of(chat)
-  saved_options.keep_run(branch, position)
+  saved_options.keep_run(note_step(branch), position)
   local version, problem = edited.session:commit(branch)
   if not version then return nil, problem end
   edited.branch = edited.session:begin()
@@ -138,7 +153,7 @@ end
 ---@param args table
 function sessions.save_beside(args)
   if not edited or not args.session then return end
-  local version = sessions.check(edited.session:commit(edited.branch))
+  local version = sessions.check(edited.session:commit(note_step(edited.branch)))
   if version ~= edited.version then terminal.inform(("session %s: version %d"):format(args.session, version)) end
 end
 
@@ -148,7 +163,7 @@ end
 ---@return boolean
 function sessions.save(chat, args)
   if not sessions.is_edited(args) then return false end
-  local version = sessions.check(edited.session:commit(branch_of(chat)))
+  local version = sessions.check(edited.session:commit(note_step(branch_of(chat))))
   terminal.inform(version == edited.version and ("session %s: nothing changed"):format(args.session)
     or ("session %s: version %d"):format(args.session, version))
   return true

@@ -1,9 +1,10 @@
 --- The options of a conversation that are saved with it (runtime/format/state.h), as JSON:
 --
 --     {"model": "gpt-4o", "encoding": .., "limit": .., "tools": [{name, description}], "toolsHeading": ..,
---      "roleMap": {"pirate": "user"}, "run": {..}}
+--      "roleMap": {"pirate": "user"}, "run": {..}, "steps": [..]}
 --
--- `run` is where a workflow that was ended goes on (workflow/runner.lua).
+-- `run` is where a workflow that was ended goes on (workflow/runner.lua), `steps` what commands did to a session
+-- (session/steps.lua).
 --
 -- Those of a saved conversation stay as they were written, byte for byte, until one is changed.
 
@@ -35,6 +36,7 @@ local FIELDS = {
   role_map = { type = "object", fields = {}, items = ROLE, camel = true, expected = "an object" },
   lenient = ANY, max_message = ANY, max_file = ANY,
   run = { type = "object", fields = {}, items = ANY, expected = "an object" },
+  steps = { type = "list", items = ANY },
 }
 
 ---- Out ----
@@ -54,10 +56,32 @@ function saved_options.text(chat)
   local values = {
     model = options.model, encoding = options.encoding, limit = options.limit, tools = tools,
     toolsHeading = tools and options.tools_heading, roleMap = was_read and options.role_map or nil,
-    run = state.run or nil,
+    run = state.run or nil, steps = state.steps or nil,
   }
   return next(values) and json.encode(values) or ""
 end
+
+--- Sets a member that commands keep beside the caller's options; nil removes it.
+local function keep(chat, name, value)
+  local state = core.state(chat)
+  state[name] = value or false
+  if not state.options_text then return end
+  local options = state.options_text ~= "" and json.decode(state.options_text) or {}
+  options[name] = value
+  state.options_text = next(options) and json.encode(options) or ""
+end
+
+--- What commands did to a session, the oldest first; a list of the caller's own.
+---@param chat ebb.Conversation
+---@return ebb.SessionStep[]
+function saved_options.steps(chat)
+  local steps = core.state(chat).steps or {}
+  return table.move(steps, 1, #steps, 1, {})
+end
+
+---@param chat ebb.Conversation
+---@param steps ebb.SessionStep[]
+function saved_options.keep_steps(chat, steps) keep(chat, "steps", json.array(steps)) end
 
 --- Where a workflow that was ended goes on; nil if none was.
 ---@param chat ebb.Conversation
@@ -67,14 +91,7 @@ function saved_options.run(chat) return core.state(chat).run or nil end
 --- Saves where a workflow goes on, with the conversation; nil: nowhere.
 ---@param chat ebb.Conversation
 ---@param run? ebb.WorkflowPosition
-function saved_options.keep_run(chat, run)
-  local state = core.state(chat)
-  state.run = run or false
-  if not state.options_text then return end
-  local options = json.decode(state.options_text)
-  options.run = run
-  state.options_text = next(options) and json.encode(options) or ""
-end
+function saved_options.keep_run(chat, run) keep(chat, "run", run) end
 
 ---- In ----
 
@@ -87,6 +104,7 @@ local CHANGES = { "model", "encoding", "limit", "tools", "tools_heading", "role_
 ---@return ebb.ConversationOptions
 ---@return string? text          to be saved again; nil if the caller changes an option
 ---@return ebb.WorkflowPosition? run
+---@return ebb.SessionStep[]? steps
 function saved_options.read(text, caller)
   local options = json_arguments.options(text, FIELDS, "a saved conversation")
   local merged, changed = {}, false
@@ -94,9 +112,9 @@ function saved_options.read(text, caller)
   for name, value in pairs(options) do merged[name] = value end
   if caller.counter or caller.model and not caller.encoding then merged.encoding = nil end
   for name, value in pairs(caller) do merged[name] = value end
-  merged.run = nil
+  merged.run, merged.steps = nil, nil
   for _, name in ipairs(CHANGES) do changed = changed or merged[name] ~= options[name] end
-  return merged, not changed and text or nil, options.run
+  return merged, not changed and text or nil, options.run, options.steps
 end
 
 return saved_options

@@ -66,6 +66,13 @@ local function read(self, info, past)
   return chat, state
 end
 
+--- The options on disk; false where the caller's differ, which the next commit writes: a session keeps the model that
+--- it is counted for.
+local function options_on_disk(self, chat)
+  if self.options and not core.state(chat).options_text then return false end
+  return saved_options.text(chat)
+end
+
 --- Takes all that is on disk.
 local function take_whole(self, info, past)
   local chat, state = read(self, info, past)
@@ -73,7 +80,7 @@ local function take_whole(self, info, past)
   self.state = storage().state(chat)
   self.chat, self.tail, self.version, self.id, self.is_stale = chat, false, state.version, state.id, false
   self.is_empty = is_empty(self, state)
-  self.saved_options = not self.is_empty and saved_options.text(chat)
+  self.saved_options = not self.is_empty and options_on_disk(self, chat)
   return true
 end
 
@@ -87,7 +94,7 @@ local function take(self)
   if result == nil then return nil, why end
   if not result then return take_whole(self, info) end
   self.chat, self.tail, self.version, self.id, self.is_stale = nil, result, result.info.version, info.id, false
-  self.is_empty, self.saved_options = false, saved_options.text(result.chat)
+  self.is_empty, self.saved_options = false, options_on_disk(self, result.chat)
   return true
 end
 
@@ -111,6 +118,11 @@ local function place_of(of)
     past = of.past }
 end
 
+--- May a commit that failed be on disk all the same? Not where others had locked it.
+local function may_be_there(version, problem)
+  return version == nil and problem.code == "io" and not problem.message:find("has locked it for longer", 1, true)
+end
+
 --- Commits the branch, which is one of the tail if that is given; with the same operation a second time nothing is done
 --- twice. Returns the version, whether the operation was committed before, and the tokens; or nil and an error; or
 --- false where the tail is not enough.
@@ -126,7 +138,7 @@ local function commit(self, branch, operation, of, replaces)
   }
   local lost = before and not of and not self.is_sibling and storage().forgotten(before, branch) or {}
   local version, repeated, tokens = self.store.db:commit(change)
-  if version == nil and repeated.code == "io" and not group then      -- it may be there all the same
+  if may_be_there(version, repeated) and not group then
     if self.store:reopen() then version, repeated, tokens = self.store.db:commit(change) end
   end
   if not version then return version, repeated end

@@ -1,0 +1,166 @@
+--- Steps of sessions: each command that changes a session's list is one, which the log shows and undo takes back.
+
+local assert = require "luassert"
+local command = dofile "tests/lua/command.lua"
+local json = dofile("tests/lua/helper.lua").ebb.json
+
+local LIST = '[{"role":"user","content":"one"},{"role":"assistant","content":"two"},{"role":"user","content":"three"}]'
+
+local database
+
+local function ebb(words) return command.ebb(("%s --db %s"):format(words, database)) end
+
+local function done(words)
+  local result = ebb(words)
+  assert.equal(0, result.status, words .. ": " .. result.err)
+  return result.out, result.err
+end
+
+--- The contents of the visible messages, joined.
+local function contents()
+  local words = {}
+  for i, message in ipairs(json.decode((done "session export s --messages"))) do words[i] = message.content end
+  return table.concat(words, " ")
+end
+
+--- A command, what the list is after it, and the words of its step in the log.
+local CASES = {
+  { "session append s %s", "one two three four", "1 append: 3 to 4 messages, batch 0" },
+  { [[apply '{"operation":"append","messages":[{"role":"user","content":"five"}]}' --session s]],
+    "one two three five", "1 apply: 3 to 4 messages, batch 0" },
+  { [[apply '{"operation":"truncate","keepLast":1}' --session s]], "three", "1 apply: 3 to 1 message, batch 0 to 1" },
+  { [[input six --session s]], "one two three six", "1 input: 3 to 4 messages, batch 0" },
+  { "trim --session s --budget 12", "three", "1 trim: 3 to 1 message, batch 0 to 1" },
+  { [[run %s --session s]], "one two three seven", "1 run: 3 to 4 messages, batch 0" , workflow = true },
+}
+
+describe("a step of a session", function()
+  before_each(function()
+    command.make_folder()
+    database = command.path_of "s.db"
+    done("session new s " .. command.file("list.json", LIST))
+  end)
+  after_each(command.remove_folder)
+
+  for _, case in ipairs(CASES) do
+    local words, after, line = table.unpack(case)
+    it("is shown and undone: " .. words, function()
+      local more = command.file("more.json", '[{"role":"user","content":"four"}]')
+      if case.workflow then
+        more = command.file("w.json", [[ [{"type":"context_processor","operation":"append",
+          "append":{"messages":[{"role":"user","content":"seven"}]}}] ]])
+      end
+
+      done(words:format(more))
+
+      assert.equal(after, contents())
+      assert.truthy((done "session log s"):find(line, 1, true), (done "session log s"))
+      done "session undo s"
+      assert.equal("one two three", contents())
+      local log = done "session log s"
+      assert.truthy(log:find("2 undo of 1", 1, true), log)
+      assert.truthy(log:find(line .. ", undone", 1, true), log)
+      assert.equal(6, ebb("session undo s").status)
+    end)
+  end
+
+  it("goes further back with each undo, and nothing is lost", function()
+    local more = command.file("more.json", '[{"role":"user","content":"four"}]')
+    done("session append s " .. more)
+    done [[apply '{"operation":"truncate","keepLast":2}' --session s]]
+    done("session append s " .. more)
+    assert.equal("three four four", contents())
+
+    for _, expected in ipairs { "three four", "one two three four", "one two three" } do
+      done "session undo s"
+      assert.equal(expected, contents())
+    end
+
+    assert.equal(6, ebb("session undo s").status)
+    done("session append s " .. command.file("other.json", '[{"role":"user","content":"other"}]'))
+    assert.equal("one two three other", contents())
+    done "session undo s"
+    assert.equal("one two three", contents())
+    done "session rollback s 0 4"
+    assert.equal("one two three four", contents())
+    done "session undo s"
+    assert.equal("one two three", contents())
+  end)
+
+  it("is what a program did without a command, too", function()
+    local ebb_lua = dofile("tests/lua/helper.lua").ebb
+    done("session append s " .. command.file("more.json", '[{"role":"user","content":"four"}]'))
+    local session <close> = assert(ebb_lua.session(database, "s"))
+    assert(session:append { role = "user", content = "by a program" })
+
+    done "session undo s"
+    assert.equal("one two three four", contents())
+    done "session undo s"
+    assert.equal("one two three", contents())
+  end)
+
+  it("is data of the batch that it led to", function()
+    done("session append s " .. command.file("more.json", '[{"role":"user","content":"four"}]'))
+
+    local step = json.decode((done "session log s --json"))[1].steps[1]
+
+    assert.same({ 1, "append", 4, 0, 3 }, { step.number, step.by, step.messages, step.from.batch, step.from.messages })
+  end)
+
+  for _, policy in ipairs { "agent", "digest", "fold_output --policy keep_recent", "shrink_results" } do
+    it("has one count of a trim, wherever it is shown: " .. policy, function()
+      done "session import scripts/policies/agent.json t"
+      local words = "trim --session t --encoding cjk --budget 700 --policy " .. policy
+      local report = json.decode((done(words .. " --dry-run --json")))
+        done(words)
+
+      local line = (done "session log t"):match "[^\n]+"
+      for _, action in ipairs { "dropped", "replaced", "inserted" } do
+        local shown = math.tointeger(line:match("(%d+) " .. action) or 0)
+        assert.equal(report[action], shown, action .. ": " .. line)
+      end
+    end)
+  end
+
+  it("keeps the model that a command counted by", function()
+    done "session import scripts/policies/agent.json t"
+    done "trim --session t --model gpt-4o --budget 900 --policy keep_recent"
+
+    local info
+    for _, each in ipairs(json.decode((done "session ls --json"))) do info = each.name == "t" and each or info end
+    local log = json.decode((done "session log t --json"))
+    assert.equal(info.tokens, log[#log].tokens)
+    assert.equal(info.tokens, json.decode((done "count --session t --json"))[1].tokens)
+    assert.truthy((done "session export t"):find('"model":"gpt-4o"', 1, true))
+  end)
+
+  it("changes nothing on a dry run", function()
+    done("session append s " .. command.file("more.json", '[{"role":"user","content":"four"}]'))
+
+    done "session undo s --dry-run"
+
+    assert.equal("one two three four", contents())
+    assert.is_nil((done "session log s"):find("undo", 1, true))
+  end)
+
+  it("refuses states that never were", function()
+    for _, words in ipairs { "session rollback s 0 9", "session rollback s 0 x", "session rollback s 7 1" } do
+      local result = ebb(words)
+      assert.truthy(result.status == 6 or result.status == 2, words .. ": " .. result.err)
+      assert.equal("one two three", contents())
+    end
+  end)
+
+  it("is not lost where several programs append at once", function()
+    local lines, more = {}, command.file("more.json", '[{"role":"user","content":"four"}]')
+    for i = 1, 6 do
+      local append = ("%s session append s %s --db %s -q"):format(command.EBB, more, database)
+      lines[i] = ("(for n in 1 2 3 4; do %s || echo failed; done) 2>&1 &"):format(append)
+    end
+    local pipe = assert(io.popen("bash -c '" .. table.concat(lines, " ") .. " wait'"))
+    local said = pipe:read "a"
+    pipe:close()
+    assert.equal("", said)
+    assert.equal("one two three" .. (" four"):rep(24), contents())
+  end)
+end)
