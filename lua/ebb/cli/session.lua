@@ -22,8 +22,8 @@ local command = {}
 ---@type table<string, fun(args: table, ...: string): integer?>
 local ACTIONS = {}
 
-local NAMES = { "ls", "new", "log", "show", "append", "undo", "rollback", "branch", "checkpoint", "rename", "rm", "export",
-  "import", "prune", "vacuum", "check", "backup", "salvage" }
+local NAMES = { "ls", "new", "log", "show", "append", "undo", "rollback", "branch", "checkpoint", "rename", "rm",
+  "export", "import", "prune", "vacuum", "check", "backup", "salvage" }
 
 --- Other words for actions: those of the library.
 local ALIASES = { batches = "log", fork = "branch" }
@@ -389,7 +389,8 @@ end
 
 --- The arguments of each action, those in brackets optional.
 local WORDS = {
-  ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", append = "NAME [FILE]", undo = "NAME", rollback = "NAME BATCH [LENGTH]",
+  ls = "", new = "NAME [FILE]", log = "NAME", show = "NAME", append = "NAME [FILE]", undo = "NAME",
+  rollback = "NAME BATCH [LENGTH]",
   branch = "NAME NEW", checkpoint = "NAME LABEL", rename = "NAME NEW", rm = "NAME", export = "NAME",
   import = "FILE NAME", prune = "NAME", vacuum = "", check = "", backup = "FILE", salvage = "FILE [NEW]",
 }
