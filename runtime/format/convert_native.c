@@ -39,7 +39,7 @@ static bool is_request_member(const ConvertOptions *options, MemberLevel level, 
 }
 
 /* True for reasoning that the target would refuse: bound to what has changed, or not signed. In its own dialect a
-   conversation keeps what nobody signed: some servers take it, and a repair drops it for those that do not. */
+   conversation keeps unsigned reasoning: some servers take it, and a repair drops it for all others. */
 static bool is_refused(const Convert *convert, const Piece *piece, LossKind *kind) {
   bool is_signed = piece->signature.size > 0;
   *kind = is_signed ? LOSS_BOUND_REASONING : LOSS_REASONING;

@@ -217,12 +217,10 @@ static void take_call(Matching *matching, uint32_t number) {
   PairedCall *calls = matching->pairing->calls;
   PairedResult *result = &matching->pairing->results[number];
   uint64_t hash = hash_of(matching, result->id, result->name), *top = map_find(&matching->tops, hash);
-  result->is_again |= matching->rule.by == BY_ID && top != NULL;
   if (top == NULL || *top == 0) return;
   PairedCall *call = &calls[*top - 1];
   assert(call->result == UNPAIRED);
   result->call = (uint32_t)*top - 1;
-  result->is_again = false;
   call->result = number;
   matching->results[matching->taken] = (Taken){.hash = hash, .number = number};
   matching->calls[matching->taken++] = (Taken){.hash = hash, .number = result->call};
@@ -274,6 +272,15 @@ static Status match_message(Matching *matching, uint32_t message, bool backward)
   return status;
 }
 
+/* Notes which results have the id of a call, wherever it stands; those without a call in the end are there again. */
+static void note_ids(Matching *matching) {
+  Pairing *pairing = matching->pairing;
+  for (uint32_t i = 0; i < pairing->result_count; i++) {
+    PairedResult *result = &pairing->results[i];
+    result->is_again = result->id.size > 0 && map_find(&matching->tops, hash_of(matching, result->id, NO_TEXT)) != NULL;
+  }
+}
+
 /* Walks the list once: results take calls before them, or behind them if it is walked from its end. */
 static Status match(Matching *matching, bool backward) {
   uint32_t count = matching->pairing->count;
@@ -283,26 +290,31 @@ static Status match(Matching *matching, bool backward) {
     status = match_message(matching, backward ? count - 1 - i : i, backward);
   }
   end_run(matching);
+  if (matching->rule.by == BY_ID && !backward) note_ids(matching);
   map_free(&matching->tops);
   return status;
 }
 
 /* ---- by place ---- */
 
-/* A turn's calls, and the results directly behind it. */
+/* A turn's calls, and the results directly behind it; the first message of these has those before `next`. */
 typedef struct Step {
-  uint32_t call, call_end, result, result_end;
+  uint32_t call, call_end, result, next, result_end;
 } Step;
 
 static bool waits(const PairedCall *call) { return call->result == UNPAIRED && !call->strict; }
-static bool is_left(const PairedResult *result) { return result->call == UNPAIRED && !result->strict; }
 
-/* Pairs what is left of a step, in order: of all calls if there is a result for each of them and only their number
-   counts, else of those without an id. */
+/* True if a result has no call; one that is there again never gets one by its place. */
+static bool is_left(const PairedResult *result) {
+  return result->call == UNPAIRED && !result->strict && !result->is_again;
+}
+
+/* Pairs what is left of a step, in order: of all calls if the next message has a result for each of them and only their
+   number counts, else of those without an id. */
 static void pair_step(Pairing *pairing, Step step, bool by_count) {
   uint32_t open = 0, left = 0, result = step.result;
   for (uint32_t i = step.call; i < step.call_end; i++) open += waits(&pairing->calls[i]);
-  for (uint32_t i = step.result; i < step.result_end; i++) left += is_left(&pairing->results[i]);
+  for (uint32_t i = step.result; i < step.next; i++) left += is_left(&pairing->results[i]);
   bool all = by_count && open == left;
   for (uint32_t i = step.call; i < step.call_end; i++) {
     PairedCall *call = &pairing->calls[i];
@@ -310,7 +322,6 @@ static void pair_step(Pairing *pairing, Step step, bool by_count) {
     while (result < step.result_end && !is_left(&pairing->results[result])) result++;
     if (result == step.result_end) return;
     pairing->results[result].call = i;
-    pairing->results[result].is_again = false;
     call->result = result;
   }
 }
@@ -324,6 +335,7 @@ static void pair_by_place(Pairing *pairing, bool by_count) {
     if (turn == UNPAIRED) continue;
     step.call_end = pairing->first_call[i];
     step.result = pairing->first_result[i];
+    step.next = pairing->first_result[i < pairing->count ? i + 1 : i];
     while (i < pairing->count && pairing_has_results(pairing, i)) i++;
     step.result_end = pairing->first_result[i];
     pair_step(pairing, step, by_count);

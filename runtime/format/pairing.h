@@ -37,7 +37,7 @@ typedef struct PairedResult {
   uint32_t message;          /* its position in the list */
   uint32_t part;             /* of message_part; UNPAIRED: it is the message */
   uint32_t call;             /* the call that it answers, or UNPAIRED */
-  bool is_again;             /* it has the id of a call, which another result answers */
+  bool is_again;             /* it has the id of a call; if it answers none, another result answers that one */
   bool strict;
   Text id, name;             /* size 0: none */
 } PairedResult;

@@ -90,58 +90,25 @@ static uint32_t waiting(const ContentPlan *contents) {
   return count;
 }
 
-/* Finds the calls that the responses of a content answer: by their ids, and where one of both has none by their
-   names. Returns how many there are in *fits. */
-static Status match(ContentPlan *contents, uint32_t index, bool names, uint32_t *fits) {
-  const Message *caller = content_at(contents, contents->caller), *message = content_at(contents, index);
-  uint32_t first = contents->fates[contents->caller].calls, results = contents->fates[index].results, number;
-  Calls *calls = &contents->plan->calls;
-  Status status = STATUS_OK;
-  calls_reset(calls);
-  for (uint32_t i = 0; i < message_call_count(caller) && status == STATUS_OK; i++) {
-    Call call = message_call(caller, i);
-    Text name = call.name.at == 0 ? NO_TEXT : message_text(caller, call.name);
-    bool waits = contents->calls[first + i] == CALL_WAITS;
-    status = calls_open(calls, !waits ? NO_TEXT : names ? name : message_call_key(caller, i));
-  }
-  for (uint32_t i = 0; i < message_result_count(message) && status == STATUS_OK; i++) {
-    Result result = message_result(message, i);
-    Text name = result.name.at == 0 ? NO_TEXT : message_text(message, result.name);
-    Text key = names ? name : message_result_key(message, i);
-    if (!contents->results[results + i] || key.size == 0) continue;
-    if (calls_answer(calls, key, &number) != ANSWER_FITS) continue;
-    if (names && !message_may_answer(message, i, caller, number)) continue;
-    contents->results[results + i] = false;
-    contents->calls[first + number] = CALL_FITS;
-    ++*fits;
-  }
-  return status;
-}
-
-/* Matches the responses of a content with the calls that wait; those that fit none are dropped. As many as there are
-   calls fit, whatever they are called. Returns in *fits how many are left. */
-static Status take_results(ContentPlan *contents, uint32_t index, uint32_t *fits) {
-  const Message *message = content_at(contents, index);
+/* Takes the responses of a content that answer the calls that wait; the others are dropped. Returns how many are
+   left. */
+static uint32_t take_results(ContentPlan *contents, uint32_t index) {
+  const Pairing *pairing = &contents->plan->pairing;
   ContentFate *fate = &contents->fates[index];
-  uint32_t count = message_result_count(message);
-  Status status = STATUS_OK;
-  *fits = 0;
-  if (contents->caller != NONE && contents->holder == NONE && count == waiting(contents)) {
-    memset(contents->calls + contents->fates[contents->caller].calls, CALL_FITS, count);
-    *fits = count;
-    return STATUS_OK;
+  uint32_t caller = contents->caller, first = pairing->first_result[index], fits = 0;
+  uint32_t count = pairing->first_result[index + 1] - first;
+  CheckCode code = caller == NONE ? CHECK_ORPHAN_RESULT : CHECK_RESULT_COUNT;
+  bool repairs = plan_is_repairing(contents->plan, code);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t call = pairing->results[first + i].call;
+    bool answers = caller != NONE && call != UNPAIRED && pairing->calls[call].message == caller;
+    if (answers) contents->calls[contents->fates[caller].calls + call - pairing->first_call[caller]] = CALL_FITS;
+    bool drops = !answers && repairs;
+    contents->results[fate->results + i] = drops;
+    if (drops) change(fate, orphan_reason(&pairing->results[first + i]));
+    fits += !drops;
   }
-  CheckCode code = contents->caller == NONE ? CHECK_ORPHAN_RESULT : CHECK_RESULT_COUNT;
-  if (!plan_is_repairing(contents->plan, code)) {
-    *fits = count;
-    return STATUS_OK;
-  }
-  for (uint32_t i = 0; i < count; i++) contents->results[fate->results + i] = true;
-  if (contents->caller != NONE) status = match(contents, index, false, fits);
-  if (status == STATUS_OK && contents->caller != NONE && *fits < count) status = match(contents, index, true, fits);
-  assert(*fits <= count);
-  if (*fits < count) change(fate, "orphan result");
-  return status;
+  return fits;
 }
 
 /* ---- calls ---- */
@@ -267,29 +234,26 @@ static bool has_late_results(const Message *message) {
   return false;
 }
 
-static Status decide(ContentPlan *contents, uint32_t index) {
+static void decide(ContentPlan *contents, uint32_t index) {
   const Message *message = content_at(contents, index);
   ContentFate *fate = &contents->fates[index];
   uint32_t fits = 0;
-  Status status = STATUS_OK;
-  if (is_content(message) && message_result_count(message) > 0) status = take_results(contents, index, &fits);
-  if (status != STATUS_OK) return status;
+  if (is_content(message) && message_result_count(message) > 0) fits = take_results(contents, index);
   if (has_empty_parts(contents, message)) change(fate, "empty part");
   if (is_content(message) && has_refused_response(contents, message)) change(fate, "response as text");
   if (is_gone(contents, index)) {
     fate->dropped = fate->changed != NULL ? fate->changed : "empty content";
-    return STATUS_OK;
+    return;
   }
   if (has_late_results(message) && plan_is_repairing(contents->plan, CHECK_RESULTS_LATE)) change(fate, "late result");
   if (fits > 0 && contents->caller != NONE && message_call_count(message) == 0) {
     if (contents->holder != NONE) join(contents, index, contents->holder, "results apart");
     else keep(contents, contents->holder = index);
-    return STATUS_OK;
+    return;
   }
   end_step(contents, index);
   if (message_call_count(message) > 0) place_caller(contents, index);
   else keep(contents, index);
-  return STATUS_OK;
 }
 
 /* ---- writing ---- */
@@ -491,7 +455,7 @@ static Status open_contents(ContentPlan *contents) {
 Status plan_gemini(Plan *plan) {
   ContentPlan contents = {.plan = plan, .last = NONE, .caller = NONE, .holder = NONE};
   Status status = open_contents(&contents);
-  for (uint32_t i = 0; i < plan->count && status == STATUS_OK; i++) status = decide(&contents, i);
+  for (uint32_t i = 0; i < plan->count && status == STATUS_OK; i++) decide(&contents, i);
   if (status == STATUS_OK) end_step(&contents, plan->count);
   if (status == STATUS_OK) status = write_all(&contents);
   memory_free(&plan->memory, contents.results, ((size_t)contents.result_count + 1) * sizeof(bool));

@@ -7,8 +7,8 @@
 **     call a | call b | result a | result b     ->   call a | result a | call b | result b     openai
 **     call a | call b | result a | result b     ->   calls a, b | result a | result b          gemini
 **
-** The place of a result is the run of messages with results behind the message that calls, in
-** openai, or behind its turn; an item of Responses may stand anywhere behind its call. A message
+** The place of a result is the run of messages with such results behind the message that calls,
+** in openai, or behind its turn; an item of Responses may stand anywhere behind its call. A message
 ** that is no more than results of one place moves as it is; of others only these results do.
 */
 #include <assert.h>
@@ -38,21 +38,57 @@ static Dialect dialect_of(const Moves *moves) { return moves->plan->options->tar
 
 /* ---- places ---- */
 
-/* Finds for each message where the results of its calls end, from the end of the list. */
+/* True if a message has parts beside its results. */
+static bool says_more(const Moves *moves, uint32_t index) {
+  const Message *message = plan_message(moves->plan, index);
+  uint32_t parts = 0, first = moves->pairing->first_result[index], end = moves->pairing->first_result[index + 1];
+  if (moves->pairing->results[first].part == UNPAIRED) return false;
+  for (uint32_t i = 0; i < message_part_count(message); i++) parts += !message_part(message, i).nested;
+  return parts > end - first;
+}
+
+/* True if a message may stand among the results of calls: it has some of them, or nothing of it will be left there. */
+static bool is_among_results(const Moves *moves, uint32_t index, uint32_t caller) {
+  const Pairing *pairing = moves->pairing;
+  bool by_turn = dialect_of(moves) != DIALECT_OPENAI;
+  if (!pairing_has_results(pairing, index)) return false;
+  for (uint32_t i = pairing->first_result[index]; i < pairing->first_result[index + 1]; i++) {
+    if (pairing->results[i].call == UNPAIRED) continue;
+    const PairedCall *call = &pairing->calls[pairing->results[i].call];
+    if (by_turn ? call->turn == pairing->turns[caller] : call->message == caller) return true;
+  }
+  return !says_more(moves, index);
+}
+
+/* System messages stand between the turns of Anthropic's, and are part of none. */
+static bool is_skipped(const Moves *moves, uint32_t index) {
+  return dialect_of(moves) == DIALECT_ANTHROPIC && message_role(plan_message(moves->plan, index)) == ROLE_SYSTEM;
+}
+
+/* Where the results end that stand behind a message with calls, the last of its turn. */
+static uint32_t end_of_results(const Moves *moves, uint32_t caller) {
+  uint32_t end = caller + 1;
+  for (uint32_t i = end; i < moves->pairing->count; i++) {
+    if (is_among_results(moves, i, caller)) end = i + 1;
+    else if (!is_skipped(moves, i)) break;
+  }
+  return end;
+}
+
+/* Finds for each message where the results of its calls end. */
 static void find_places(Moves *moves) {
   const Pairing *pairing = moves->pairing;
   bool by_turn = dialect_of(moves) != DIALECT_OPENAI;
-  uint32_t run = pairing->count;       /* where the run of results ends that begins behind the current message */
-  uint32_t place = run;                /* the same behind the current turn */
-  for (uint32_t i = pairing->count; i-- > 0;) {
-    bool is_system = dialect_of(moves) == DIALECT_ANTHROPIC &&
-                     message_role(plan_message(moves->plan, i)) == ROLE_SYSTEM;
-    bool goes_on = by_turn && i + 1 < pairing->count && pairing->turns[i] != UNPAIRED &&
-                   pairing->turns[i] == pairing->turns[i + 1];
-    if (!goes_on) place = run;
-    moves->places[i] = place;
-    bool in_run = pairing_has_results(pairing, i) || (is_system && run > i + 1);
-    if (!in_run) run = i;
+  for (uint32_t i = 0, next; i < pairing->count; i = next) {
+    uint32_t turn = pairing->turns[i], last = i;
+    next = i + 1;
+    if (turn == UNPAIRED) continue;
+    for (; by_turn && next < pairing->count && (pairing->turns[next] == turn || is_skipped(moves, next)); next++) {
+      if (pairing->turns[next] == turn) last = next;
+    }
+    next = last + 1;
+    uint32_t place = end_of_results(moves, last);
+    for (uint32_t k = i; k <= last; k++) moves->places[k] = place;
   }
 }
 
@@ -65,15 +101,6 @@ static bool stays(const Moves *moves, const PairedResult *result) {
 
 static uint32_t place_of(const Moves *moves, const PairedResult *result) {
   return moves->places[moves->pairing->calls[result->call].message];
-}
-
-/* True if a message has parts beside its results. */
-static bool says_more(const Moves *moves, uint32_t index) {
-  const Message *message = plan_message(moves->plan, index);
-  uint32_t parts = 0, first = moves->pairing->first_result[index], end = moves->pairing->first_result[index + 1];
-  if (moves->pairing->results[first].part == UNPAIRED) return false;
-  for (uint32_t i = 0; i < message_part_count(message); i++) parts += !message_part(message, i).nested;
-  return parts > end - first;
 }
 
 static Status add_move(Moves *moves, Move move, uint32_t place) {

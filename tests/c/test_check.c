@@ -381,7 +381,8 @@ static const struct Case {
    GU("{'functionResponse':{'name':'f','response':{'n':2}}}"), "1 unanswered_call 2 call_place 4 orphan_result ",
    GU(GT("x")) "," GM("{'functionCall':{'name':'f','args':{'n':1}},'thoughtSignature':'c2ln'},"
                       "{'functionCall':{'name':'f','args':{'n':2}}}") ","
-   GU("{'functionResponse':{'name':'f','response':{'n':1}}},{'functionResponse':{'name':'f','response':{'n':2}}}"), NULL},
+   GU("{'functionResponse':{'name':'f','response':{'n':1}}},"
+      "{'functionResponse':{'name':'f','response':{'n':2}}}"), NULL},
   {"gemini: a user speaks between two responses", DIALECT_GEMINI,
    GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("a")) "," GU(GT("y")) "," GU(GR("b")),
    "2 result_count 4 orphan_result ",
@@ -398,7 +399,8 @@ static const struct Case {
    CALLS(ARGUED("arguments", "{'n':[1,'x']}")) "," R("a"), "0 call_arguments_form ",
    CALLS(ARGUED("arguments", "'{\\'n\\':[1,\\'x\\']}'")) "," R("a"), NULL},
   {"openai: arguments that are null, and absent", DIALECT_OPENAI,
-   CALLS(ARGUED("arguments", "null")) "," R("a") "," CALLS("{'id':'b','type':'function','function':{'name':'f'}}") "," R("b"),
+   CALLS(ARGUED("arguments", "null")) "," R("a") ","
+   CALLS("{'id':'b','type':'function','function':{'name':'f'}}") "," R("b"),
    "0 call_arguments_form 2 call_arguments_form ",
    CALLS(ARGUED("arguments", "'{}'")) "," R("a") ","
    CALLS("{'id':'b','type':'function','function':{'name':'f','arguments':'{}'}}") "," R("b"), NULL},
@@ -430,8 +432,8 @@ static const struct Case {
    AP("{'type':'thinking','thinking':'m'}") "," U, "1 unsigned_thinking 3 unsigned_thinking ",
    U "," AP(T("x")) "," UP(T("x") "," T("x")), NULL},
   {"gemini: args that are a list, and a response without a name", DIALECT_GEMINI,
-   GU(GT("x")) "," GM("{'functionCall':{'name':'f','args':[1]}}") "," GU("{'functionResponse':{'name':'','response':{}}}"),
-   "1 call_arguments 2 result_name ",
+   GU(GT("x")) "," GM("{'functionCall':{'name':'f','args':[1]}}") ","
+   GU("{'functionResponse':{'name':'','response':{}}}"), "1 call_arguments 2 result_name ",
    GU(GT("x")) "," GM("{'functionCall':{'name':'f','args':{'input':[1]}}}") ","
    GU("{'functionResponse':{'name':'f','response':{}}}"), NULL},
 };

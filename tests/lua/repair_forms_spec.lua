@@ -1,4 +1,4 @@
---- Forms that only some servers refuse, and thinking that nobody signed: by commands and their profiles.
+--- Forms that only some servers refuse, and thinking without a signature: by commands and their profiles.
 
 local command = dofile "tests/lua/command.lua"
 
