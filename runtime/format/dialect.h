@@ -1,8 +1,9 @@
 /*
 ** Dialects: the forms in which providers take conversations.
 **
-** Everything that depends on a dialect is a field of its DialectForm. A new dialect is a
-** file with its form (dialect_NAME.c), and a line in dialect.c; nothing else names one.
+** What all forms have is a field of their DialectForm: a file for each (dialect_NAME.c), and a line in dialect.c. What
+** one dialect alone has, its checks, repairs and conversions, names it in other files; docs/internals/
+** where-does-a-change-go.md lists those that a new dialect needs.
 **
 ** A message stays in the form in which it was read. Many messages have a form of several
 ** dialects: {"role":"user","content":"Hi"} is right in three of them.
