@@ -62,7 +62,9 @@ void owner_learn_boxes(lua_State *L, Sandbox *sandbox) {
     boxes.size = sandbox->last_userdata.size;
   }
   lua_pop(L, 1);
-  assert(boxes.metatable != NULL && boxes.size == boxes.content_at + sizeof(BoxContent));
+  if (boxes.metatable == NULL || boxes.size != boxes.content_at + sizeof(BoxContent)) {      /* else boxes would leak */
+    luaL_error(L, "this Lua keeps its buffers otherwise than the sandbox knows");
+  }
   sandbox->boxes = boxes;
 }
 
