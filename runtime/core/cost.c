@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "tokens/document_cost.h"
+
 const char *trust_name(Trust trust) {
   assert(trust <= TRUST_GIVEN);
   static const char *const names[] = {"exact", "derived", "estimated", "calibrated", "given"};
@@ -88,6 +90,15 @@ static void add_image(Tally *tally, const Message *message, Part part) {
   tally->tokens += image_tokens(rule, size, part.low);
 }
 
+/* A file or a sound: what it costs, or what a part costs that only names it. */
+static void add_document(Tally *tally, const Message *message, Part part) {
+  uint64_t tokens = 0;
+  Text text = message_text(message, part.text.at != 0 ? part.text : part.value);
+  tally->guessed = true;
+  if (document_tokens(text, &tokens)) tally->tokens += tokens;
+  else tally_text(tally, text);
+}
+
 static void add_part(Tally *tally, const Message *message, Part part) {
   switch ((PartKind)part.kind) {
   case PART_IMAGE: add_image(tally, message, part); return;
@@ -99,11 +110,11 @@ static void add_part(Tally *tally, const Message *message, Part part) {
   case PART_TOOL_RESULT: add_span(tally, message, part.text); return;
   case PART_TOOL_USE: return;     /* counted as a call */
   case PART_FILE:
-  case PART_AUDIO:
+  case PART_AUDIO: add_document(tally, message, part); return;
   case PART_ASSET:
   case PART_OTHER: break;
   }
-  tally->guessed = true;          /* providers' costs of these do not depend on the bytes alone */
+  tally->guessed = true;
   tally_text(tally, message_text(message, part.text.at != 0 ? part.text : part.value));
 }
 

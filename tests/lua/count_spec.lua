@@ -396,3 +396,53 @@ describe("ebb.models", function()
     assert.is_nil(assert(ebb.parse(body, { counter = function() return 1 end })):encoding())
   end)
 end)
+
+---- Documents ----
+
+describe("a document", function()
+  local function pdf(pages, stream)
+    local text = { "%PDF-1.6\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count " .. pages .. ">>endobj\n" }
+    for i = 1, pages do text[#text + 1] = i + 2 .. " 0 obj<</Type/Page/Parent 2 0 R>>endobj\n" end
+    local noise = ("\1\254\77"):rep((stream or 9) // 3)
+    return base64(table.concat(text) .. "9 0 obj<<>>stream\n" .. noise .. "\nendstream endobj")
+  end
+  --- Bodies of each dialect with one document of these data, in a message and in a result.
+  local FORMS = {
+    anthropic = '{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64",'
+      .. '"media_type":"application/pdf","data":"%s"}}]}]}',
+    openai = '{"messages":[{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf",'
+      .. '"file_data":"data:application/pdf;base64,%s"}}]}]}',
+    responses = '{"input":[{"role":"user","content":[{"type":"input_file","filename":"a.pdf",'
+      .. '"file_data":"data:application/pdf;base64,%s"}]}]}',
+    gemini = '{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"application/pdf","data":"%s"}}]}]}',
+  }
+  local function count(form, data, encoding)
+    local chat = assert(ebb.parse(form:format(data), { encoding = encoding or "cjk" }))
+    return chat:tokens(), chat:trust()
+  end
+
+  it("costs its pages, whatever its bytes, in each dialect alike", function()
+    for dialect, form in pairs(FORMS) do
+      for _, row in ipairs { { 1, 9 }, { 1, 300000 }, { 5, 300000 } } do
+        local tokens, trust = count(form, pdf(row[1], row[2]))
+        assert.same({ dialect, row[1] * 3818, "estimated" }, { dialect, tokens - 4 - 3, trust })
+      end
+    end
+  end)
+
+  it("costs the same in a result, and by any counter", function()
+    local result = '{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},'
+      .. '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"document","source":'
+      .. '{"type":"base64","media_type":"application/pdf","data":"%s"}}]}]}]}'
+    local without = count(result, pdf(2)) - count(result, pdf(1))
+    assert.equal(3818, without)
+    for _, encoding in ipairs { "claude", "claude_4_7", "bytes4" } do
+      assert.equal(3818, (count(FORMS.openai, pdf(1), encoding)) - 4 - 3, encoding)
+    end
+  end)
+
+  it("that is named only costs what its part says", function()
+    local tokens = count('{"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"%s"}}]}]}', "file-1")
+    assert.is_true(tokens < 40)
+  end)
+end)
