@@ -23,7 +23,7 @@ Estimate estimate_start(Estimator estimator) { return (Estimate){.estimator = es
 
 /* ---- dense text ---- */
 
-/* Texts are read by stretches of so many bytes. One of few spaces and nearly only letters and digits may be dense:
+/* Bytes of a text that are read at once. A stretch of few spaces and nearly only letters and digits may be dense:
    base64, hex, random identifiers, whose letters vocabularies have no words for. Nearly no other text is looked at
    twice. */
 #define STRETCH ((size_t)1024)
@@ -195,7 +195,7 @@ typedef struct Weights {
 
 /* A least squares fit to the o200k_base counts of conversations with tools, code, English and Chinese prose, rounded
    up a little: the estimates of those texts are 0.97 to 1.14 times their counts. Those of base64, hex and random
-   identifiers are 0.90 to 1.07 times, where a letter of theirs weighs 280. */
+   identifiers, whose letters weigh 280, are 0.90 to 1.07 times. */
 static const Weights CJK = {70, 110, 210, 260, 170, 340, 700, 210};
 
 /* Claude publishes no vocabulary; others published what Anthropic's count_tokens endpoint answers.
