@@ -22,6 +22,7 @@ build = {
       ["ebb.conversation.fold_json"] = "lua/ebb/conversation/fold_json.lua",
       ["ebb.conversation.fold_lines"] = "lua/ebb/conversation/fold_lines.lua",
       ["ebb.conversation.open_calls"] = "lua/ebb/conversation/open_calls.lua",
+      ["ebb.conversation.operation_places"] = "lua/ebb/conversation/operation_places.lua",
       ["ebb.conversation.operations"] = "lua/ebb/conversation/operations.lua",
       ["ebb.conversation.parts"] = "lua/ebb/conversation/parts.lua",
       ["ebb.conversation.recall"] = "lua/ebb/conversation/recall.lua",

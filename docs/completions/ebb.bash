@@ -925,7 +925,7 @@ _ebb() {
         'count')
             case "$prev" in
                 --by)
-                    COMPREPLY=($(compgen -W "message role" -- "$cur"))
+                    COMPREPLY=($(compgen -W "message role tool" -- "$cur"))
                     return 0
                     ;;
                 --reported)

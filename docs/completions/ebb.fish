@@ -391,7 +391,7 @@ complete -c ebb -n '__fish_ebb_seen_command pipeline' -l db -r -d 'The database 
 complete -c ebb -n '__fish_ebb_seen_command pipeline' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command count' -l text -d 'The files are plain text, not conversations'
-complete -c ebb -n '__fish_ebb_seen_command count' -l by -xa 'message role' -d 'A line per message, or per role'
+complete -c ebb -n '__fish_ebb_seen_command count' -l by -xa 'message role tool' -d 'A line per message, per role, or per tool: its calls and results'
 complete -c ebb -n '__fish_ebb_seen_command count' -l reported -r -d 'Keep what the provider counted for this request: it narrows the margin of its model'
 complete -c ebb -n '__fish_ebb_seen_command count' -s o -l output -r -d 'Write to this file instead of standard output'
 complete -c ebb -n '__fish_ebb_seen_command count' -s q -l quiet -d 'Do not report success or progress'

@@ -223,3 +223,41 @@ describe("the command", function()
     contains("standard input is a terminal", command.on_terminal "count")
   end)
 end)
+
+describe("count --by tool", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local CALL = '{"role":"assistant","content":null,"tool_calls":[%s]}'
+  local function call(id, name)
+    return ('{"id":"%s","type":"function","function":{"name":"%s","arguments":"{}"}}'):format(id, name)
+  end
+  local function result(id, text) return ('{"role":"tool","tool_call_id":"%s","content":"%s"}'):format(id, text) end
+
+  -- what it shows, messages, calls by tool with the most tokens first
+  local rows = {
+    { "no tools", '{"role":"user","content":"hi"}', {} },
+    { "a call without its result", CALL:format(call("a", "look")), { "look 1" } },
+    { "two tools in one message", CALL:format(call("a", "look") .. "," .. call("b", "book")) .. ","
+      .. result("a", ("page "):rep(40)) .. "," .. result("b", "ok"), { "look 1", "book 1" } },
+    { "an id that is used again", CALL:format(call("a", "look")) .. "," .. result("a", "x") .. ","
+      .. CALL:format(call("a", "book")) .. "," .. result("a", ("page "):rep(40)), { "book 1", "look 1" } },
+    { "results of Anthropic's form",
+      '{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"look","input":{}}]},'
+      .. '{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"ok"}]}', { "look 1" } },
+  }
+  for _, row in ipairs(rows) do
+    it("adds up calls and results: " .. row[1], function()
+      local file = command.path_of "chat.json"
+      require("ebb.support.core").write_file(file, "[" .. row[2] .. "]")
+      local text = does(("count %s --encoding bytes4 --by tool --json"):format(file))
+      local counted = require("ebb.support.core").json.decode(text)[1]
+      local names, sum = {}, counted.otherMessages.tokens + counted.framingTokens
+      for i, tool in ipairs(counted.tools) do
+        names[i], sum = ("%s %d"):format(tool.tool, tool.calls), sum + tool.tokens
+      end
+      assert.same(row[3], names)
+      assert.equal(counted.tokens, sum)
+    end)
+  end
+end)

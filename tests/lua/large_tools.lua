@@ -11,7 +11,7 @@ local TOOL = "Reads a page of the ledger. Pages have a hundred lines; a line has
 local RULE = "Keep the books as the house keeps them, and say the account with every amount. "
 local NAMES = { "read_page", "find_account", "book", "ask_clerk" }
 
---- A text of about so many tokens of four bytes.
+--- A text of about `tokens` tokens, of four bytes each.
 local function fill(text, tokens)
   return text:rep(math.max(1, tokens * 4 // #text))
 end

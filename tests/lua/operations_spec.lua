@@ -333,3 +333,45 @@ describe("the results of operations", function()
     assert.truthy(fork.windows:render()[2].content:find "one")
   end)
 end)
+
+describe("What is refused in a file is told at its value:", function()
+  local operations = require "ebb.conversation.operations"
+  local USER = '{"role":"user","content":"x"}'
+
+  -- a file in which @ stands before the value at fault
+  local rows = {
+    '[{"operation":"CLEAR"},\n {"operation":\n@"DROPP"}]',
+    '{"operation":\n @"FILTRE"}',
+    '[{"operation":\n @7}]',
+    '[{"operation":"APPEND","messages":[' .. USER .. ',\n{"role":@"robot","content":"x"}]}]',
+    '{"operation":"append","messages":[{"content":"x","role":\n@"nobody"}]}',
+    '[{"operation":"INSERT","position":0,"messages":[' .. USER .. ',\n{"role":"user","content":@4}]}]',
+    '[{"operation":"APPEND","messages":[{"role":"assistant","tool_calls":[\n{"id":@1}]}]}]',
+    '[{"operation":"REPLACE","index":0,"message":{"role":\n@"robot","content":"x"}}]',
+    '[{"operation":"TRUNCATE","keepLast":1,\n"role":@"robot"}]',
+    '[{"operation":"truncate","truncate":{"keepLast":1,\n"role":@"robot"}}]',
+    '[{"operation":"TRUNCATE","keepLast":1,"scope":\n@"all"}]',
+    '[{"operation":"TRUNCATE","keepLast":\n@-1}]',
+    '[{"operation":"TRUNCATE","range":\n@{"start":3,"end":1}}]',
+    '[{"operation":"FILTER","roles":["user",\n@"robot"]}]',
+    '[{"operation":"FILTER","contentContains":["a",\n@5]}]',
+    '[{"operation":"INSERT","position":\n@99,"messages":[' .. USER .. ']}]',
+    '[{"operation":"REPLACE","index":\n@99,"message":' .. USER .. '}]',
+    '[{"operation":"ROLLBACK","targetBatchIndex":\n@99}]',
+    '[{"operation":"ROLLBACK","targetBatchIndex":0,"length":\n@77}]',
+    '[{"operation":"ROLLBACK","checkpoint":\n@"before lunch"}]',
+  }
+  for _, row in ipairs(rows) do
+    it((row:gsub("\n", " ")), function()
+      local before, after = row:match "^(.*)@(.*)$"
+      local _, breaks = before:gsub("\n", "")
+      local chat = helper.conversation "u1 a1 u2 a2"
+
+      local problem = helper.refusal(operations.apply, chat, before .. after, "o.json")
+
+      assert.equal(("o.json:%d:%d: "):format(breaks + 1, #before:match "[^\n]*$" + 1),
+        problem.message:match "^o%.json:%d+:%d+: ")
+      assert.equal(4, #chat)
+    end)
+  end
+end)

@@ -23,7 +23,8 @@ count.BYTES_MAX = 256 * 1024 * 1024   -- bytes, unless --max-file says otherwise
 function count.declare(parser)
   parser:argument("files", "JSON arrays, JSONL or request bodies; - is standard input."):args("*")
   parser:flag("--text", "The files are plain text, not conversations.")
-  parser:option("--by", "A line per message, or per role."):choices { "message", "role" }
+  parser:option("--by", "A line per message, per role, or per tool: its calls and results.")
+    :choices { "message", "role", "tool" }
   parser:option("--reported", "Keep what the provider counted for this request: it narrows the margin of its model.")
     :argname("<tokens>"):convert(options.tokens "--reported")
   options.output(parser)
@@ -58,6 +59,40 @@ local function roles_of(chat, assumed)
     end
   end
   return roles
+end
+
+--- The tools whose calls and results a message has, which share its tokens. `named` has the names by ids of calls.
+local function tools_of_message(message, named)
+  local names = {}
+  for _, call in ipairs(message.calls) do
+    names[#names + 1] = call.name
+    if call.id then named[call.id] = call.name end
+  end
+  if names[1] then return names end
+  for _, id in ipairs(message.answers) do
+    names[#names + 1] = named[id] or message.name or id
+  end
+  return names
+end
+
+local function tools_of(chat)
+  local by_name, list, others, named = {}, core.json.array {}, { tokens = 0, messages = 0 }, {}
+  for _, message in ipairs(chat) do
+    local names, left = tools_of_message(message, named), message.tokens
+    if not names[1] then others.tokens, others.messages = others.tokens + left, others.messages + 1 end
+    for i, name in ipairs(names) do
+      local tool = by_name[name]
+      if not tool then
+        tool = { tool = name, calls = 0, tokens = 0 }
+        by_name[name], list[#list + 1] = tool, tool
+      end
+      local part = left // (#names - i + 1)
+      tool.tokens, left = tool.tokens + part, left - part
+      if #message.calls > 0 then tool.calls = tool.calls + 1 end
+    end
+  end
+  table.sort(list, function(a, b) return a.tokens > b.tokens or a.tokens == b.tokens and a.tool < b.tool end)
+  return list, others
 end
 
 --- Tokens of a request outside of its messages: tools and framing.
@@ -153,11 +188,14 @@ local function count_conversation(args, path)
   local reason = trust.reason(chat, assumed)
   tell_stand_in(chat, args)
   tell_reason(path, args, reason, trust.of_estimator(chat))
+  local tools, others
+  if args.by == "tool" then tools, others = tools_of(chat) end
   return {
     file = terminal.name_of(path), tokens = tokens, trust = chat:trust(), reason = reason, encoding = chat:encoding(),
     price = price_of(models.of_chat(chat), tokens),
     messages = args.by == "message" and messages_of(chat, assumed) or nil,
     roles = args.by == "role" and roles_of(chat, assumed) or nil,
+    tools = tools, otherMessages = others,
     framingTokens = args.by and framing_of(chat) or nil, framingReason = args.by and assumed.tools or nil,
     imported = imported.data(result),
   }
@@ -194,6 +232,13 @@ local function add_rows(rows, result)
   end
   for _, each in ipairs(result.roles or {}) do
     add_row(rows, result, each.tokens, (" %s (%s)"):format(each.role, text.count(each.messages, "message")))
+  end
+  for _, tool in ipairs(result.tools or {}) do
+    add_row(rows, result, tool.tokens, (" %s (%s)"):format(tool.tool, text.count(tool.calls, "call")))
+  end
+  local others = result.otherMessages
+  if others then
+    add_row(rows, result, others.tokens, (" other messages (%s)"):format(text.count(others.messages, "message")))
   end
   if result.framingTokens then add_row(rows, result, result.framingTokens, " tools and framing") end
   local price = result.price and ("%.4f"):format(result.price) or ""

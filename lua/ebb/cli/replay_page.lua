@@ -55,7 +55,8 @@ local function table_row(row)
 end
 
 local function table_of(rows)
-  local lines = { ('<div class="wide"><table><thead><tr><th>%s</th></tr></thead><tbody>'):format(table.concat(TITLES, "</th><th>")) }
+  local head = '<div class="wide"><table><thead><tr><th>%s</th></tr></thead><tbody>'
+  local lines = { head:format(table.concat(TITLES, "</th><th>")) }
   for _, row in ipairs(rows) do
     lines[#lines + 1] = table_row(row)
   end

@@ -44,11 +44,11 @@ local function cost_of(result)
   return ("%.2f times the cost of no trimming"):format(result.relative_cost or 1)
 end
 
-local function nothing_to_cut(found)
-  local none = found.results[1]
+local function nothing_to_cut(summary)
+  local none = summary.results[1]
   return {
     ("%s %s as they are: no trimming is needed."):format(none.requests == 1 and "The one request fits"
-      or ("All %d requests fit"):format(none.requests), found.budget_words),
+      or ("All %d requests fit"):format(none.requests), summary.budget_words),
     "No trimming needed: a policy would change nothing.",
     ("Without trimming %.1f %% of the tokens begin like the request before, which a prompt cache serves.")
       :format(100 * none.share),
@@ -75,14 +75,14 @@ local function refusals_of(result)
     result.smallest_budget)
 end
 
-local function lines_of(found, words)
-  local results = found.results
+local function lines_of(summary, words)
+  local results = summary.results
   local none, position = results[1], choice.position(results)
   local result, word = results[position], words[position - 1]
   return {
-    ("Take %s: ebb trim FILE --budget %s --policy %s"):format(word, found.budget_option, word),
+    ("Take %s: ebb trim FILE --budget %s --policy %s"):format(word, summary.budget_option, word),
     ("%d of %s %s to be cut to fit %s%s."):format(none.requests_over, text.count(none.requests, "request"),
-      none.requests_over == 1 and "has" or "have", found.budget_words, refusals_of(result)),
+      none.requests_over == 1 and "has" or "have", summary.budget_words, refusals_of(result)),
     ("Cost: %s; %s of its tokens begin like the request before, so a prompt cache serves them."):format(cost_of(result),
       percent(result.share)),
     ("Kept: %s of the values passed to tools and %s of those mentioned in replies were still in the request.")
@@ -92,15 +92,15 @@ local function lines_of(found, words)
 end
 
 --- Fails where no policy could make one of the requests fit that had to be cut.
-local function check_fit(found)
-  local result = found.results[choice.position(found.results)]
+local function check_fit(summary)
+  local result = summary.results[choice.position(summary.results)]
   if result.refusals == 0 or result.requests_over > 0 then return end
-  failure.raise(failure.CANNOT_FIT, ("no policy fits %s: %s; the smallest budget is %d"):format(found.budget_words,
+  failure.raise(failure.CANNOT_FIT, ("no policy fits %s: %s; the smallest budget is %d"):format(summary.budget_words,
     result.refusals == 1 and "the one request that has to be cut cannot be"
       or ("none of the %d requests that have to be cut can be"):format(result.refusals), result.smallest_budget))
 end
 
----@class ebb.cli.Found        What a suggestion is made of
+---@class ebb.cli.SuggestionBasis        What a suggestion is made of
 ---@field results ebb.ReplayResult[]   over all recordings
 ---@field budget? integer      tokens; nil: not the same for all
 ---@field budget_words string
@@ -116,8 +116,8 @@ end
 
 ---@param args table
 ---@param played ebb.cli.Played[]
----@return ebb.cli.Found
-local function found_in(args, played)
+---@return ebb.cli.SuggestionBasis
+local function summarize(args, played)
   local lists = {}
   for i, one in ipairs(played) do lists[i] = one.results end
   local budget = common_budget(played)
@@ -130,9 +130,9 @@ local function found_in(args, played)
   }
 end
 
-local function data_of(found, lines, word, words, count)
-  return json_text.format { budget = found.budget or core.json.null, recordings = count,
-    policy = word or core.json.null, lines = lines, policies = tables_of.data(tables_of.rows(found.results, words)) }
+local function data_of(summary, lines, word, words, count)
+  return json_text.format { budget = summary.budget or core.json.null, recordings = count,
+    policy = word or core.json.null, lines = lines, policies = tables_of.data(tables_of.rows(summary.results, words)) }
 end
 
 ---@param args table           the parsed command line for trim
@@ -141,15 +141,15 @@ end
 ---@param loading ebb.Loading
 function suggest.run(args, specs, words, loading)
   local played = files.play_all(args, files.expand(args.files, args), specs, loading)
-  local found = found_in(args, played)
+  local summary = summarize(args, played)
   local lines, word
-  if found.results[1].requests_over == 0 then
-    lines = nothing_to_cut(found)
+  if summary.results[1].requests_over == 0 then
+    lines = nothing_to_cut(summary)
   else
-    check_fit(found)
-    lines, word = lines_of(found, words), words[choice.position(found.results) - 1]
+    check_fit(summary)
+    lines, word = lines_of(summary, words), words[choice.position(summary.results) - 1]
   end
-  if args.json then return terminal.result(data_of(found, lines, word, words, #played), args.output) end
+  if args.json then return terminal.result(data_of(summary, lines, word, words, #played), args.output) end
   terminal.result(terminal.fill(terminal.results(args.output), table.concat(lines, "\n"), "  "), args.output)
 end
 

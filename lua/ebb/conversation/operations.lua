@@ -14,6 +14,7 @@
 local core = require "ebb.support.core"
 local json_file = require "ebb.support.json_file"
 local log = require "ebb.support.log"
+local places = require "ebb.conversation.operation_places"
 local quantity = require "ebb.support.quantity"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
@@ -178,6 +179,7 @@ local FORMS = {
 ---@field fields table         for the Lua face
 ---@field path string          of its fields
 ---@field place any[]          the same, for a look-up in the file
+---@field entry table          the fields as they stand in the file
 
 local NAME = { type = "string", expected = "the name of an operation" }
 
@@ -190,11 +192,13 @@ end
 
 local function operation_name(entry, path)
   if entry.operation == nil then refuse_nameless(entry, path) end
-  local name = schema.check(NAME, entry.operation, path .. ".operation")
+  local ok, name = pcall(schema.check, NAME, entry.operation, path .. ".operation")
+  if not ok then error(places.with_path(name, { "operation" }), 0) end
   local lower = name:lower()
   if not FORMS[lower] then
     local hint = suggest.hint(name, tables.keys(FORMS))
-    refuse("unknown_name", ("%s.operation: unknown operation %s"):format(path, schema.describe(name)), hint)
+    local text = ("%s.operation: unknown operation %s"):format(path, schema.describe(name))
+    error(places.with_path(core.error("unknown_name", text, hint), { "operation" }), 0)
   end
   return lower
 end
@@ -229,7 +233,7 @@ local function step_of(name, form, fields, entry, path)
   local values = schema.check(declaration, entry, path, JSON)
   if form.one_of then check_asks(entry, path, form.one_of) end
   log_ignored(entry, path)
-  return { name = name, form = form, path = path, fields = values }
+  return { name = name, form = form, path = path, fields = values, entry = entry }
 end
 
 local ANY = { type = "any" }
@@ -276,7 +280,12 @@ local LIST = { type = "table", expected = "an operation or a list of them" }
 
 local function read_list(value, file, is_text)
   json_file.check(file, {}, schema.check, LIST, value, "operations")
-  if value.operation ~= nil then return { json_file.check(file, {}, read_one, value, "operations[0]", {}) } end
+  if value.operation ~= nil then
+    local place = {}
+    local step = json_file.check(file, place, read_one, value, "operations[0]", place)
+    step.place = place
+    return { step }
+  end
   if not is_list(value) or is_text and is_empty_object(value) then
     json_file.check(file, {}, refuse_nameless, value, "operations[0]")
   end
@@ -310,7 +319,10 @@ local function run_steps(chat, steps, file)
     local ok, batch, became = pcall(step.form.run, chat, step.fields, step.path)
     if not ok then
       local problem = with_place(i - 1, step.name, batch)
-      error(file and json_file.placed(file, step.place or {}, problem) or problem, 0)
+      if file and core.is_error(problem) then
+        problem = places.with_path(problem, places.find(step.entry, problem, step.path))
+      end
+      error(file and json_file.placed(file, step.place, problem) or problem, 0)
     end
     results[i] = { operation = became or step.name, affected_batch_index = batch }
   end
