@@ -82,6 +82,22 @@ size_t utf8_encode(uint32_t point, char out[4]) {
   return size;
 }
 
+/* Ranges of code points, sorted: controls, what turns the direction of a line, and what
+   no terminal draws, such as the tags that can hide a text inside another. */
+static const struct {
+  uint32_t first, last;
+} HIDDEN[] = {
+    {0x00, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C}, {0x180E, 0x180E}, {0x200B, 0x200B},   {0x200E, 0x200F},
+    {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+};
+
+bool utf8_is_hidden(uint32_t point) {
+  for (size_t i = 0; i < sizeof HIDDEN / sizeof *HIDDEN && HIDDEN[i].first <= point; i++) {
+    if (point <= HIDDEN[i].last) return true;
+  }
+  return false;
+}
+
 size_t utf8_copy(char *out, size_t room, const char *bytes, size_t size) {
   assert(room > 0);
   const char *at = bytes, *end = bytes + size;

@@ -21,6 +21,10 @@ bool utf8_is_start(const char *at, const char *end);
 
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"   /* U+FFFD */
 
+/* True if a terminal should not get the code point: a control, what turns the direction of a line, and what no terminal
+   draws, such as the tags that can hide a text inside another. */
+bool utf8_is_hidden(uint32_t point);
+
 /* Copies a text into `out`, which has `room` bytes, with U+FFFD for invalid UTF-8, cut
    at a code point if it does not fit, and a NUL behind it. Returns the bytes before
    the NUL. room > 0. */

@@ -157,7 +157,8 @@ static int raise_too_deep(lua_State *L) {
 }
 
 /* convert(list, texts, options) -> messages as JSON, system texts as JSON | nil, losses,
-   true if some message is not written byte for byte, and with options.origins the origins of the messages. options.probe: writes nothing. */
+   true if some message is not written byte for byte, and with options.origins the origins of the messages.
+   options.probe: writes nothing. */
 static int l_convert(lua_State *L) {
   lua_settop(L, 3);
   View view = bind_view(L, 1);

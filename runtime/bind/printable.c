@@ -16,22 +16,6 @@
 
 #include "lauxlib.h"
 
-/* Ranges of code points, sorted: controls, what turns the direction of a line, and what
-   no terminal draws, such as the tags that can hide a text inside another. */
-static const struct {
-  uint32_t first, last;
-} HIDDEN[] = {
-    {0x00, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C}, {0x180E, 0x180E}, {0x200B, 0x200B},   {0x200E, 0x200F},
-    {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
-};
-
-static bool is_hidden(uint32_t point) {
-  for (size_t i = 0; i < sizeof HIDDEN / sizeof *HIDDEN && HIDDEN[i].first <= point; i++) {
-    if (point <= HIDDEN[i].last) return true;
-  }
-  return false;
-}
-
 /* "\n", "\u{200B}", or "\x9B" for a byte that is not UTF-8 */
 typedef struct {
   char text[16];
@@ -60,7 +44,7 @@ static size_t read_character(const char *at, const char *end, uint32_t *point, E
     escape->size = (size_t)snprintf(escape->text, sizeof escape->text, "\\x%02X", (unsigned)(unsigned char)*at);
     return 1;
   }
-  if (is_hidden(*point)) *escape = escape_point(*point);
+  if (utf8_is_hidden(*point)) *escape = escape_point(*point);
   return size;
 }
 

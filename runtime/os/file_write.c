@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "os/file_calls.h"
 #include "os/file_lock.h"
 #include "os/file_temporary.h"
@@ -80,6 +81,7 @@ static Status open_target(FileWriter *writer, const struct stat *info, bool ther
   }
   if (!S_ISREG(info->st_mode)) {
     writer->descriptor = file_open_call(writer->path, O_WRONLY | O_NOCTTY, 0);
+    writer->escapes = writer->descriptor >= 0 && isatty(writer->descriptor) == 1;
     return writer->descriptor >= 0 ? STATUS_OK : file_status_of_open();
   }
   /* rename checks only the folder */
@@ -94,6 +96,7 @@ Status file_create(FileWriter *writer, const Memory *memory, const char *path) {
   *writer = (FileWriter){.descriptor = -1, .memory = *memory};
   if (strcmp(path, "-") == 0) {
     writer->descriptor = STDOUT_FILENO;
+    writer->escapes = isatty(STDOUT_FILENO) == 1;
     return STATUS_OK;
   }
   char resolved[PATH_MAX];
@@ -108,9 +111,7 @@ Status file_create(FileWriter *writer, const Memory *memory, const char *path) {
   return status;
 }
 
-Status file_write(FileWriter *writer, const void *bytes, size_t size) {
-  assert(writer->descriptor >= 0);
-  const char *at = bytes;
+static Status write_bytes(FileWriter *writer, const char *at, size_t size) {
   while (size > 0) {
     ssize_t wrote = write(writer->descriptor, at, size < INT_MAX ? size : INT_MAX);
     if (wrote < 0) {
@@ -121,6 +122,77 @@ Status file_write(FileWriter *writer, const void *bytes, size_t size) {
     size -= (size_t)wrote;
   }
   return STATUS_OK;
+}
+
+/* ---- terminals ----
+**
+** What a stranger's text has in it must not steer a terminal. In JSON, which has escapes of its own for what stands
+** below a blank, only characters from DEL on are left: they are written as \uXXXX, which is the same JSON. */
+
+typedef struct Escaped {
+  char bytes[4096];
+  size_t size;
+} Escaped;
+
+static Status flush_escaped(FileWriter *writer, Escaped *out) {
+  size_t size = out->size;
+  out->size = 0;
+  return write_bytes(writer, out->bytes, size);
+}
+
+/* Adds the first character of the bytes, or its escape. Returns how many bytes it has. */
+static size_t add_character(Escaped *out, const char *bytes, size_t size) {
+  uint32_t point;
+  size_t used = utf8_decode(bytes, bytes + size, &point);
+  char *at = out->bytes + out->size;
+  size_t room = sizeof out->bytes - out->size;
+  if (used == 0) out->size += (size_t)snprintf(at, room, "\\x%02X", (unsigned)(unsigned char)bytes[0]);
+  else if (point < 0x7F || !utf8_is_hidden(point)) {
+    memcpy(at, bytes, used);
+    out->size += used;
+  } else if (point > 0xFFFF) {
+    unsigned high = 0xD800 + ((point - 0x10000) >> 10), low = 0xDC00 + ((point - 0x10000) & 0x3FF);
+    out->size += (size_t)snprintf(at, room, "\\u%04X\\u%04X", high, low);
+  } else {
+    out->size += (size_t)snprintf(at, room, "\\u%04X", (unsigned)point);
+  }
+  return used == 0 ? 1 : used;
+}
+
+/* Adds the characters that are held, but for one that lacks bytes; `ends`: no more bytes come. */
+static void add_held(FileWriter *writer, Escaped *out, bool ends) {
+  while (writer->held_size > 0) {
+    const char *end = writer->held + writer->held_size;
+    if (!ends && utf8_is_start(writer->held, end)) return;
+    size_t used = add_character(out, writer->held, writer->held_size);
+    writer->held_size -= used;
+    memmove(writer->held, writer->held + used, writer->held_size);
+  }
+}
+
+static Status write_escaped(FileWriter *writer, const char *bytes, size_t size) {
+  Escaped out = {.size = 0};
+  for (size_t i = 0; i < size; i++) {
+    assert(writer->held_size < sizeof writer->held);
+    if (sizeof out.bytes - out.size < 64) {
+      Status status = flush_escaped(writer, &out);
+      if (status != STATUS_OK) return status;
+    }
+    writer->held[writer->held_size++] = bytes[i];
+    add_held(writer, &out, false);
+  }
+  return flush_escaped(writer, &out);
+}
+
+static Status end_escaped(FileWriter *writer) {
+  Escaped out = {.size = 0};
+  add_held(writer, &out, true);
+  return flush_escaped(writer, &out);
+}
+
+Status file_write(FileWriter *writer, const void *bytes, size_t size) {
+  assert(writer->descriptor >= 0);
+  return writer->escapes ? write_escaped(writer, bytes, size) : write_bytes(writer, bytes, size);
 }
 
 static bool flush_to_disk(int descriptor) {
@@ -265,9 +337,9 @@ static Status commit_temporary(FileWriter *writer) {
 
 Status file_commit(FileWriter *writer) {
   assert(writer->descriptor >= 0);
-  Status status = STATUS_OK;
-  if (writer->temporary != NULL) status = commit_temporary(writer);
-  else if (writer->path != NULL && !writer_close(writer)) status = STATUS_IO;
+  Status status = writer->escapes ? end_escaped(writer) : STATUS_OK;
+  if (status == STATUS_OK && writer->temporary != NULL) status = commit_temporary(writer);
+  else if (status == STATUS_OK && writer->path != NULL && !writer_close(writer)) status = STATUS_IO;
   if (status == STATUS_OK) writer_end(writer);
   else file_abandon(writer);
   return status;

@@ -102,7 +102,7 @@ local function lines_of(result, agent, chat, dry)
     words[#words + 1] = ("%s: %s%s"):format(entry.kind, entry.message, entry.count > 1 and (" (%d times)"):format(
       entry.count) or "")
   end
-  return table.concat(words, "\n") .. "\n"
+  return text.printable(table.concat(words, "\n"), true) .. "\n"
 end
 
 local function data_of(result, agent, chat)

@@ -36,6 +36,7 @@ function recall.run(args)
     local exit = messages.code == "unknown_name" and failure.USAGE or failure.REFUSED
     failure.raise(exit, messages.message, messages.hint)
   end
+  if not args.json and terminal.results(args.output).is_terminal then text = core.printable(text, "\n\t") end
   terminal.result(args.json and as_json(messages) or text .. "\n", args.output)
 end
 

@@ -5,6 +5,7 @@
 -- are, without prompts; then the exit code is 5 if one of them failed, and Ctrl-C
 -- ends the command.
 
+local core = require "ebb.support.core"
 local lua_completion = require "ebb.cli.lua_completion"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
@@ -156,10 +157,18 @@ local function at_terminal()
   return 0
 end
 
+--- `print` at a terminal: texts of a conversation cannot steer it.
+local function print_safely(...)
+  local words = table.pack(...)
+  for i = 1, words.n do words[i] = tostring(words[i]) end
+  io.stdout:write(core.printable(table.concat(words, "\t"), "\n\t"), "\n")
+end
+
 function repl.run(args)
   if args.file == "-" then failure.usage("standard input has the lines to run", "name a file for the messages") end
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
   _G.ebb, _G.help = ebb, help
+  if terminal.results().is_terminal then _G.print = print_safely end
   if args.file then _G.chat = options.load(args.file, args) end
   if terminal.stdin_is_terminal and terminal.talks_to_person then return at_terminal() end
   return run_lines(read_plain, xpcall) and 0 or failure.SCRIPT

@@ -22,6 +22,7 @@ local wants_colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= 
 
 ---@class ebb.cli.Page        What a view is written for
 ---@field width integer       cells of a line; math.maxinteger where nothing is to be cut
+---@field is_terminal boolean
 ---@field coloured boolean     `paint` adds something
 ---@field paint fun(colour?: string, piece: string): string
 
@@ -30,7 +31,8 @@ local wants_colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= 
 local function page_of(descriptor)
   local columns = math.tointeger(tonumber(os.getenv "COLUMNS"))
   local page = { width = host.columns(descriptor) or columns and columns > 0 and columns or math.maxinteger }
-  page.coloured = wants_colour and host.is_terminal(descriptor)
+  page.is_terminal = host.is_terminal(descriptor)
+  page.coloured = wants_colour and page.is_terminal
   function page.paint(colour, piece)
     local code = page.coloured and COLOURS[colour]
     return code and ("\27[%sm%s\27[0m"):format(code, piece) or piece
@@ -39,7 +41,8 @@ local function page_of(descriptor)
 end
 
 --- A page on which everything is whole.
-local WHOLE = { width = math.maxinteger, coloured = false, paint = function(_, piece) return piece end }
+local WHOLE = { width = math.maxinteger, is_terminal = false, coloured = false,
+  paint = function(_, piece) return piece end }
 
 --- The page of a result, for standard output or a file.
 ---@param path? string      as given to terminal.result
@@ -144,12 +147,12 @@ function terminal.progress(line, at_once)
   io.stderr:write("\r\27[K", line and text.cut(line, terminal.messages().width - 1) or "")
 end
 
---- Lines that are printable already, such as a table.
+--- Lines that are printable already, such as a table, or JSON.
 function terminal.show(lines)
   if subject and terminal.is_silent then return end
   if subject then lines = named_lines(lines) end
   terminal.progress(nil)
-  io.stderr:write(lines)
+  io.stderr:write(terminal.talks_to_person and text.escaped(lines) or lines)
 end
 
 --- The identity of the input, if the output replaces it.

@@ -61,6 +61,20 @@ end
 ---@return string
 function text.printable(bytes, lines) return core.printable(bytes, lines and "\n" or nil) end
 
+--- A character from DEL on as JSON escapes it, if a terminal should not get it; else nil.
+local function escape_in_json(character)
+  local ok, point = pcall(utf8.codepoint, character)
+  if not ok or core.printable(character) == character then return not ok and core.printable(character) or nil end
+  if point <= 0xFFFF then return ("\\u%04X"):format(point) end
+  return ("\\u%04X\\u%04X"):format(0xD800 + (point - 0x10000 >> 10), 0xDC00 + (point - 0x10000 & 0x3FF))
+end
+
+--- Lines that hold JSON, or escape sequences of our own, for a terminal: what is hidden in them from DEL on is written
+--- as JSON escapes it.
+---@param lines string
+---@return string
+function text.escaped(lines) return (lines:gsub("[\x7F-\xFF][\x80-\xBF]*", escape_in_json)) end
+
 --- The beginning of a text, printable, in at most `room` cells.
 ---@param bytes string
 ---@param room integer

@@ -15,6 +15,7 @@ local messages = require "ebb.macros.messages"
 local parse = require "ebb.macros.parse"
 local registry = require "ebb.macros.registry"
 local texts = require "ebb.macros.text"
+local traceback = require "ebb.support.traceback"
 
 local evaluate = {}
 
@@ -162,7 +163,7 @@ function Call:value(name)
   if value == nil then value = self.environment.values[name] end
   if type(value) == "function" then value = value() end
   if type(value) == "number" then return texts.of_number(value) end
-  local text = value ~= nil and tostring(value) or nil
+  local text = value ~= nil and traceback.text(value) or nil
   return text and environments.TEMPLATES[name] and self:expand(text) or text
 end
 
@@ -241,7 +242,7 @@ end
 local function settle(run, node, ok, result, key, ...)
   if not ok then
     if is_stop(result) then error(result, 0) end
-    return nil, fail(run, node, "raised", "raised", node.name, tostring(result))
+    return nil, fail(run, node, "raised", "raised", node.name, traceback.text(result))
   end
   if result == nil and type(key) == "string" then return nil, fail(run, node, "argument", key, ...) end
   if type(result) == "number" then return texts.of_number(result) end

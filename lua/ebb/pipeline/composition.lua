@@ -61,7 +61,7 @@ local function shown_sources(sources, tokens)
   return list
 end
 
----@class ebb.pipeline.Made     How a request was made of the messages that the last step left
+---@class ebb.pipeline.Making     How a request was made of the messages that the last step left
 ---@field messages ebb.WorkingMessage[]
 ---@field origins? integer[]    {first, last ..}: which of them each message of the request is made of; nil: of its own
 ---@field weigh fun(text: string): integer    the tokens of a body
@@ -81,49 +81,49 @@ local function part_of(role, tokens, text, copies)
 end
 
 --- The system texts that the body had beside its messages, as a working copy.
-local function own_system(made)
-  local source = { source = "body", role = "system", bytes = made.own_system }
+local function own_system(making)
+  local source = { source = "body", role = "system", bytes = making.own_system }
   return { role = "system", source = "body", sources = { source } }
 end
 
 --- The working copies of message number `seq` of the request; none for one that the repair has inserted.
-local function copies_of(made, seq)
-  local origins = made.origins
-  if not origins then return { made.messages[seq] } end
+local function copies_of(making, seq)
+  local origins = making.origins
+  if not origins then return { making.messages[seq] } end
   local first, last = origins[2 * seq - 1], origins[2 * seq]
   if not first then return {} end
-  if first == 0 then return { own_system(made) } end
-  return table.move(made.messages, first, last, 1, {})
+  if first == 0 then return { own_system(making) } end
+  return table.move(making.messages, first, last, 1, {})
 end
 
 --- System messages that stand beside the messages of the request: those of which none of them is made.
-local function beside(made)
+local function beside(making)
   local is_used, list = {}, {}
-  for i = 1, #(made.origins or {}), 2 do
-    for position = made.origins[i], made.origins[i + 1] do is_used[position] = true end
+  for i = 1, #(making.origins or {}), 2 do
+    for position = making.origins[i], making.origins[i + 1] do is_used[position] = true end
   end
-  for i, copy in ipairs(made.origins and made.messages or {}) do
+  for i, copy in ipairs(making.origins and making.messages or {}) do
     if not is_used[i] and content.is_system(copy) then list[#list + 1] = copy end
   end
-  if made.own_system > 0 then table.insert(list, 1, own_system(made)) end
+  if making.own_system > 0 then table.insert(list, 1, own_system(making)) end
   return list
 end
 
 --- The line of the system texts that a dialect has beside its messages; nil without any.
-local function system_part(chat, made)
+local function system_part(chat, making)
   local around = body.around(chat)
-  local rest, text = requests.without_system(around, made.dialect)
+  local rest, text = requests.without_system(around, making.dialect)
   if not rest then return nil end
-  return part_of("system", made.weigh(around) - made.weigh(rest), text, beside(made))
+  return part_of("system", making.weigh(around) - making.weigh(rest), text, beside(making))
 end
 
 --- What is sent: the system texts beside the messages first, then each message with its number.
 ---@param chat ebb.Conversation         the request
----@param made ebb.pipeline.Made
-local function parts_of(chat, made)
-  local parts = { system_part(chat, made) }
+---@param making ebb.pipeline.Making
+local function parts_of(chat, making)
+  local parts = { system_part(chat, making) }
   for i, handle in ipairs(chat) do
-    local part = part_of(handle.spelling, handle.tokens, handle.text, copies_of(made, handle.seq))
+    local part = part_of(handle.spelling, handle.tokens, handle.text, copies_of(making, handle.seq))
     part.message = i
     parts[#parts + 1] = part
   end
@@ -196,25 +196,25 @@ function composition.data(result)
 end
 
 local MEASURES = {
-  parts = function(result, made) return parts_of(result.chat, made) end,
+  parts = function(result, making) return parts_of(result.chat, making) end,
   shares = function(result) return by_source(result.parts, result.tokens) end,
   ledger = function(result) return cuts_of(result.trimmed) end,
 }
 
 --- The __index of results: computes `body`, `parts`, `shares`, `ledger` and, where they are lazy, `messages` on first
 --- use.
----@param made ebb.pipeline.Made
+---@param making ebb.pipeline.Making
 ---@param request ebb.Conversation     a fork of the result's chat, which nobody else sees
 ---@return fun(result: ebb.PipelineResult, name: string): any
-function composition.measure(made, request)
+function composition.measure(making, request)
   return function(result, name)
     if name == "messages" then
-      core.working.fill(made.messages)
-      result.messages = made.messages
+      core.working.fill(making.messages)
+      result.messages = making.messages
     elseif name == "body" then
       result.body = request:json()
     elseif MEASURES[name] then
-      result[name] = MEASURES[name](result, made)
+      result[name] = MEASURES[name](result, making)
     end
     return rawget(result, name)
   end

@@ -68,7 +68,7 @@ end
 --- What a call answers that raised `problem`.
 local function failed(problem)
   if problem == MEMORY then return false, problem, "memory" end
-  return false, tostring(problem), core.is_error(problem) and problem.code or nil
+  return false, traceback.text(problem), core.is_error(problem) and problem.code or nil
 end
 
 --- Calls what says itself where it went wrong: a sandbox does, and where in what is built

@@ -368,7 +368,7 @@ local function finish_last(run, messages)
 end
 
 --- How the request was made, for its composition.
----@return ebb.pipeline.Made
+---@return ebb.pipeline.Making
 local function made_of(run, messages, origins)
   local _, system = requests.without_system(run.request:around(), run.form)
   return {

@@ -13,6 +13,7 @@ local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local media = require "ebb.support.media"
 local refuse = require "ebb.support.refuse"
+local traceback = require "ebb.support.traceback"
 
 local assets = {}
 
@@ -120,7 +121,7 @@ local function from_host(context, attachment, cap)
   local answer, why = context:call("asset", request)
   if answer == nil or answer == null or answer == false then
     if request.url then why = why or "addresses are not fetched, and the host has not resolved it" end
-    return nil, core.error("absent", why and tostring(why) or "there is no such attachment")
+    return nil, core.error("absent", why and traceback.text(why) or "there is no such attachment")
   end
   if type(answer) == "table" and type(answer.data) == "string" then
     local file, problem = from_uri(answer.data, cap)

@@ -16,6 +16,7 @@ local core = require "ebb.support.core"
 local media = require "ebb.support.media"
 local placeholders = require "ebb.processors.placeholders"
 local refuse = require "ebb.support.refuse"
+local traceback = require "ebb.support.traceback"
 
 local ABILITY = { image = "vision", audio = "audio", video = "video", document = "document" }
 
@@ -40,7 +41,7 @@ local function ask_host(context, config, asset, attachment, digest)
     id = attachment.id, sha256 = digest, prompt = config.prompt ~= "" and config.prompt or nil,
     data = assets.data_uri(asset) })
   if type(answer) == "table" then answer = answer.text end
-  if type(answer) ~= "string" then return nil, why and tostring(why) or "the host transcribes nothing" end
+  if type(answer) ~= "string" then return nil, why and traceback.text(why) or "the host transcribes nothing" end
   if not answer:find "%S" then return nil, "the host's answer is blank" end
   local fault = media.text_fault(answer)
   if fault then return nil, "the host's answer: " .. fault end

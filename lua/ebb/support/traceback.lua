@@ -20,15 +20,19 @@ local function place(source)
   end
 end
 
---- What was raised, in words; of a table that says nothing itself, what is in it.
+local NO_WORDS = { ["function"] = true, thread = true, userdata = true, table = true }
+
+--- What was raised or said, in words; of a table that says nothing itself, what is in it. Never an address: that would
+--- be another one in each run.
 ---@param problem any
 ---@return string
 function traceback.text(problem)
-  if type(problem) ~= "table" or core.is_error(problem) then return tostring(problem) end
+  local kind = type(problem)
+  if not NO_WORDS[kind] or core.is_error(problem) then return tostring(problem) end
   local meta = getmetatable(problem)
   if type(meta) == "table" and meta.__tostring then return tostring(problem) end
   local ok, json = pcall(core.json.encode, problem)
-  return ok and json or tostring(problem)
+  return kind == "table" and ok and json or "a " .. kind
 end
 
 --- Without the place that Lua names for code that has no debug information (libebb's own).
