@@ -260,4 +260,12 @@ describe("count --by tool", function()
       assert.equal(counted.tokens, sum)
     end)
   end
+
+  it("counts the conversations of a folder", function()
+    local folder = command.path_of "logs"
+    os.execute(("mkdir -p %s && cp scripts/samples/support.json %s/a.json && cp scripts/policies/agent.json %s/b.json")
+      :format(folder, folder, folder))
+    local words = "count --encoding bytes4 %s"
+    assert.equal(does(words:format(folder .. "/a.json " .. folder .. "/b.json")), does(words:format(folder)))
+  end)
 end)

@@ -281,7 +281,8 @@ local function check_report(args, files)
 end
 
 function count.run(args)
-  local files = options.files(args.files, args)
+  local files = args.text and options.files(args.files, args)
+    or require("ebb.cli.replay_files").expand(args.files, args)
   model_file.load(args.model)
   check_report(args, files)
   if args.text then check_text(args) end
