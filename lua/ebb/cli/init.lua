@@ -26,8 +26,8 @@ local function run_command(name, words)
   local parser = require "ebb.cli.parser"
   local command_parser = parser.new(name)
   local args = parser.parse(command_parser, words)
-  args.command_name = name
   if args then
+    args.command_name = name
     terminal.quiet = args.quiet or false
     require("ebb.cli.places").prepare(command_parser, args, command.places and command.places(args))
     return command.run(args)
