@@ -327,11 +327,16 @@ describe("trim --replay", function()
     contains("keep_recent", err)
   end)
 
-  it("puts policies with refused requests last, and marks them", function()
-    local out = does("trim --replay scripts/samples/support.json --budget 3000 --policy clear_tool_uses "
-      .. "--policy keep_recent")
-    assert.matches("\n[^\n]-%d  keep_recent\n[^\n]-%d%*[^\n]-%d  clear_tool_uses\n", out)
-    contains("* without the refused requests", out)
+  it("puts policies with refused requests last, the fewest first, whatever they cost, and marks them", function()
+    local words = "trim --replay scripts/samples/support.json --budget 3000 --policy keep_recent:keep=100 "
+      .. "--policy clear_tool_uses --policy keep_recent "
+    local out = does(words)
+    assert.matches("\n[^\n*]-%d  keep_recent\n[^\n]-%d%*[^\n]-%d  clear_tool_uses\n"
+      .. "[^\n]-%d%*[^\n]-%d  keep_recent:keep=100\n", out)
+    contains("* requests were refused: these cost nothing", out)
+    local rows = json.decode((does(words .. "--json"))).policies
+    assert.is_true(rows[2].cost > rows[3].cost and rows[3].cost > rows[4].cost)    -- refusing is the cheapest
+    assert.is_true(rows[2].refusals == 0 and 0 < rows[3].refusals and rows[3].refusals < rows[4].refusals)
     assert.falsy(does("trim --replay scripts/samples/support.json --budget 4000"):find("*", 1, true))
   end)
 

@@ -55,12 +55,12 @@ local UNITS = { money = "the currency of the prices", tokens = "tokens of fresh 
 
 local function is_before(a, b)
   local first, second = a.result, b.result
-  if (first.refusals > 0) ~= (second.refusals > 0) then return second.refusals > 0 end
+  if first.refusals ~= second.refusals then return first.refusals < second.refusals end
   if not first.cost or first.cost == second.cost then return a.place < b.place end
   return first.cost < second.cost
 end
 
---- The rows of results: no trimming first, then the cheapest; those with refused requests last, whose sums lack these.
+--- The rows of results: no trimming first, then by refused requests, whose costs the sums lack, then by cost.
 ---@param results ebb.ReplayResult[]
 ---@param words string[]
 ---@return ebb.cli.ReplayRow[]
