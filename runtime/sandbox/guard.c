@@ -32,16 +32,6 @@ static void hook(lua_State *L, lua_Debug *ar);
 
 static inline int least(int a, int b) { return a < b ? a : b; }
 
-void guard_begin_cell(Sandbox *sandbox, lua_State *L, int count) {
-  ThreadNote *note = THREAD_NOTE(L);
-  assert(count >= 1 && count <= HOOK_INSTRUCTIONS);
-  if (note->cell == count && lua_gethook(L) == hook) return;
-  int next = least(count, sandbox->hook_dear);
-  *note = (ThreadNote){.flags = note->flags, .cell = (uint16_t)count, .left = (uint16_t)(count - next)};
-  lua_sethook(L, hook, LUA_MASKCOUNT, next);
-  sandbox->restarted = true;
-}
-
 static void settle_time(Sandbox *sandbox) {
   int64_t now = guard_now(sandbox);
   uint64_t spent = now > sandbox->started ? (uint64_t)(now - sandbox->started) : 0;
@@ -384,7 +374,7 @@ void guard_enter(Sandbox *sandbox, lua_State *L) {
   if (sandbox->current == NULL) return;      /* the host's own code is not hooked */
   sandbox->current = L;
   if (!holds(sandbox, GUARD_THREAD)) return;
-  guard_begin_cell(sandbox, L, sandbox->armed ? 1 : sandbox->hook_strings);
+  guard_begin_cell(sandbox, L, hook, sandbox->armed ? 1 : sandbox->hook_strings);
   if (lua_gethookcount(L) <= sandbox->hook_dear) return;
   look_at_clock(sandbox, L);                 /* its next hook comes too late among dear instructions */
   if (sandbox->killed != SANDBOX_OK || sandbox->slice_over) guard_arm(sandbox);

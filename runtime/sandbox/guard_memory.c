@@ -45,9 +45,25 @@ Sandbox *sandbox_of(lua_State *L) {
   return lua_getallocf(L, &user) == guard_allocate ? user : NULL;
 }
 
+void guard_begin_cell(Sandbox *sandbox, lua_State *L, lua_Hook hook, int count) {
+  ThreadNote *note = THREAD_NOTE(L);
+  assert(count >= 1 && count <= HOOK_INSTRUCTIONS);
+  if (note->cell == count && lua_gethook(L) == hook) return;
+  int next = count < sandbox->hook_dear ? count : sandbox->hook_dear;
+  *note = (ThreadNote){.flags = note->flags, .cell = (uint16_t)count, .left = (uint16_t)(count - next)};
+  lua_sethook(L, hook, LUA_MASKCOUNT, next);
+  sandbox->restarted = true;
+}
+
+/* Begins one in the running thread, which has the guard's hook. */
+static void begin_cell_here(Sandbox *sandbox, int count) {
+  lua_State *L = sandbox->current;
+  if (L != NULL) guard_begin_cell(sandbox, L, lua_gethook(L), count);
+}
+
 COLD void guard_arm(Sandbox *sandbox) {
   sandbox->armed = true;
-  if (sandbox->current != NULL) guard_begin_cell(sandbox, sandbox->current, 1);
+  begin_cell_here(sandbox, 1);
 }
 
 /* True while Lua calls a finalizer, or closes: it stops the collector meanwhile, and
@@ -75,7 +91,7 @@ static COLD void note_string(Sandbox *sandbox, size_t size, int change) {
   if (!holds(sandbox, GUARD_LONG)) count = HOOK_INSTRUCTIONS;
   bool sooner = count < sandbox->hook_strings;
   sandbox->hook_strings = (int)count;
-  if (sooner && !sandbox->armed && sandbox->current != NULL) guard_begin_cell(sandbox, sandbox->current, (int)count);
+  if (sooner && !sandbox->armed) begin_cell_here(sandbox, (int)count);
 }
 
 /* Keys of a hash part that a block of this size may hold; 0: it is not a hash part. */

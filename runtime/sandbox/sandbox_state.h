@@ -245,9 +245,9 @@ void  guard_look_now(lua_State *L);
 
 /* ---- guard_memory.c ---- */
 
-/* Begins a cell of `count` instructions in thread L, unless such a cell runs there: what the one before had not charged
-   is not charged. Safe within the allocator: only numbers change. */
-void  guard_begin_cell(Sandbox *sandbox, lua_State *L, int count);
+/* Begins a cell of `count` instructions in thread L, with the guard's hook, unless such a cell runs there: what the one
+   before had not charged is not charged. Safe within the allocator: only numbers change. */
+void  guard_begin_cell(Sandbox *sandbox, lua_State *L, lua_Hook hook, int count);
 /* The state's allocator; user is the sandbox. */
 void *guard_allocate(void *user, void *block, size_t old_size, size_t new_size);
 /* Pushes a userdata to which block_limit does not apply; the second one with a word before it (number.h). */
