@@ -295,10 +295,13 @@ local function is_mixed(bytes)
     or bytes:find('"reasoning"', 1, true) ~= nil and not bytes:find('"summary"', 1, true)
 end
 
---- True if one of the first three messages has a member that names another program, or is mixed.
+local LOOK_MESSAGES, LOOK_BYTES = 3, 65536    -- of each of these: what tells stands at the begin or the end
+
+--- True if one of the first messages has a member that names another program, or is mixed.
 local function has_telltale(chat)
-  for i = 1, math.min(3, #chat) do
+  for i = 1, math.min(LOOK_MESSAGES, #chat) do
     local bytes = chat[i].json
+    if #bytes > 2 * LOOK_BYTES then bytes = bytes:sub(1, LOOK_BYTES) .. "\n" .. bytes:sub(-LOOK_BYTES) end
     if is_mixed(bytes) then return true end
     for _, member in ipairs(TELLTALES) do
       if bytes:find(member, 1, true) then return true end
