@@ -42,7 +42,7 @@ static bool is_base64(Dialect dialect, Text data) {
   return (digits.count + digits.padding) % 4 == 0;
 }
 
-static bool has_media(const Message *message) {
+bool message_has_media(const Message *message) {
   for (uint32_t i = 0, count = message_part_count(message); i < count; i++) {
     PartKind kind = (PartKind)message_part(message, i).kind;
     if (kind == PART_IMAGE || kind == PART_FILE || kind == PART_AUDIO) return true;
@@ -67,6 +67,13 @@ static bool is_type(Text said, const char *actual) {
   return is_heif || text_is(said, actual);
 }
 
+const char *media_wrong_type(Dialect dialect, const Media *media) {
+  const char *bytes = media->data.size > 0 ? image_type(media->data) : NULL;
+  bool may_be = media->kind == MEDIA_IMAGE || (dialect == DIALECT_GEMINI && media->kind == MEDIA_FILE);
+  bool differs = may_be && bytes != NULL && takes_image(dialect, text_of(bytes)) && !is_type(media->type, bytes);
+  return differs ? bytes : NULL;
+}
+
 /* Checks the type of an image, by its bytes where they tell it, else as it is said. */
 static Status check_type(Checker *checker, uint32_t index, const Media *media) {
   Dialect dialect = checker->target->dialect;
@@ -76,8 +83,7 @@ static Status check_type(Checker *checker, uint32_t index, const Media *media) {
   if (!may_be) return STATUS_OK;
   Text type = bytes != NULL ? text_of(bytes) : media->type;
   if (type.size > 0 && !takes_image(dialect, type)) return checker_add(checker, CHECK_IMAGE_TYPE, index, type);
-  bool differs = bytes != NULL && !is_type(media->type, bytes);
-  return checker_add_if(checker, differs, CHECK_MEDIA_TYPE, index, type);
+  return checker_add_if(checker, media_wrong_type(dialect, media) != NULL, CHECK_MEDIA_TYPE, index, type);
 }
 
 /* ---- sizes ---- */
@@ -109,20 +115,25 @@ void check_media_begin(Checker *checker) {
 
 /* ---- a message ---- */
 
+bool media_lacks_name(const Media *media) {
+  bool is_file = media->data.bytes != NULL && media->kind == MEDIA_FILE;
+  return is_file && media->name.size == 0 && media->file.size == 0;
+}
+
 static Status check_piece(Checker *checker, uint32_t index, const Media *media) {
   bool has_data = media->data.bytes != NULL;
   bool is_bad = has_data && !is_base64(checker->target->dialect, media->data);
-  bool is_nameless = has_data && media->kind == MEDIA_FILE && media->name.size == 0 && media->file.size == 0;
   Status status = STATUS_OK;
   if (is_bad) status = checker_add(checker, CHECK_MEDIA_DATA, index, text_of(media_kind_name(media->kind)));
   if (status == STATUS_OK && !is_bad) status = check_type(checker, index, media);
   if (status == STATUS_OK && !is_bad) status = check_size(checker, index, media);
-  return status == STATUS_OK ? checker_add_if(checker, is_nameless, CHECK_FILE_NAME, index, NO_TEXT) : status;
+  if (status != STATUS_OK) return status;
+  return checker_add_if(checker, media_lacks_name(media), CHECK_FILE_NAME, index, NO_TEXT);
 }
 
 Status check_media(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
-  if (!has_media(message)) return STATUS_OK;
+  if (!message_has_media(message)) return STATUS_OK;
   Pieces pieces;
   pieces_init(&pieces, checker->report->memory);
   Status status = pieces_read(&pieces, message_raw(message));

@@ -13,6 +13,8 @@
 /* True if a text is a JSON object and nothing else; *is_object. Escaped ones are decoded into scratch. STATUS_MEMORY. */
 Status text_reads_object(Text text, Buffer *scratch, bool *is_object);
 
+struct Media;                /* pieces.h */
+
 typedef struct Checker {
   const CheckTarget *target;
   const Store *store;
@@ -50,6 +52,12 @@ Status check_common(Checker *checker, uint32_t index);
 Status check_media(Checker *checker, uint32_t index);
 /* Counts the images of the list, where the target's limit for a side depends on that. */
 void   check_media_begin(Checker *checker);
+/* True if a part of the message is an image, a sound or a file. */
+bool   message_has_media(const Message *message);
+/* The type of an image's bytes, static, if the dialect takes it and the image says another one; else NULL. */
+const char *media_wrong_type(Dialect dialect, const struct Media *media);
+/* True for a file with data and without a name. */
+bool   media_lacks_name(const struct Media *media);
 
 const Message *checker_message(const Checker *checker, uint32_t index);
 /* True if violations of the code are to be reported. */

@@ -68,7 +68,10 @@ static Status read_response(Pieces *pieces, Piece *piece, const PieceFields *fie
   piece_fields(piece_json(fields, KEY_GEMINI_RESPONSE), &inner);
   piece->id = piece_string(&inner, KEY_ID);
   piece->name = piece_string(&inner, KEY_NAME);
-  if (piece_is(&inner, KEY_RESPONSE, JSON_OBJECT)) content = content_of(&inner.of[KEY_RESPONSE], &piece->is_error);
+  const JsonValue *response = &inner.of[KEY_RESPONSE];
+  if (piece_is(&inner, KEY_RESPONSE, JSON_OBJECT)) content = content_of(response, &piece->is_error);
+  else if (!piece_is(&inner, KEY_RESPONSE, JSON_NULL)) content = *response;
+  if (content.kind == JSON_ARRAY) content.kind = JSON_OBJECT;      /* JSON, no list of parts */
   Status status = pieces_add_result(pieces, *piece, &content);
   return status == STATUS_OK && has_parts(&inner) ? read_beside_media(pieces, &inner.of[KEY_PARTS]) : status;
 }

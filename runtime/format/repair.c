@@ -136,7 +136,8 @@ static Status begin_plan(Plan *plan, const Sequence *list) {
 /* Carries out one plan after the other, each for the list that the one before made; the dialect's is the last. *any:
    something was done. */
 static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
-  Status (*const stages[])(Plan *) = {plan_forms, plan_moves, dialect_form(plan->options->target.dialect)->repair};
+  Status (*const last)(Plan *) = dialect_form(plan->options->target.dialect)->repair;
+  Status (*const stages[])(Plan *) = {plan_forms, plan_media, plan_moves, last};
   enum { COUNT = sizeof stages / sizeof *stages };
   Status status = STATUS_OK;
   for (int i = 0; i < COUNT && status == STATUS_OK; i++) {

@@ -15,6 +15,8 @@
 **     no user first (strict)       a user message that says so is inserted
 **     reasoning without its reply  dropped; unsigned thinking (anthropic), too
 **     arguments, outputs           written as the text, or in the object, that is wanted
+**     type of an image             that of its bytes
+**     file without a name          gets one of its type
 **     reasoning_content            added, as ""
 **     id of an item                left out, if another item has it or it is not valid
 **

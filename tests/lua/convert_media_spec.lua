@@ -150,3 +150,44 @@ describe("an image gets the type of its bytes:", function()
     assert.equal("", told)
   end)
 end)
+
+--- What a repair writes in the input's own form, and how much it mended.
+local function repaired(body, options)
+  local copy, report = assert(ebb.parse(body)):repaired(options)
+  return copy:json { shape = "body" }, report.mended
+end
+
+-- its source, what server; true: the server refuses another type
+local OWN = {
+  { "anthropic", { dialect = "anthropic" }, true }, { "result", { dialect = "anthropic" }, true },
+  { "openai", { profile = "openrouter" }, true }, { "openai", { dialect = "openai" }, false },
+  { "gemini", { dialect = "gemini" }, false }, { "responses", { dialect = "responses" }, false },
+}
+
+describe("a repair in the same form", function()
+  for _, row in ipairs(OWN) do
+    it("writes the type of the bytes where a server wants it: " .. row[1] .. " " .. next(row[2]), function()
+      local wrong, right = SOURCES[row[1]]("image/jpeg", PNG), SOURCES[row[1]]("image/png", PNG)
+      local text, count = repaired(wrong, row[2])
+      assert.same({ row[3] and right or wrong, row[3] and 1 or 0 }, { text, count })
+      assert.same({ text, 0 }, { repaired(text, row[2]) })
+      assert.same({ right, 0 }, { repaired(right, row[2]) })
+      assert.equal(SOURCES[row[1]]("image/bmp", BMP), (repaired(SOURCES[row[1]]("image/bmp", BMP), row[2])))
+    end)
+  end
+
+  it("names files that have data and no name", function()
+    local data = '%s"file_data":"data:%s;base64,JVBERi0x"}'
+    local chat = '{"messages":[{"role":"user","content":[{"type":"file","file":{' .. data
+      .. '},{"type":"file","file":{"file_id":"f"}}]}]}'
+    local items = '{"input":[{"role":"user","content":[{"type":"input_file",' .. data .. ']}]}'
+    for dialect, form in pairs { openai = chat, responses = items } do
+      for type, name in pairs { ["application/pdf"] = "document.pdf", ["text/csv"] = "document.csv" } do
+        local right = form:format('"filename":"' .. name .. '",', type)
+        assert.same({ right, 1 }, { repaired(form:format("", type), { dialect = dialect }) })
+        assert.same({ right, 1 }, { repaired(form:format('"filename":"",', type), { dialect = dialect }) })
+        assert.same({ right, 0 }, { repaired(right, { dialect = dialect }) })
+      end
+    end
+  end)
+end)

@@ -114,3 +114,24 @@ describe("calls and results that belong together", function()
     end
   end)
 end)
+
+describe("a response of Gemini's that is no object", function()
+  local read = {
+    openai = function(body) return body.messages[3].content end,
+    responses = function(body) return body.input[3].output end,
+    anthropic = function(body)
+      local content = body.messages[3].content[1].content
+      return type(content) == "table" and content[1].text or content
+    end,
+  }
+  local list = '["a",{"b":1}]'
+  for said, text in pairs { ['"sunny"'] = "sunny", [list] = list, ["7"] = "7", ["false"] = "false" } do
+    it("keeps what it says in other forms: " .. said, function()
+      local message = ('{"role":"user","parts":[{"functionResponse":{"name":"price","response":%s}}]}'):format(said)
+      local body = ('{"contents":[%s,%s,%s]}'):format(GEMINI_ASK, part(1), message)
+      for dialect, find in pairs(read) do
+        assert.equal(text, find(ebb.json.decode((assert(ebb.parse(body)):write(dialect, { shape = "body" })))), dialect)
+      end
+    end)
+  end
+end)
