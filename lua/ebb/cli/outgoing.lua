@@ -100,10 +100,12 @@ function outgoing.in_form(chat, args)
   if goal.dialect == source then return chat end
   local text, lost = changed_text(chat, args, goal, source)
   if not text then return chat end
-  terminal.say(("converted from %s's form to %s's%s"):format(source, goal.dialect,
-    (args.dialect or args.profile) and "" or ", its model's: --dialect " .. source .. " keeps it"))
+  local copy = read_written(text, args)
+  terminal.say(("converted from %s's form to %s's%s; %s become %d"):format(source, goal.dialect,
+    (args.dialect or args.profile) and "" or ", its model's: --dialect " .. source .. " keeps it",
+    quantity(chat:tokens(), "token"), copy:tokens()))
   losses.tell(lost)
-  return read_written(text, args)
+  return copy
 end
 
 --- Tells that a body which is checked has another form than its model takes.

@@ -45,22 +45,16 @@ local function collect_requests(args)
   end
 end
 
---- One budget for all recordings, or nil.
-local function common_budget(played)
-  for _, one in ipairs(played) do
-    if one.budget ~= played[1].budget then return nil end
-  end
-  return played[1].budget
-end
-
 ---@param played ebb.cli.Played[]
 ---@param words string[]
 ---@return ebb.cli.ReplayReport
 local function report_of(played, words)
-  local report, lists = { files = {}, budget = common_budget(played) }, {}
+  local lists = {}
+  local report = { files = {}, budget = files.common(played, "budget"), margin = files.common(played, "margin") }
   for i, one in ipairs(played) do
     lists[i] = one.results
-    report.files[i] = { file = one.file, budget = one.budget, rows = tables.rows(one.results, words) }
+    report.files[i] = { file = one.file, budget = one.budget, margin = one.margin,
+      rows = tables.rows(one.results, words) }
   end
   report.rows = played[2] and tables.rows(together.of(lists), words) or report.files[1].rows
   return report

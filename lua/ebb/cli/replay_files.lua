@@ -48,6 +48,7 @@ end
 ---@class ebb.cli.Played       One recording
 ---@field file string
 ---@field budget integer       less the reserve and the margin
+---@field margin integer       tokens
 ---@field requested integer    as it was asked for
 ---@field results ebb.ReplayResult[]
 
@@ -75,8 +76,9 @@ function files.play(args, path, specs, loading, hears)
     requests = args.on_request, limits = loading.limits, trusted = loading.trusted,
   }))
   terminal.progress(nil)
-  return { file = terminal.name_of(path), budget = results[1].budget, requested = budget or results[1].budget,
-    results = results }, chat
+  local available, margin = results[1].budget, results[1].margin
+  return { file = terminal.name_of(path), budget = available, margin = margin,
+    requested = budget or available + margin + (args.reserve or 0), results = results }, chat
 end
 
 --- The same in a child: what it found, or why it failed, as JSON.
@@ -99,6 +101,17 @@ local function take(path, succeeded, text)
   end
   failure.lenient = failure.lenient or answer.lenient
   return answer.played
+end
+
+--- A field that is the same for all recordings; nil where it is not.
+---@param played ebb.cli.Played[]
+---@param field "budget"|"margin"|"requested"
+---@return integer?
+function files.common(played, field)
+  for _, one in ipairs(played) do
+    if one[field] ~= played[1][field] then return nil end
+  end
+  return played[1][field]
 end
 
 --- Plays all recordings. What fails for one ends the replay.

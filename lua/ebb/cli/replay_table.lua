@@ -166,9 +166,10 @@ local function legend_of(report, page)
 end
 
 ---@class ebb.cli.ReplayReport
----@field files { file: string, budget: integer, rows: ebb.cli.ReplayRow[] }[]
+---@field files { file: string, budget: integer, margin: integer, rows: ebb.cli.ReplayRow[] }[]
 ---@field rows ebb.cli.ReplayRow[]     over all files
 ---@field budget? integer              the same for all files; else nil
+---@field margin? integer              likewise
 
 --- A table per recording if there are several, and one over all.
 ---@param report ebb.cli.ReplayReport
@@ -222,11 +223,12 @@ end
 ---@param report ebb.cli.ReplayReport
 ---@return string
 function tables.json(report)
-  local data = { budget = report.budget, policies = tables.data(report.rows) }
+  local data = { budget = report.budget, margin = report.margin, policies = tables.data(report.rows) }
   if report.files[2] then
     data.files = core.json.array {}
     for i, file in ipairs(report.files) do
-      data.files[i] = { file = file.file, budget = file.budget, policies = tables.data(file.rows) }
+      data.files[i] = { file = file.file, budget = file.budget, margin = file.margin,
+        policies = tables.data(file.rows) }
     end
   end
   return json_text.format(data)

@@ -3,6 +3,7 @@
 
 local figures = require "ebb.support.figures"
 local options = require "ebb.cli.options"
+local session_log = require "ebb.cli.session_log"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 local transcript = require "ebb.conversation.transcript"
@@ -49,17 +50,23 @@ local function escape(bytes) return (text.printable(bytes, true):gsub('[&<>"]', 
 
 ---- Figures ----
 
+--- A row of the table of roles. `colour` is the name of a property of the style.
+local function role_row(name, count, tokens, whole, colour)
+  local share = tokens / math.max(1, whole)
+  return ('<tr><td>%s</td><td class="number">%s</td><td class="number">%s</td><td class="number">%s</td>'
+    .. '<td style="width:40%%"><div class="bar" style="width:%.1f%%;background:var(--%s)"></div></td></tr>')
+    :format(name, count, figures.grouped(tokens), figures.percent(share), 100 * share, colour)
+end
+
+--- The rows of roles, and one for the rest of the request, with which they add up to the whole.
 local function role_rows(chat, whole)
-  local rows = {}
+  local rows, rest = {}, whole
   for _, role in ipairs(ROLES) do
     local count, tokens = chat:count(role), chat:where({ role = role }):tokens()
-    if count > 0 then
-      local share = tokens / math.max(1, whole)
-      rows[#rows + 1] = ('<tr><td>%s</td><td class="number">%s</td><td class="number">%s</td><td class="number">%s</td>'
-        .. '<td style="width:40%%"><div class="bar" style="width:%.1f%%;background:var(--%s)"></div></td></tr>')
-        :format(role, figures.grouped(count), figures.grouped(tokens), figures.percent(share), 100 * share, role)
-    end
+    if count > 0 then rows[#rows + 1] = role_row(role, figures.grouped(count), tokens, whole, role) end
+    rest = rest - tokens
   end
+  rows[#rows + 1] = role_row("tools and framing", "", rest, whole, "line")
   return table.concat(rows, "\n")
 end
 
@@ -79,13 +86,16 @@ local function batches_of(chat)
   local rows = {}
   for i, batch in ipairs(batches) do
     local name = batch.name and (", checkpoint %s"):format(batch.name) or ""
-    rows[i] = ('<tr><td class="number">%d</td><td>%s%s</td><td>%s</td><td class="number">%s</td>'
-      .. '<td class="number">%s</td></tr>'):format(batch.index, batch.index == current and "current: " or "",
-      escape(batch.operation .. name), escape(batch.description), batch.parent or "",
-      figures.grouped(batch.message_count))
+    local counts = session_log.figures(chat, batch)
+    rows[i] = ('<tr><td class="number">%d</td><td>%s%s</td><td>%s</td><td class="number">%s</td><td>%s</td>'
+      .. '<td class="number">%s</td><td class="number">%s</td></tr>'):format(batch.index,
+      batch.index == current and "current: " or "", escape(batch.operation .. name), escape(batch.description),
+      batch.parent or "", session_log.changes(counts), figures.grouped(counts.messages),
+      figures.grouped(counts.tokens))
   end
   return '<h2>Batches</h2>\n<table><thead><tr><th class="number">batch</th><th>operation</th><th>what</th>'
-    .. '<th class="number">from</th><th class="number">messages</th></tr></thead><tbody>\n'
+    .. '<th class="number">from</th><th>changed</th><th class="number">messages</th><th class="number">tokens</th>'
+    .. '</tr></thead><tbody>\n'
     .. table.concat(rows, "\n") .. "\n</tbody></table>"
 end
 

@@ -73,21 +73,33 @@ local function net_counts(runs, list)
   return counts
 end
 
---- What a batch did, by its ledger.
-local function figures(chat, batch)
-  local list = chat:batch(batch.index)
-  local words = { text.count(#list, "message"), text.count(list:tokens(), "token") }
-  local ledger = chat:ledger(batch.index)
-  if not ledger then return words end
-  local counts = net_counts(ledger:runs(), list)
+--- The figures of a batch, those of its edit by its ledger: they are the ones that the edit's own report had.
+---@param chat ebb.Conversation
+---@param batch ebb.Batch
+---@return { messages: integer, tokens: integer, dropped?: integer, replaced?: integer, inserted?: integer }
+function session_log.figures(chat, batch)
+  local list, ledger = chat:batch(batch.index), chat:ledger(batch.index)
+  local counts = ledger and net_counts(ledger:runs(), list) or {}
+  counts.messages, counts.tokens = #list, list:tokens()
+  return counts
+end
+
+--- "36 dropped, 1 inserted"; "" for a batch that changed nothing that stood before it.
+---@param counts { dropped?: integer, replaced?: integer, inserted?: integer }
+---@return string
+function session_log.changes(counts)
+  local words = {}
   for _, action in ipairs { "dropped", "replaced", "inserted" } do
-    if counts[action] > 0 then words[#words + 1] = ("%d %s"):format(counts[action], action) end
+    if (counts[action] or 0) > 0 then words[#words + 1] = ("%d %s"):format(counts[action], action) end
   end
-  return words
+  return table.concat(words, ", ")
 end
 
 local function describe(chat, batch, current)
-  local line = ("%d %s: %s"):format(batch.index, batch.operation, table.concat(figures(chat, batch), ", "))
+  local counts = session_log.figures(chat, batch)
+  local changes = session_log.changes(counts)
+  local line = ("%d %s: %s, %s%s"):format(batch.index, batch.operation, text.count(counts.messages, "message"),
+    text.count(counts.tokens, "token"), changes ~= "" and ", " .. changes or "")
   if batch.description and batch.description ~= "" then line = line .. "; " .. batch.description end
   if batch.name then line = ("%s [%s at %d]"):format(line, batch.name, batch.name_length) end
   return batch.index == current and line .. " <- current" or line
@@ -164,10 +176,12 @@ function session_log.data(chat)
   local list, current = core.json.array {}, chat:stats().current_batch_index
   local by_batch = steps_by_batch(chat)
   for i, batch in ipairs(chat:batches()) do
+    local counts = session_log.figures(chat, batch)
     list[i] = {
       index = batch.index, parent = batch.index > 0 and batch.parent or nil, parentLength = batch.parent_length,
       operation = batch.operation, description = batch.description, timestamp = batch.timestamp,
-      messages = batch.message_count, tokens = chat:batch(batch.index):tokens(),
+      messages = counts.messages, tokens = counts.tokens,
+      dropped = counts.dropped, replaced = counts.replaced, inserted = counts.inserted,
       current = batch.index == current or nil, steps = by_batch[batch.index],
     }
   end

@@ -102,17 +102,10 @@ end
 
 ---@class ebb.cli.SuggestionBasis        What a suggestion is made of
 ---@field results ebb.ReplayResult[]   over all recordings
----@field budget? integer      tokens; nil: not the same for all
+---@field budget? integer      tokens less the reserve and the margin; nil: not the same for all
+---@field margin? integer      tokens; likewise
 ---@field budget_words string
 ---@field budget_option string  as the command line takes it
-
---- One budget for all recordings, or nil.
-local function common_budget(played)
-  for _, one in ipairs(played) do
-    if one.requested ~= played[1].requested then return nil end
-  end
-  return played[1].requested
-end
 
 ---@param args table
 ---@param played ebb.cli.Played[]
@@ -120,10 +113,11 @@ end
 local function summarize(args, played)
   local lists = {}
   for i, one in ipairs(played) do lists[i] = one.results end
-  local budget = common_budget(played)
+  local budget = files.common(played, "requested")
   local share = type(args.budget) == "table" and ("%g%%"):format(100 * args.budget.share)
   return {
-    results = played[2] and together.of(lists) or lists[1], budget = budget,
+    results = played[2] and together.of(lists) or lists[1],
+    budget = files.common(played, "budget"), margin = files.common(played, "margin"),
     budget_words = budget and text.count(budget, "token") or share and ("%s of each conversation"):format(share)
       or "the budgets of their models",
     budget_option = budget and tostring(budget) or share or "TOKENS",
@@ -131,7 +125,8 @@ local function summarize(args, played)
 end
 
 local function data_of(summary, lines, word, words, count)
-  return json_text.format { budget = summary.budget or core.json.null, recordings = count,
+  return json_text.format { budget = summary.budget or core.json.null,
+    margin = summary.margin or core.json.null, recordings = count,
     policy = word or core.json.null, lines = lines, policies = tables_of.data(tables_of.rows(summary.results, words)) }
 end
 

@@ -215,7 +215,7 @@ local function trim_to_fit(chat, args, policy, rules, loading)
   local thinking = thinking_of(chat, rules)
   while true do
     local report = check_fit(args, failure.typed(trimming.run, chat, {
-      budget = options.budget_of(args.budget, chat), reserve = reserve, policy = policy, guards = not args.unguarded,
+      budget = args.budget, reserve = reserve, policy = policy, guards = not args.unguarded,
       model = model, limits = loading.limits, trusted = loading.trusted,
     }, nil, thinking))
     aim = aim or report.budget
@@ -243,7 +243,9 @@ function trim.run(args)
   if args.suggest then return suggest_one(args, loading) end
   options.one_input(args)
   local policy = policy_of(args.policy, loading)
-  local loaded = outgoing.in_form(options.load(args.file, args), args)
+  local read = options.load(args.file, args)
+  args.budget = options.budget_of(args.budget, read)      -- a share is one of what `ebb count` counts
+  local loaded = outgoing.in_form(read, args)
   options.tell_stand_in(loaded, args)
   local chat, rules, repair = outgoing.prepare(loaded, args)
   outgoing.decide(rules, chat, args)

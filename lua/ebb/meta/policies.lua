@@ -149,6 +149,7 @@ function Draft:note(text) end
 ---@class ebb.ReplayResult
 ---@field policy string
 ---@field budget integer       less the reserve and the margin of estimates
+---@field margin integer       tokens that were taken off the budget, for estimates may be too low; 0 for exact counts
 ---@field requests integer     that were sent: one before each message of the assistant
 ---@field requests_over integer   of these, the ones for which the whole history would have been too long
 ---@field refusals integer     that could not be made to fit, and were not sent

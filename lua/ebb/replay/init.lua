@@ -124,7 +124,7 @@ local function start(recording, steps, settings)
     trim = { budget = settings.budget, reserve = settings.reserve, guards = settings.guards, policy = specs_of(steps),
       model = settings.model, limits = settings.loading.limits, trusted = settings.loading.trusted },
     result = {
-      policy = #steps > 0 and policies.label(steps) or "none", budget = settings.available,
+      policy = #steps > 0 and policies.label(steps) or "none", budget = settings.available, margin = settings.margin,
       requests = 0, refusals = 0, refused_tokens = 0, sent = 0, shared = 0, thinking_lost = 0,
       units_dropped = 0, messages_dropped = 0, messages_replaced = 0, messages_inserted = 0,
     },
@@ -277,10 +277,14 @@ end
 ---- The face ----
 
 --- Tokens that a request may have, as trims reckon: without the reserve and the margin of estimates.
+---@return integer available
+---@return integer margin    tokens
 local function available_of(recording, values)
   local like = core.like(recording)
   models.inherit(like, recording)
-  return margins.without(math.max(0, values.budget - values.reserve), margins.of_chat(like))
+  local whole = math.max(0, values.budget - values.reserve)
+  local available = margins.without(whole, margins.of_chat(like))
+  return available, whole - available
 end
 
 local function read_options(recording, options)
@@ -292,7 +296,7 @@ local function read_options(recording, options)
     refuse("argument", "replay needs a budget: the conversation has no model", hints.budget)
   end
   values.loading = { limits = values.limits, trusted = values.trusted }
-  values.available = available_of(recording, values)
+  values.available, values.margin = available_of(recording, values)
   return values
 end
 
