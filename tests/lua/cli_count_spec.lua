@@ -55,6 +55,17 @@ describe("the command", function()
     assert.equal(BODY, (does(("trim %s --model my-model"):format(path))))
   end)
 
+  it("keeps prices and images of models where the page is narrow", function()
+    command.file("config/ebb/models.json", '{"my-model":{"encoding":"bytes4","window":100,"image":"tiles_512",'
+      .. '"prices":{"input":2.5,"cachedInput":1.25,"output":10}}}')
+    for _, columns in ipairs { 80, 100, 200 } do
+      local title, rows = command.at_width(columns, "models"):match "^([^\n]*)\n(.*)"
+      assert.matches("^model .* window .* images .* price in / cached / out", title)
+      assert.matches("\nmy%-model [^\n]* 100 [^\n]* 2%.5 / 1%.25 / 10", "\n" .. rows)
+      assert.equal(columns == 200, title:find "dialect" ~= nil)
+    end
+  end)
+
   it("refuses a file of models that is wrong, and a wrong model where it is asked for", function()
     local path = command.path_of "small.json"
     for text, expected in pairs {

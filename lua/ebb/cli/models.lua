@@ -83,9 +83,9 @@ local function as_data(name)
 end
 
 local COLUMNS = {
-  { title = "model" }, { title = "encoding", rank = 1 }, { title = "trust", rank = 2 },
-  { title = "window", right = true }, { title = "output", right = true, rank = 3 }, { title = "dialect", rank = 4 },
-  { title = "images", max = 24, rank = 6 }, { title = "price in / cached / out", rank = 5 }, { title = "" },
+  { title = "model" }, { title = "encoding", rank = 3 }, { title = "trust", rank = 4 },
+  { title = "window", right = true }, { title = "output", right = true, rank = 5 }, { title = "dialect", rank = 6 },
+  { title = "images", max = 24, rank = 2 }, { title = "price in / cached / out", rank = 1 }, { title = "" },
 }
 
 local PRICES = { "input", "cachedInput", "output" }

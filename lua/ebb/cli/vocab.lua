@@ -62,8 +62,9 @@ local function row_of(image)
 end
 
 local COLUMNS = {
-  { title = "encoding" }, { title = "tokens", right = true }, { title = "pattern" }, { title = "size", right = true },
-  { title = "source" }, { title = "SHA-256" }, { title = "where" },
+  { title = "encoding" }, { title = "tokens", right = true }, { title = "pattern", rank = 3 },
+  { title = "size", right = true, rank = 1 }, { title = "source", rank = 2 }, { title = "SHA-256", rank = 4 },
+  { title = "where", wrap = true },
 }
 
 local function list(args)
