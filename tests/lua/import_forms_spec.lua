@@ -1,7 +1,5 @@
 -- luacheck: ignore 631 (inputs stay whole)
 --- What each form of other programs becomes: a row has an input as its program writes it, and the messages in words.
---
--- The last part reads files of such programs beside the requests that they sent, where they are at hand.
 
 local kit = dofile "tests/lua/import_kit.lua"
 local command = dofile "tests/lua/command.lua"
@@ -496,78 +494,4 @@ describe("a list in no known form", function()
 
     assert.equal(body, (assert(ebb.parse(body)):json()))
   end)
-end)
-
----- Files of programs, and the requests that they sent ----
-
-local FOLDER = "../shared/reference/wire/"
-
---- A content as texts and others: what the program marks for its provider's cache is no part of it.
-local function plain_content(content)
-  if type(content) ~= "table" then return content end
-  local list = {}
-  for i, part in ipairs(content) do
-    local words = {}
-    for name, value in pairs(part) do
-      if name ~= "cache_control" then words[name] = type(value) == "table" and plain_content(value) or value end
-    end
-    list[i] = json.encode(words)
-  end
-  return content[2] == nil and content[1] and content[1].type == "text" and content[1].text or table.concat(list, " ")
-end
-
---- A message as one text: its role, its content, its calls.
-local function plain(message)
-  local words = { message.role or message.type, plain_content(message.content or message.parts or json.null) or "" }
-  for _, call in ipairs(message.tool_calls or {}) do
-    words[#words + 1] = ("%s(%s)%s"):format(call["function"].name, call.id, call["function"].arguments)
-  end
-  words[#words + 1] = message.tool_call_id
-  for i, word in ipairs(words) do words[i] = word == json.null and "" or tostring(word) end
-  return table.concat(words, " ")
-end
-
---- The session, its request, the dialect, and how many messages at the begin of the request no session has; how many
---- of the following ones the session has.
-local SENT = {
-  { "qwen-code-chat.session.jsonl", "qwen-code-chat.json", "openai", skip = { true, true, true } },
-  { "copilot.events.jsonl", "copilot.json", "openai" },
-  { "pi-1.6-compacted.session.jsonl", "pi-1.6-compacted.json", "openai", made = { true } },
-  { "codex-apply-patch.session.jsonl", "codex-apply-patch.json", "responses", skip = { true } },
-  { "gemini-cli-resumed.session.jsonl", "gemini-cli-resumed.json", "gemini", made = { false, true, true, [6] = true, [7] = true, [8] = true } },
-  { "cline-3.messages.json", "cline-3.json", "openai", made = { true }, texts = { "You help in the house." } },
-  { "opencode-compacted.export.json", "opencode-compacted.json", "openai", skip = { true }, made = { true } },
-  { "claude-code-skill.session.jsonl", "claude-code-skill.json", "anthropic", skip = { [2] = true }, made = { true },
-    texts = { "two doors" } },
-  { "claude-code-attached-file.session.jsonl", "claude-code-attached-file.json", "anthropic",
-    skip = { [2] = true, [11] = true }, made = { true }, texts = { "cellar" } },
-  { "claude-code-tool-search.session.jsonl", "claude-code-tool-search.json", "anthropic",
-    made = { true, true, [4] = true }, texts = { "You help in the house.", '"name":"Read"', "system-reminder" } },
-}
-
-describe("a session, beside the request that it sent:", function()
-  before_each(command.make_folder)
-  after_each(command.remove_folder)
-
-  for _, row in ipairs(SENT) do
-    local session, request, dialect = FOLDER .. row[1], FOLDER .. row[2], row[3]
-    local file = io.open(session)
-    if file then file:close() end
-    local case = file and it or pending
-    case(row[1], function()
-      local sent = json.decode(helper.read(request))
-      local out = command.does(("convert %s --to %s"):format(session, dialect))
-      local got = json.decode(out)
-      local expected, messages = {}, {}
-      for i, message in ipairs(sent.messages or sent.contents or sent.input) do
-        if not (row.skip and row.skip[i]) then expected[#expected + 1] = plain(message) end
-      end
-      for i, message in ipairs(got.messages or got.contents or got.input) do messages[i] = plain(message) end
-
-      for i, text in ipairs(expected) do
-        if not (row.made and row.made[i]) then assert.equal(text, messages[i + (row.shift or 0)]) end
-      end
-      for _, text in ipairs(row.texts or {}) do command.contains(text, out) end
-    end)
-  end
 end)
