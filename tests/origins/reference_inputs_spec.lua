@@ -161,6 +161,8 @@ local FIELD = {
   { "gemini-response-name-empty.json", { "convert F --to gemini --repair" }, accepted = "gemini",
     answers = { "now=12:00" }, out = { '"functionResponse":{"name":"now"' } },
   { "pdf-without-name-chat.json", { "check F" }, status = 1, out = { "file_name" } },
+  { "pdf-without-name-chat.json", { "convert F --to openai --repair" }, accepted = "openai",
+    out = { '"filename":"document.pdf"' } },
   { "mistral-ids.json", { "check F" }, status = 1, out = { "call_id", "exactly 9 letters and digits" },
     no_out = { "1 to 40" } },
 
@@ -287,6 +289,7 @@ local FORMS = {
     words = "u:What is on the chart?+image_url+file+input_audio+Depths are in metres.",
     out = { "data:image/png;base64,iVBORw0KGgo=", '"file_data":"data:application/pdf;base64,JVBERi0="', '"UklGRg=="',
       '"format":"wav"' } },
+  { "langchain-media.json", { "convert F --to openai --repair" }, accepted = "openai" },
   { "openai-agents-items.json", { "convert F --to openai" }, accepted = "openai",
     words = [[u:How deep is berth 4? | a:depth(c1){"berth":4} | t(c1):3.5 m | a:Berth 4 has 3.5 m. | ]] ..
       "u:And on this chart?+image_url", out = { "data:image/png;base64,iVBORw0KGgo=" } },
