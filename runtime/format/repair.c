@@ -133,20 +133,30 @@ static Status begin_plan(Plan *plan, const Sequence *list) {
                     &plan->pairing);
 }
 
-/* Carries out one plan after the other, each for the list that the one before made; the dialect's is the last. *any:
-   something was done. */
+/* Makes a plan for the list as it is, and carries it out. */
+static Status carry_out_stage(Repairer *repairer, Plan *plan, Status (*stage)(Plan *), bool apart) {
+  Status status = begin_plan(plan, repairer->list);
+  if (status == STATUS_OK) status = stage(plan);
+  return status == STATUS_OK ? carry_out_all(repairer, plan, apart) : status;
+}
+
+/* Carries out the stages of a repair; *any: something was done. Results move once more where ids that they got in the
+   first move are those of several calls, so that other results belong to some of these. */
 static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
-  Status (*const last)(Plan *) = dialect_form(plan->options->target.dialect)->repair;
-  Status (*const stages[])(Plan *) = {plan_forms, plan_media, plan_moves, last};
-  enum { COUNT = sizeof stages / sizeof *stages };
-  Status status = STATUS_OK;
-  for (int i = 0; i < COUNT && status == STATUS_OK; i++) {
-    status = begin_plan(plan, repairer->list);
-    if (status == STATUS_OK && i == 0) status = take_ids(plan);
-    if (status == STATUS_OK) status = stages[i](plan);
-    if (status == STATUS_OK) status = carry_out_all(repairer, plan, i + 1 < COUNT);
+  enum { MOVES_MOST = 4 };
+  Status status = begin_plan(plan, repairer->list);
+  if (status == STATUS_OK) status = take_ids(plan);
+  if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_forms, true);
+  *any = plan->step_count > 0;
+  if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_media, true);
+  *any |= plan->step_count > 0;
+  for (int i = 0; i < MOVES_MOST && status == STATUS_OK && (i == 0 || plan->step_count > 0); i++) {
+    status = carry_out_stage(repairer, plan, plan_moves, true);
     *any |= plan->step_count > 0;
   }
+  if (status != STATUS_OK) return status;
+  status = carry_out_stage(repairer, plan, dialect_form(plan->options->target.dialect)->repair, false);
+  *any |= plan->step_count > 0;
   return status;
 }
 
