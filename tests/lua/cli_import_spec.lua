@@ -126,7 +126,8 @@ describe("a file of another program", function()
     local chat = file("pi.jsonl", head .. entry("message", "a", "x", '"message":{"role":"user","content":"q"}') ..
       entry("message", "b", "a", '"message":{"role":"user","content":"r"}') ..
       entry("compaction", "c", "b", '"summary":"S","firstKeptEntryId":"c"'))
-    contains("pi session: 1 message, 1 other line (session), 1 missing parent, 2 compacted entries, 1 synthetic message\n",
+    contains("pi session: 1 message, 1 other line (session), 1 missing parent, 2 compacted entries, "
+      .. "1 synthetic message\n",
       select(2, does("count " .. chat)))
     local gemini = file("gemini.jsonl", '{"sessionId":"s","projectHash":"p","startTime":"t"}\n' ..
       '{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c","name":"f"},{"id":"d","name":"f"}]}\n')
@@ -213,6 +214,25 @@ describe("a file that is no conversation", function()
 
   it("is named on standard input, too", function()
     contains("the members a", fails(command.REFUSED, "count", file("a.json", '{"a":1}')))
+  end)
+end)
+
+describe("ebb import --dry-run", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("says what it would write where the targets exist, and leaves them as they are", function()
+    file("card.json", '{"spec":"chara_card_v2","data":{"name":"Ben","first_mes":"Welcome"}}')
+    local agent, chat = file("card.agent.json", "{}"), file("card.chat.json", "[]")
+    local plain = command.EBB
+    command.EBB = ("cd %s && %s"):format(command.folder, plain:sub(1, 1) == "/" and plain or "$OLDPWD/" .. plain)
+    contains("card.agent.json exists", fails(command.REFUSED, "import card.json"))
+    contains("would write the agent: card.agent.json", (does "import --dry-run card.json"))
+    local report = json.decode((does "import --json --dry-run card.json"))
+    command.EBB = plain
+    assert.same({ "card.agent.json", "card.chat.json", "Ben" },
+      { report.agentFile, report.chatFile, report.agent.name })
+    assert.same({ "{}", "[]" }, { read(agent), read(chat) })
   end)
 end)
 

@@ -62,7 +62,7 @@ local function targets(args, result)
     end
     if option then return option end
     local path = ("%s.%s.json"):format(stem(args.file), ending)
-    if core.file_identity(path) then
+    if core.file_identity(path) and not args.dry_run then
       failure.raise(failure.REFUSED, path .. " exists", ("--%s names the file to write"):format(ending))
     end
     return path
