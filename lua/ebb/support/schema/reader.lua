@@ -85,6 +85,22 @@ end
 
 local NONE = {}
 
+--- The path of the first inner object's field that has the name of an unknown one; nil: none has.
+local function inner_path(declaration, key)
+  for _, name in ipairs(layout_of(declaration.fields).names) do
+    local inner = declaration.fields[name]
+    local field = inner.fields and (inner.fields[key] and key or other_spelling(inner, key))
+    if field then return name .. "." .. field end
+  end
+end
+
+--- The hint for an unknown field: a near name, else a place further in, else the names that there are.
+local function hint_of_unknown(declaration, key)
+  local known = layout_of(declaration.fields).names
+  local path = not suggest.nearest(tostring(key), known) and inner_path(declaration, key)
+  return path and ("did you mean '%s'?"):format(path) or suggest.hint(key, known) or declaration.hint
+end
+
 local function report_unknown(declaration, unknown, context)
   for _, word in ipairs(tables.keys(unknown)) do
     if #context.problems >= context.most then break end
@@ -92,7 +108,7 @@ local function report_unknown(declaration, unknown, context)
     add_problem(context, {
       kind = "unknown", value = key, code = "unknown_name",
       message = "unknown " .. (declaration.noun or "field"),
-      hint = suggest.hint(key, layout_of(declaration.fields).names) or declaration.hint,
+      hint = hint_of_unknown(declaration, key),
     }, key)
   end
 end
