@@ -214,10 +214,13 @@ echo ended
     local _, opened = page:gsub("<circle ", "")
     assert.equal(2 * 5, opened)
     contains("d:drop_oldest", page)
-    assert.falsy(page:find("<script", 1, true) or page:find("http", 1, true) or page:find("src=", 1, true))
-    contains("&lt;b&gt;", require("ebb.cli.replay_page").render {
-      files = { { file = "<b>", budget = 9, rows = {} } }, budget = 9,
-      rows = { { policy = "<b>", result = helper.ebb.replay(helper.conversation "u1 a1", { budget = 9 })[1] } } })
+    assert.falsy(page:find("<script", 1, true) or page:find("https?:") or page:find("src=", 1, true))
+    local strange = command.file("<b>.json", read(SAMPLE))
+    local shown = does(("trim --replay '%s' --budget 3000 --html - -o %s --policy '%s'"):format(strange,
+      path_of "table", "return function(d, b) if #d < 0 then return end d:drop_oldest { to = b } end"))
+    contains("&lt;b&gt;.json</title>", shown)
+    contains("#d &lt; 0", shown)
+    assert.falsy(shown:find("<b>", 1, true))
   end)
 
   it("writes the requests as they were sent", function()

@@ -6,8 +6,11 @@
 
 local choice = require "ebb.replay.choice"
 local figures = require "ebb.support.figures"
+local text = require "ebb.cli.text"
 
 local page = {}
+
+local escape = text.html
 
 local WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 84, 24, 16, 44   -- pixels
 local TICKS = 5         -- marks of an axis, about
@@ -25,10 +28,6 @@ figure { margin: 2rem 0; } svg { width: 100%; height: auto; } figcaption { color
 text { font: 12px system-ui, sans-serif; fill: currentColor; }
 .grid { stroke: var(--line); } .edge { fill: none; stroke: var(--edge); stroke-width: 3; }
 circle { fill: var(--point); } circle.refused { fill: var(--bad); }]]
-
-local function escape(text)
-  return (tostring(text):gsub('[&<>"]', { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
-end
 
 local function percent(share) return (figures.percent(share):gsub(" ", "&nbsp;")) end
 
@@ -235,12 +234,10 @@ function page.render(report)
   local count = #report.files
   local title = count == 1 and report.files[1].file or ("%d recordings"):format(count)
   local budget = report.budget and (", budget %s tokens"):format(grouped(report.budget)) or ""
-  return table.concat({
-    "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
-    ('<title>Replay of %s</title>'):format(escape(title)), "<style>" .. STYLE .. "</style></head><body>",
+  return text.page(("Replay of %s"):format(title), STYLE, {
     ("<h1>Replay of %s%s</h1>"):format(escape(title), budget), table_of(report.rows), charts(report.rows),
-    files_of(report), "</body></html>", "",
-  }, "\n")
+    files_of(report),
+  })
 end
 
 return page

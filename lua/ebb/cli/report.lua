@@ -11,6 +11,7 @@ local trust = require "ebb.cli.trust"
 
 local report = {}
 
+local escape = text.html
 local ROLES = require "ebb.conversation.roles"
 
 local OPEN_BYTES = 2000      -- of a text that is shown whole at once
@@ -42,11 +43,6 @@ function report.declare(parser)
   parser:epilog(options.examples { "ebb report chat.json -o chat.html",
     "ebb report --session support -o support.html" })
 end
-
-local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
-
---- A text of strangers as HTML shows it.
-local function escape(bytes) return (text.printable(bytes, true):gsub('[&<>"]', ENTITIES)) end
 
 ---- Figures ----
 
@@ -196,11 +192,9 @@ end
 ---@param title string
 ---@return string html
 function report.page(chat, title)
-  return table.concat({
-    "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">', ("<title>%s</title>"):format(escape(title)),
-    "<style>" .. STYLE .. "</style></head><body>", ("<h1>%s</h1>"):format(escape(title)), summary(chat),
-    batches_of(chat), "<h2>Messages</h2>", articles(chat), "</body></html>", "",
-  }, "\n")
+  return text.page(title, STYLE, {
+    ("<h1>%s</h1>"):format(escape(title)), summary(chat), batches_of(chat), "<h2>Messages</h2>", articles(chat),
+  })
 end
 
 function report.run(args)

@@ -61,6 +61,30 @@ end
 ---@return string
 function text.printable(bytes, lines) return core.printable(bytes, lines and "\n" or nil) end
 
+local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+--- A text of strangers as HTML shows it: no markup, no hidden characters.
+---@param bytes any
+---@return string
+function text.html(bytes) return (text.printable(tostring(bytes), true):gsub('[&<>"]', ENTITIES)) end
+
+--- The browser loads and runs nothing for a page but its style.
+local PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+--- A whole page of HTML, which needs no other file.
+---@param title string       plain text
+---@param style string       CSS
+---@param body string[]      pieces of HTML, a line each
+---@return string html
+function text.page(title, style, body)
+  return table.concat({
+    "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
+    ('<meta http-equiv="Content-Security-Policy" content="%s">'):format(PAGE_POLICY),
+    ("<title>%s</title>"):format(text.html(title)), "<style>" .. style .. "</style></head><body>",
+    table.concat(body, "\n"), "</body></html>", "",
+  }, "\n")
+end
+
 --- A character from DEL on as JSON escapes it, if a terminal should not get it; else nil.
 local function escape_in_json(character)
   local ok, point = pcall(utf8.codepoint, character)
