@@ -141,10 +141,10 @@ describe("the command", function()
     { "responses", "part 2, input_image", false, [[{"model":"gpt-4o","input":[{"role":"user","content":"x"},
       {"role":"user","content":[{"type":"input_text","text":"x"},
         {"type":"input_image","image_url":"https://example.org/a.png"}]}]}]] },
-    { "anthropic", "part 2, image", "claude", [[{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[
+    { "anthropic", "part 2 (image)", "claude", [[{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[
       {"role":"user","content":"x"},{"role":"user","content":[{"type":"text","text":"x"},
         {"type":"image","source":{"type":"url","url":"https://example.org/a.png"}}]}]}]] },
-    { "gemini", "part 2, image", "cjk", [[{"contents":[{"role":"user","parts":[{"text":"x"}]},
+    { "gemini", "part 2 (image)", "cjk", [[{"contents":[{"role":"user","parts":[{"text":"x"}]},
       {"role":"user","parts":[{"text":"x"},
         {"fileData":{"mimeType":"image/png","fileUri":"https://example.org/a.png"}}]}]}]] },
   }
@@ -152,7 +152,7 @@ describe("the command", function()
     local dialect, part, estimator, body = table.unpack(picture)
     it_exact("says why a count is estimated: " .. dialect, function()
       local path = command.file("picture.json", body)
-      local why = ("what %s costs is assumed; images count by their size"):format(part)
+      local why = ("the cost of %s is a guess; images count by their size"):format(part)
       local out, err = does("count " .. path)
       contains("estimated", out)
       contains(path .. ": estimated: ", err)

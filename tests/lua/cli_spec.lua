@@ -451,7 +451,7 @@ describe("the command", function()
         local messages = {}
         for i = 1, 5 do messages[i] = i >= place and picture or '{"role":"user","content":"x"}' end
         file("seen.json", '{"model":"gpt-4o","messages":[' .. table.concat(messages, ",") .. "]}")
-        contains(("estimated: message %d (user): what part 2, image_url costs is assumed"):format(place),
+        contains(("estimated: message %d (user): the cost of part 2 (image_url) is a guess"):format(place),
           (does("inspect " .. path_of "seen.json")))
       end
       contains("estimated: cjk counts; --model or --encoding names", (does("inspect " .. path_of "small.json")))

@@ -40,9 +40,9 @@ local IMAGES = "; images count by their size where their bytes are in the reques
 ---@return string reason
 function trust.of_message(message)
   local part, place = assumed_part(message)
-  if not part then return "what a part that is not text costs is assumed" end
+  if not part then return "the cost of a part other than text is a guess" end
   local kind = type(part.value) == "table" and part.value.type or part.kind
-  return ("what part %d, %s costs is assumed%s"):format(place, kind, part.kind == "image" and IMAGES or "")
+  return ("the cost of part %d (%s) is a guess%s"):format(place, kind, part.kind == "image" and IMAGES or "")
 end
 
 --- The names of the tools whose schemas have no published rule.
