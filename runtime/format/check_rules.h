@@ -10,7 +10,7 @@
 #include "format/message_form.h"
 #include "json/json.h"
 
-/* True if a text is a JSON object and nothing else; *is_object. Escaped ones are decoded into scratch. STATUS_MEMORY. */
+/* True if a text is a JSON object and nothing else; *is_object. Escaped ones are decoded in scratch. STATUS_MEMORY. */
 Status text_reads_object(Text text, Buffer *scratch, bool *is_object);
 
 struct Media;                /* pieces.h */

@@ -155,8 +155,8 @@ typedef struct Convert {
   uint32_t names_room;
   bool answered;             /* a result came: the next call begins another step */
   Buffer ids;
-  /* The calls and results of the whole list, for results that do not stand behind their calls or have no ids; NULL: only
-     the current step is known. Of a message they are counted as they are written. Set by the caller. */
+  /* The calls and results of the whole list, for results that do not stand behind their calls or have no ids; NULL:
+     only the current step is known. Those of a message are counted as they are written. Set by the caller. */
   const Pairing *pairing;
   CallNames *known;          /* by call of the pairing: how it is written; at UINT32_MAX: it is not yet. The caller's */
   uint32_t counted;          /* the message whose calls and results are counted */

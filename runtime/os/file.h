@@ -85,7 +85,7 @@ typedef struct FileWriter {
   char *path;           /* NULL: standard output */
   char *temporary;
   EndingFile ending;
-  bool escapes;         /* it is a terminal: what is hidden is written as JSON escapes it (utf8_is_hidden, from DEL on) */
+  bool escapes;         /* a terminal: hidden characters are written as JSON escapes (utf8_is_hidden, from DEL on) */
   char held[4];         /* the start of a character whose rest has not come, of a writer that escapes */
   size_t held_size;
   int lost;             /* of the file that is replaced: see os/file_attributes.h */

@@ -40,8 +40,8 @@ typedef struct Reading {
   bool begins_line;
 } Reading;
 
-/* Hands the parser a piece of a line. It may not be left by a jump, for it holds memory; a script that is stopped meanwhile
-   leaves it by an error. */
+/* Hands the parser a piece of a line. It may not be left by a jump, for it holds memory; a script that is stopped
+   meanwhile leaves it by an error. */
 static const char *read_piece(lua_State *L, void *user, size_t *size) {
   Reading *reading = user;
   const char *piece = reading->at;

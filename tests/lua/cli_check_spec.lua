@@ -111,8 +111,8 @@ describe("the command check", function()
     local _, rows = check(5):gsub("\n[^\n]- part_type ", "")
     assert.equal(5, rows)
     contains("  1       user     part_type x 6  a part has no type; at 1\n", check(6))
-    contains("  -    -  request  tool_name x 6  'tool 1' is not a valid name of a tool; 'tool 2' is not a valid name of "
-      .. "a tool; 'tool 3' is not a valid name of a tool; ..\n", check(6))
+    contains("  -    -  request  tool_name x 6  'tool 1' is not a valid name of a tool; 'tool 2' is not a valid "
+      .. "name of a tool; 'tool 3' is not a valid name of a tool; ..\n", check(6))
   end)
 
   it("says nothing of rules to a list without a model", function()

@@ -122,7 +122,8 @@ local CASES = {
       { type = "file-history-snapshot" }, { type = "type-of-tomorrow" }, line("kind-of-tomorrow", "f", "e") },
     "u:q | a:hi", 1, {
       "1 other line: summary", "1 other line: file-history-snapshot", "1 other line: type-of-tomorrow",
-      "1 other line: system", "1 other line: attachment without a type", "1 other line: progress", "1 other line: kind-of-tomorrow",
+      "1 other line: system", "1 other line: attachment without a type", "1 other line: progress",
+      "1 other line: kind-of-tomorrow",
     } },
   { "words of the program, errors of the API and lines for the transcript only",
     { user("a", nil, "q"), user("b", "a", "caveat", { isMeta = true }),

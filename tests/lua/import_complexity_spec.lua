@@ -143,8 +143,10 @@ local SHAPES = {
 }
 
 SHAPES.cline = {
-  ["results of one message"] = list('{"version":1,"agent":"lead","sessionId":"s","messages":[{"role":"user","content":[',
-    function(i) return ('{"type":"tool_result","tool_use_id":"%d","content":[{"a": "b"}]}'):format(i) end, "]}]}"),
+  ["results of one message"] = list('{"version":1,"agent":"lead","sessionId":"s","messages":['
+    .. '{"role":"user","content":[', function(i)
+    return ('{"type":"tool_result","tool_use_id":"%d","content":[{"a": "b"}]}'):format(i)
+  end, "]}]}"),
 }
 SHAPES.openai_agents = {
   items = list("[", function(i)
@@ -153,8 +155,8 @@ SHAPES.openai_agents = {
 }
 SHAPES.mastra = {
   parts = list('[{"role":"assistant","threadId":"t","content":{"format":2,"parts":[', function(i)
-    return ('{"type":"tool-invocation","toolInvocation":{"state":"result","step":%d,"toolCallId":"%d","toolName":"f",' ..
-      '"args":{"a": 1},"result":{}}}'):format(i // 2, i)
+    return ('{"type":"tool-invocation","toolInvocation":{"state":"result","step":%d,"toolCallId":"%d",' ..
+      '"toolName":"f","args":{"a": 1},"result":{}}}'):format(i // 2, i)
   end, "]}}]"),
 }
 SHAPES.qwen_code = {
@@ -184,7 +186,8 @@ SHAPES.langchain = {
 }
 SHAPES.ai_sdk = {
   ["model messages"] = list('[{"role":"tool","content":[]},', function(i)
-    return ('{"role":"assistant","content":[{"type":"tool-call","toolCallId":"%d","toolName":"f","input":{}}]}'):format(i)
+    return ('{"role":"assistant","content":[{"type":"tool-call","toolCallId":"%d","toolName":"f",' ..
+      '"input":{}}]}'):format(i)
   end, "]"),
   ["parts of one UI message"] = list('[{"role":"assistant","parts":[', function(i)
     return ('{"type":"tool-f","toolCallId":"%d","state":"output-available","input":{"a": 1},"output":{}}'):format(i)

@@ -83,7 +83,8 @@ describe("a value that the author wrote is expanded", function()
     { "in the pattern of a rule",
       rule { regex = "{{Scenario}}|good", replacement = "ok", substitutionMode = "RAW" },
       "ok day" },
-    { "through another value",           { description = "{{personality}}.", presets = preset "{{description}}".presets },
+    { "through another value",
+      { description = "{{personality}}.", presets = preset "{{description}}".presets },
       "Tilda is kind." },
   }
   for _, place in ipairs(places) do

@@ -17,7 +17,8 @@ local MENDED = '{"id":"k","type":"function","function":{"name":"find","arguments
 local function thinking(signature)
   local part = ('{"type":"thinking","thinking":"I count.","signature":"%s"},'):format(signature)
   return '{"model":"claude-sonnet-4-5","max_tokens":500,"messages":[{"role":"user","content":"3 + 4?"},\n'
-    .. '{"role":"assistant","content":[' .. part .. '{"type":"text","text":"7"}]},\n{"role":"user","content":"5 + 4?"}]}'
+    .. '{"role":"assistant","content":[' .. part .. '{"type":"text","text":"7"}]},\n'
+    .. '{"role":"user","content":"5 + 4?"}]}'
 end
 
 describe("a repair of forms", function()

@@ -122,8 +122,8 @@ describe("in PostgreSQL", function()
     end)
 
     it("shows no piece of a password whose characters are not escaped", function()
-      for _, password in ipairs { "ge@heim", "ge/heim", "ge@heim/x", "ge?heim", "ge/hei?m", "ge%heim", "ge%4", "ge#heim",
-        "ge heim", "a@b@ge?heim", "ge:heim@x", "[ge]heim" } do
+      for _, password in ipairs { "ge@heim", "ge/heim", "ge@heim/x", "ge?heim", "ge/hei?m", "ge%heim", "ge%4",
+        "ge#heim", "ge heim", "a@b@ge?heim", "ge:heim@x", "[ge]heim" } do
         for _, url in ipairs { "postgresql://ebb:%s@127.0.0.1:1/db", "postgres://ebb:%s@h.invalid/db?sslmode=disable",
           "postgresql://ebb:%s@127.0.0.1:1/db?user=me%%40corp" } do
           local _, problem = ebb.session(url:format(password), "a")
