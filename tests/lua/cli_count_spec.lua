@@ -135,10 +135,10 @@ describe("the command", function()
 
   -- dialect, name of the assumed part, the estimator if one counts, a body whose second message has an image by URL
   local PICTURES = {
-    { "openai", "part 2, image_url", false, [[{"model":"gpt-4o","messages":[{"role":"user","content":"x"},
+    { "openai", "part 2 (image_url)", false, [[{"model":"gpt-4o","messages":[{"role":"user","content":"x"},
       {"role":"user","content":[{"type":"text","text":"x"},
         {"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]}]}]] },
-    { "responses", "part 2, input_image", false, [[{"model":"gpt-4o","input":[{"role":"user","content":"x"},
+    { "responses", "part 2 (input_image)", false, [[{"model":"gpt-4o","input":[{"role":"user","content":"x"},
       {"role":"user","content":[{"type":"input_text","text":"x"},
         {"type":"input_image","image_url":"https://example.org/a.png"}]}]}]] },
     { "anthropic", "part 2 (image)", "claude", [[{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[

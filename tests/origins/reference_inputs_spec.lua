@@ -8,7 +8,7 @@
 --     words           all messages of the output, in the notation of import_kit
 --     answers         the calls of the output and their results: "a word of the call=a word of the result", in order
 --     whole           true: as many results as calls
---     at_least        so many messages
+--     at_least        the least number of messages
 --     tokens          what `ebb count` counts, from and to
 --     accepted        the dialect by which `ebb check` refuses nothing of the output
 --     same            true: the output is the input, byte for byte
