@@ -238,6 +238,8 @@ describe("ebb models import", function()
     contains("left out, not for chats: embedding: 1: embed-9\n", text)
     contains("refused: " .. command.path_of "litellm.json" .. ":14:13: model broken: max_input_tokens", text)
     contains("models.json is written\n", text)
+    text = does("models import --only 'gpt-9' " .. command.path_of "litellm.json")
+    contains("left out, not named by --only: 8\n", text)
   end)
 
   it("leaves a wrong models.json as it is", function()

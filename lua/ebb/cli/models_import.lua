@@ -22,6 +22,7 @@ import.BYTES_MAX = 16 * 1024 * 1024   -- of a price list; LiteLLM's has 1.6 MB
 
 local NAMES_SHOWN = 12    -- of a group of the report
 local REFUSED_SHOWN = 10
+local NOT_NAMED = "not named by --only"   -- why most entries are left out: their number says enough
 
 ---- Which entries ----
 
@@ -36,7 +37,7 @@ end
 
 --- Why an entry is not imported; nil: it is.
 local function reason_to_leave(entry, args)
-  if args.only[1] and not is_named(entry.name, args.only) then return "not named by --only" end
+  if args.only[1] and not is_named(entry.name, args.only) then return NOT_NAMED end
   local is_chosen = entry.model and (args.all or args.only[1])
   return not is_chosen and entry.left_out or nil
 end
@@ -130,7 +131,9 @@ local function as_text(report, list, path, dry_run)
   add("unchanged", report.unchanged)
   add("base prices taken, there are higher ones for long requests or some hours:", report.base_prices)
   for _, reason in ipairs(tables.keys(report.left_out)) do
-    add("left out, " .. reason .. ":", report.left_out[reason])
+    local group = report.left_out[reason]
+    if reason == NOT_NAMED then lines[#lines + 1] = ("left out, %s: %d"):format(reason, #group)
+    else add("left out, " .. reason .. ":", group) end
   end
   for i, refused in ipairs(report.refused) do
     if i <= REFUSED_SHOWN then lines[#lines + 1] = ("refused: %s: %s"):format(refused.place, refused.problem) end
