@@ -33,7 +33,7 @@ git clone -q --no-hardlinks . "$root/ebb" || exit 1
 # A namespace of its own, so that nothing stays mounted and no process stays behind.
 unshare --mount --pid --fork sh -c '
   mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" || exit 3
-  exec chroot "$1" env -i PATH="$PATH" HOME=/tmp LC_ALL=C.UTF-8 SEED="$3" sh -c "
+  exec chroot "$1" env -i PATH="$PATH" HOME=/ LC_ALL=C.UTF-8 SEED="$3" sh -c "
     { apt-get -q -y update && apt-get -q -y install --no-install-recommends make; } >/dev/null 2>&1 || exit 3
     cd /ebb && $2"
 ' sh "$root" "${*:-make test-quick}" "${SEED:-1}"

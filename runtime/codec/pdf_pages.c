@@ -16,7 +16,7 @@
 #include "base/minmax.h"
 
 enum { BYTES_OF_PAGE = 64 * 1024 };      /* of files that tell nothing; scans have more, texts fewer */
-enum { PAGES_JUDGED_MAX = 100 };
+enum { PAGES_GUESSED = 100 };
 enum { BYTES_OF_OBJECT = 32 };           /* a page has at least so many */
 
 void pdf_begin(PdfReader *reader) { *reader = (PdfReader){0}; }
@@ -105,7 +105,7 @@ uint32_t pdf_pages(PdfReader *reader) {
   end_object(reader);
   reader->tail_size = 0;
   uint64_t pages = reader->count > 0 ? reader->count : reader->pages > 0 ? reader->pages : reader->linear;
-  if (pages == 0) return (uint32_t)max_u64(min_u64(reader->size / BYTES_OF_PAGE, PAGES_JUDGED_MAX), 1);
+  if (pages == 0) return (uint32_t)max_u64(min_u64(reader->size / BYTES_OF_PAGE, PAGES_GUESSED), 1);
   pages = min_u64(pages, max_u64(reader->size / BYTES_OF_OBJECT, 1));      /* what the file says need not be true */
-  return (uint32_t)min_u64(pages, PDF_PAGES_MAX);
+  return (uint32_t)min_u64(pages, PDF_PAGES_MOST);
 }

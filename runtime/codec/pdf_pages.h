@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-#define PDF_PAGES_MAX 2000u      /* providers take 1,000 at most */
+#define PDF_PAGES_MOST 2000u      /* providers take 1,000 at most */
 
 /* Reads a file piece by piece. */
 typedef struct PdfReader {
@@ -27,7 +27,7 @@ typedef struct PdfReader {
 void     pdf_begin(PdfReader *reader);
 /* Adds the next bytes of the file. */
 void     pdf_add(PdfReader *reader, const char *bytes, size_t size);
-/* The number of pages, 1 to PDF_PAGES_MAX, once all bytes are added. */
+/* The number of pages, 1 to PDF_PAGES_MOST, once all bytes are added. */
 uint32_t pdf_pages(PdfReader *reader);
 
 #endif

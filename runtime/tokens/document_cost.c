@@ -123,8 +123,8 @@ static uint64_t pdf_tokens(const char *head, size_t size, Base64 *rest) {
 
 /* Files of other formats, such as those of offices: by their size, as a PDF that tells no pages. */
 static uint64_t tokens_by_size(uint64_t bytes) {
-  enum { BYTES_OF_PAGE = 64 * 1024, PAGES_MAX = 100 };
-  return max_u64(min_u64(bytes / BYTES_OF_PAGE, PAGES_MAX), 1) * PAGE_TOKENS;
+  enum { BYTES_OF_PAGE = 64 * 1024, PAGES_GUESSED = 100 };
+  return max_u64(min_u64(bytes / BYTES_OF_PAGE, PAGES_GUESSED), 1) * PAGE_TOKENS;
 }
 
 bool document_tokens(Text part, uint64_t *tokens) {
