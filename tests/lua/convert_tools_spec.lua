@@ -253,3 +253,30 @@ describe("a reply of several items", function()
     end
   end)
 end)
+
+local BRANCHES = '{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}}},{"type":"object"}]}'
+
+-- a body whose tool has branches at its top, its target, that refuses them
+local REFUSED = {
+  { '{"model":"claude-sonnet-4-5","max_tokens":9,"system":"s","messages":[{"role":"user","content":"q"}],'
+    .. '"tools":[{"name":"look","input_schema":%s}]}', "openai" },
+  { '{"model":"claude-sonnet-4-5","max_tokens":9,"system":"s","messages":[{"role":"user","content":"q"}],'
+    .. '"tools":[{"name":"look","input_schema":%s}]}', "responses" },
+  { '{"contents":[{"role":"user","parts":[{"text":"q"}]}],"tools":[{"functionDeclarations":[{"name":"look",'
+    .. '"parametersJsonSchema":%s}]}]}', "openai" },
+}
+
+describe("a tool that the target refuses", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  it("is named by the conversion, though only the written body shows it", function()
+    for i, row in ipairs(REFUSED) do
+      local path = command.file(i .. ".json", row[1]:format(BRANCHES))
+      for _, way in ipairs { "", " --repair" } do
+        local _, err = command.does(("convert --to %s%s %s"):format(row[2], way, path))
+        command.contains("tool_schema: the schema of tool 'look'", err)
+      end
+    end
+  end)
+end)

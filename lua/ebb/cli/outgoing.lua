@@ -319,7 +319,8 @@ end
 ---@field repair? ebb.RepairReport       if something was repaired
 
 --- Checks a text that was made of a conversation by its target's rules, and repairs it where --repair asks for that.
---- The text is read only if the target refuses something of the conversation, which may have another form.
+--- The text is read only if the target refuses something of the conversation, which may have another form, or has
+--- tools that came in another form, which only the text shows.
 ---@param chat ebb.Conversation
 ---@param written string
 ---@param goal ebb.Target
@@ -328,7 +329,8 @@ end
 function outgoing.checked(chat, written, goal, args)
   local rules = { target = goal }
   local left = violations_of(chat, rules)
-  if #left == 0 then return { text = written, left = left } end
+  local has_new_tools = chat:dialect() ~= goal.dialect and written:find('"tools":', 1, true) ~= nil
+  if #left == 0 and not has_new_tools then return { text = written, left = left } end
   local copy = read_written(written, args)
   if not args.repair then return { text = written, left = violations_of(copy, rules) } end
   local repaired, report = outgoing.mend(copy, rules, args.repair)
