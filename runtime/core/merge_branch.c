@@ -257,6 +257,7 @@ static Status become(Merge *merge) {
   if (status == STATUS_OK) status = merge_marks(merge);
   if (status == STATUS_OK) status = merge_windows(merge);
   if (status == STATUS_OK) status = merge_names(merge);
+  if (status == STATUS_OK) status = forget_own(merge);
   if (status == STATUS_OK) status = prepare_redactions(merge);
   if (status != STATUS_OK) return status;
   redact(merge);

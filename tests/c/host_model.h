@@ -151,6 +151,18 @@ static inline void plain_remember(PlainChat *chat, uint32_t policy, uint32_t lab
   chat->memory_edits++;
 }
 
+/* All that policies remember goes: it may quote what is forgotten. */
+static inline void plain_forget_memory(PlainChat *chat) {
+  for (uint32_t i = 0; i < chat->count; i++) {
+    for (int policy = 0; policy < POLICIES; policy++) chat->memory_edits += chat->batches[i].memory[policy] != 0;
+    memset(chat->batches[i].memory, 0, sizeof chat->batches[i].memory);
+  }
+}
+
+static inline bool plain_has(const PlainChat *chat, uint32_t seq, const Cell *cell) {
+  return seq <= chat->stored && chat->cells[seq] == cell;
+}
+
 static inline void plain_rollback(PlainChat *chat, uint32_t batch, uint32_t length) {
   if (length == chat->batches[batch].count) plain_go_to(chat, batch);
   else plain_new_batch(chat, batch, length);
@@ -388,6 +400,7 @@ static inline void plain_join(PlainChat *chat, PlainBranch *branch, Cell *(*own)
     chat->memory_edits += merge_memory(batch, branch, batch->memory, copy->batches[base->current].memory);
   }
   plain_take_names(chat, branch, as_one);
+  if (branch->forgotten_count > 0) plain_forget_memory(chat);
   if (lists && !as_one) chat->prunings = copy->prunings;
 }
 

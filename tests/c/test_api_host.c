@@ -23,6 +23,16 @@ enum { LIFE_USUAL = 2000 };
 enum { PIECE = 4, PIECES = 2 };   /* bytes of a streamed text's pieces, and how many it has */
 enum { CHATS = 6, TASKS = 6, LIST_MAX = 40, BATCHES_MAX = 40 };
 
+typedef enum Edit {
+  EDIT_APPEND, EDIT_INSERT, EDIT_KEEP_LAST, EDIT_ROLLBACK, EDIT_ROLLBACK_TO, EDIT_NAME, EDIT_MARK, EDIT_UNMARK,
+  EDIT_FORGET, EDIT_WINDOW, EDIT_CLOSE, EDIT_COMPACT, EDIT_REMEMBER, EDITS
+} Edit;
+
+typedef struct Drawn {
+  Edit edit;
+  uint32_t a, b, label;
+} Drawn;
+
 typedef struct LifeChat {
   ebb_chat *chat;            /* NULL: no such chat */
   PlainChat plain;
@@ -34,6 +44,9 @@ typedef struct LifeTask {
   ebb_task *task;            /* NULL: no such task */
   LifeChat *chat;
   PlainBranch branch;
+  PlainBranch asked;         /* what the branch is at its request */
+  Drawn after[6];            /* the edits behind the request */
+  uint32_t after_count;
   bool waits, fails, cancelled;
   bool starved;              /* memory failed while it lived: it may end so, also in a later slice */
 } LifeTask;
@@ -209,16 +222,6 @@ static void same_chat(Life *life, const LifeChat *chat) {
 
 /* ---- edits: done by the host, or written into a script ---- */
 
-typedef enum Edit {
-  EDIT_APPEND, EDIT_INSERT, EDIT_KEEP_LAST, EDIT_ROLLBACK, EDIT_ROLLBACK_TO, EDIT_NAME, EDIT_MARK, EDIT_UNMARK,
-  EDIT_FORGET, EDIT_WINDOW, EDIT_CLOSE, EDIT_COMPACT, EDIT_REMEMBER, EDITS
-} Edit;
-
-typedef struct Drawn {
-  Edit edit;
-  uint32_t a, b, label;
-} Drawn;
-
 static const char *const NAME_TEXTS[] = {"one", "three", "two"};
 static const char *const MARK_TEXTS[] = {"kept", "old"};
 static const char *const WINDOW_TEXTS[] = {"todo", "log"};
@@ -251,6 +254,8 @@ static Drawn draw_edit(Life *life, const PlainChat *plain) {
   return drawn;
 }
 
+static void forget_in_all(Life *life, const LifeTask *joins, uint32_t seq, Cell *cell);
+
 /* `branch` NULL: the host's own edit. */
 static void plain_do(Life *life, PlainChat *plain, PlainBranch *branch, Drawn drawn) {
   uint32_t seq = plain_current(plain)->count > drawn.a ? plain_current(plain)->seqs[drawn.a] : 0;
@@ -264,9 +269,14 @@ static void plain_do(Life *life, PlainChat *plain, PlainBranch *branch, Drawn dr
   case EDIT_MARK: plain->marks[seq] |= (uint8_t)(1u << drawn.b); break;
   case EDIT_UNMARK: plain->marks[seq] &= (uint8_t)~(1u << drawn.b); break;
   case EDIT_FORGET:
-    if (branch == NULL) plain->cells[seq]->forgotten = true;
-    else plain->cells[seq] = new_cell(life, plain->cells[seq]->label, true);
-    if (branch != NULL) branch->forgotten[branch->forgotten_count++] = seq;
+    if (branch == NULL) {
+      forget_in_all(life, NULL, seq, plain->cells[seq]);
+      break;
+    }
+    plain->cells[seq] = new_cell(life, plain->cells[seq]->label, true);
+    branch->forgotten[branch->forgotten_count++] = seq;
+    plain_forget_memory(plain);
+    memset(plain_current(&branch->base)->memory, 0, sizeof plain->batches->memory);
     break;
   case EDIT_WINDOW:
     plain->windows[drawn.a] = drawn.label;
@@ -380,9 +390,15 @@ static bool went(Life *life, ebb_status status) {
   return status == EBB_OK;
 }
 
+static void step_all(Life *life);
+
 static void do_edit(Life *life) {
   LifeChat *chat = some_chat(life);
   Drawn drawn = draw_edit(life, &chat->plain);
+  if (drawn.edit == EDIT_FORGET) {           /* each task stands at its request then */
+    step_all(life);
+    if (drawn.a >= plain_current(&chat->plain)->count) return;
+  }
   if (chat->plain.count > BATCHES_MAX) drawn = (Drawn){.edit = EDIT_COMPACT, .a = 1};
   fail_memory_soon(life);
   if (!went(life, host_do(life, chat, drawn))) return;
@@ -416,9 +432,14 @@ static void do_stream(Life *life) {
   }
 }
 
+static void branch_free(PlainBranch *branch) {
+  plain_free(&branch->copy);
+  plain_free(&branch->base);
+}
+
 static void end_task(LifeTask *task) {
-  plain_free(&task->branch.copy);
-  plain_free(&task->branch.base);
+  branch_free(&task->branch);
+  branch_free(&task->asked);
   *task = (LifeTask){0};
 }
 
@@ -457,6 +478,47 @@ static void do_free(Life *life) {
 
 /* ---- tasks ---- */
 
+static void branch_do(Life *life, PlainBranch *branch, Drawn drawn) {
+  if (drawn.edit != EDIT_COMPACT) {
+    plain_do(life, &branch->copy, branch, drawn);
+    return;
+  }
+  uint64_t prunings = branch->copy.prunings;
+  bool removed = plain_compact(&branch->copy, drawn.a, own_cell, life) > 0;
+  branch->pruned |= removed || branch->copy.prunings != prunings;
+}
+
+static PlainBranch branch_copy(const PlainBranch *branch) {
+  PlainBranch copy = *branch;
+  copy.copy = plain_copy(&branch->copy);
+  copy.base = plain_copy(&branch->base);
+  return copy;
+}
+
+/* The task stands at its request: what it does behind it comes after the forgetting. */
+static void forget_in_task(Life *life, LifeTask *task, uint32_t seq, const Cell *cell) {
+  if (task->task == NULL || !plain_has(&task->asked.copy, seq, cell)) return;
+  plain_forget_memory(&task->asked.copy);
+  memset(plain_current(&task->asked.base)->memory, 0, sizeof task->asked.base.batches->memory);
+  branch_free(&task->branch);
+  task->branch = branch_copy(&task->asked);
+  for (uint32_t i = 0; i < task->after_count; i++) branch_do(life, &task->branch, task->after[i]);
+}
+
+/* `joins`: the task that brings it back; NULL: the host forgets. */
+static void forget_in_all(Life *life, const LifeTask *joins, uint32_t seq, Cell *cell) {
+  cell->forgotten = true;
+  for (int i = 0; i < CHATS; i++) {
+    if (joins != NULL && joins->chat == &life->chats[i]) continue;      /* the merge does that */
+    if (life->chats[i].chat != NULL && plain_has(&life->chats[i].plain, seq, cell)) {
+      plain_forget_memory(&life->chats[i].plain);
+    }
+  }
+  for (int i = 0; i < TASKS; i++) {
+    if (&life->tasks[i] != joins) forget_in_task(life, &life->tasks[i], seq, cell);
+  }
+}
+
 /* A script of some edits with a request among them; the branch is as it will be at the end. */
 static void write_script(Life *life, LifeTask *task, char *source, size_t room) {
   uint32_t edits = life_below(life, 6), before = life_below(life, edits + 1);
@@ -464,19 +526,15 @@ static void write_script(Life *life, LifeTask *task, char *source, size_t room) 
   size_t size = (size_t)snprintf(source, room, "local chat = ...\n");
   for (uint32_t i = 0; i <= edits; i++) {
     const char *asks = life_one_in(life, 3) ? "request { timer = 2 }\n" : "request {}\n";
+    if (i == before) task->asked = branch_copy(branch);
     if (i == before) size += (size_t)snprintf(source + size, room - size, "%s", asks);
     if (i == edits) break;
     Drawn drawn = draw_edit(life, &branch->copy);
     if (drawn.edit == EDIT_COMPACT && !life_one_in(life, 3)) drawn.edit = EDIT_APPEND;
     script_do(&branch->copy, drawn, source + size, room - size);
     size += strlen(source + size);
-    if (drawn.edit != EDIT_COMPACT) {
-      plain_do(life, &branch->copy, branch, drawn);
-      continue;
-    }
-    uint64_t prunings = branch->copy.prunings;
-    bool removed = plain_compact(&branch->copy, drawn.a, own_cell, life) > 0;
-    branch->pruned |= removed || branch->copy.prunings != prunings;
+    if (i >= before) task->after[task->after_count++] = drawn;
+    branch_do(life, branch, drawn);
   }
   task->fails = life_one_in(life, 5);
   if (task->fails) snprintf(source + size, room - size, "error 'no'\n");
@@ -493,6 +551,7 @@ static void do_start(Life *life) {
   ebb_task *made = NULL;
   if (!went(life, ebb_task_script(task->chat->chat, "life", source, strlen(source), NULL, 0, &made))) end_task(task);
   else task->task = made;
+  if (made != NULL) step_all(life);          /* each task stands at its request when another joins */
 }
 
 static LifeTask *task_of(Life *life, const ebb_event *event) {
@@ -506,6 +565,11 @@ static LifeTask *task_of(Life *life, const ebb_event *event) {
 static void take_done(Life *life, LifeTask *task) {
   PlainChat *plain = &task->chat->plain;
   ensure(life, !task->fails && plain_conflict(plain, &task->branch) == END_JOINED);
+  for (uint32_t i = 0; i < task->branch.forgotten_count; i++) {
+    uint32_t seq = task->branch.forgotten[i];
+    bool both = seq <= task->branch.base.stored && plain->cells[seq] != NULL && task->branch.copy.cells[seq] != NULL;
+    if (both) forget_in_all(life, task, seq, plain->cells[seq]);
+  }
   bool shrinks = task->branch.pruned && plain->stored > task->branch.base.stored;
   plain_join(plain, &task->branch, own_cell, life);
   if (shrinks) plain_compact(plain, UINT32_MAX, own_cell, life);
@@ -532,13 +596,30 @@ static void take_event(Life *life, const ebb_event *event) {
   end_task(task);
 }
 
+static bool any_forgets(const Life *life) {
+  for (int i = 0; i < TASKS; i++) {
+    if (life->tasks[i].branch.forgotten_count > 0) return true;
+  }
+  return false;
+}
+
 static void do_step(Life *life) {
   ebb_event event = {.size = sizeof event};
   fail_memory_soon(life);
-  ebb_status status = ebb_step(life->runtime, EBB_NO_LIMIT, life_one_in(life, 2) ? EBB_NO_LIMIT : 3000);
+  bool whole = any_forgets(life) || life_one_in(life, 2);
+  ebb_status status = ebb_step(life->runtime, EBB_NO_LIMIT, whole ? EBB_NO_LIMIT : 3000);
   bool failed = life->host.heap.failed > 0;
   memory_is_back(life);
   ensure(life, status == EBB_OK || status == EBB_MORE || (failed && status == EBB_MEMORY));
+  while ((status = ebb_next_event(life->runtime, &event)) == EBB_OK) take_event(life, &event);
+  ensure(life, status == EBB_NONE);
+}
+
+static void step_all(Life *life) {
+  ebb_event event = {.size = sizeof event};
+  ebb_status status;
+  while ((status = ebb_step(life->runtime, EBB_NO_LIMIT, EBB_NO_LIMIT)) == EBB_MORE) {}
+  ensure(life, status == EBB_OK);
   while ((status = ebb_next_event(life->runtime, &event)) == EBB_OK) take_event(life, &event);
   ensure(life, status == EBB_NONE);
 }
