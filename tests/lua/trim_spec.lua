@@ -108,7 +108,7 @@ end)
 
 describe("budgets", function()
   local refused = {
-    { "negative", -1 }, { "NaN", 0 / 0 }, { "infinite", math.huge }, { "a fraction", 1.5 }, { "a string", "100" },
+    { "negative", -1 }, { "NaN", 0 / 0 }, { "infinite", math.huge }, { "a fraction", 1.5 }, { "a word", "many" },
     { "a table", {} },
   }
   for _, case in ipairs(refused) do
