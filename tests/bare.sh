@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs README's commands as on a fresh machine: in a bare root of Debian, with what debootstrap's smallest variant has and
-# `make`, in a copy of what is committed. The last line is that of the tests.
+# `make`, in a copy of the files that git knows. The last line is that of the tests. Test programs that are built under
+# sanitizers (build/small) are taken along, for they build longest; all that is shipped is built there.
 #
 #     tests/bare.sh [COMMAND]     `make test-quick` by default; SUITE=trixie takes another Debian than this machine's
 #
@@ -28,7 +29,9 @@ if ! debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$top/log" 2>&1; 
 fi
 # apt in it takes what apt takes here.
 cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
-git clone -q --no-hardlinks . "$root/ebb" || exit 1
+mkdir -p "$root/ebb/build"
+git ls-files -z | xargs -0 cp -a --parents -t "$root/ebb" || exit 1
+if [ -d build/small ]; then cp -a build/small "$root/ebb/build/"; fi
 
 # A namespace of its own, so that nothing stays mounted and no process stays behind.
 unshare --mount --pid --fork sh -c '
