@@ -4,6 +4,7 @@
 ** comes back, and work is bounded (the sanitizers and -timeout see to that).
 */
 #undef NDEBUG
+#define _DEFAULT_SOURCE 1     /* P_tmpdir */
 #include "check.h"
 #include "salvage_kit.h"
 
