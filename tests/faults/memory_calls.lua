@@ -536,6 +536,10 @@ call("lazy copies, their texts and members", function(world)
   return text, core.working.text(world.chat, copies, "[", "]")
 end)
 
+call("lazy copies that hold a text", function(world)
+  return #core.working.holding(core.working.copies(world.chat, true), "a")
+end)
+
 call("speech of lazy copies and others", function(world)
   local copies = core.working.copies(world.chat, true)
   copies[#copies + 1] = { role = "user", name = "Bob", content = { { type = "text", text = "a" }, { type = "text",

@@ -7,12 +7,12 @@ local macros = require "ebb.macros"
 local NOW = 1762554605000   -- 2025-11-07T22:30:05Z, the cases' clock
 
 local NESTED = "`{{name}}`, `{{name::a::b}}`, nested inner first"
-local NEVER_AGAIN = "Values are never expanded again"
+local ANY_CASE = "macros in any case"
 
 --- By input: what we give, and the words of BEHAVIOUR.md that decide.
 local DIFFERENT = {
   ["{{setvar::x::{{user}}}}{{getvar::x}}"] = { "张三", NESTED },
-  ["{{description}}"] = { "{{time24}}", NEVER_AGAIN },
+  ["{{User}}"] = { "张三", ANY_CASE },
 }
 
 --- Lunar, ancient and financial dates are not built in; they stay as they are.

@@ -18,8 +18,9 @@ local rules      -- the codes of all rules
 --- The first code that no rule has.
 local function wrong_code(codes)
   if not rules then
-    rules = {}
-    for _, rule in ipairs(core.rules()) do rules[rule.code] = true end
+    local all = {}                -- memory may run out between two
+    for _, rule in ipairs(core.rules()) do all[rule.code] = true end
+    rules = all
   end
   for _, code in ipairs(codes) do
     if not rules[code] then return code end
