@@ -47,7 +47,9 @@ local function strike(edit, kind, code, at, sticky)
   else
     expect(type(problem) == "table" and CODES[problem.code], "%s: %s", where,
       type(problem) == "table" and problem.code .. ": " .. problem.message or tostring(problem))
-    expect(kit.whole(session) == before, "%s: memory changed", where)
+    -- A message is forgotten first in its own session: what fails behind that says so.
+    local is_partly_done = edit[1] == "forget" and problem.message:find("^forgotten here") ~= nil
+    expect(is_partly_done or kit.whole(session) == before, "%s: memory changed", where)
     local again, why = attempt(session, edit, "the edit")
     expect(again, "%s: the retry fails: %s", where, type(why) == "table" and why.message or tostring(why))
   end

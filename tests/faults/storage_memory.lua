@@ -42,7 +42,9 @@ local function strike(edit, at, sticky)
   else
     expect(type(problem) == "table" and (problem.code == "memory" or problem.code == "io"), "%s: %s", where,
       describe(problem))
-    expect(kit.whole(session) == before, "%s: memory changed", where)
+    -- A message is forgotten first in its own session: what fails behind that says so.
+    local is_partly_done = edit[1] == "forget" and problem.message:find("^forgotten here") ~= nil
+    expect(is_partly_done or kit.whole(session) == before, "%s: memory changed", where)
     local again, why = attempt(session, edit)
     expect(again, "%s: the retry fails: %s", where, describe(why))
   end

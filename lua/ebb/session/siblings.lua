@@ -63,7 +63,10 @@ end
 ---@return ebb.Error? problem       another session still has what came of them
 function siblings.forget(self, open, messages)
   local infos, problem = self.store:list()
-  if not infos then return nil, problem end
+  if not infos then
+    return nil, core.error(problem.code, "forgotten here, but other sessions may still have what came of it: "
+      .. problem.message, "forget it again")
+  end
   local by_id = {}
   for _, info in ipairs(infos) do by_id[info.id] = info end
   for _, info in ipairs(infos) do
