@@ -454,7 +454,7 @@ build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING) $(API) $(call objec
 	$(Q)rm -f $@ && ar rcsT $@ $^
 
 build/fuzz/fuzz_edits build/fuzz/fuzz_salvage: FUZZ_LIBRARIES = -lcmocka
-build/fuzz/fuzz_agents build/fuzz/fuzz_windows: FUZZ_LIBRARIES = -rdynamic      # for LPeg, a module
+build/fuzz/fuzz_agents build/fuzz/fuzz_imports build/fuzz/fuzz_windows: FUZZ_LIBRARIES = -rdynamic      # for LPeg, a module
 build/fuzz/fuzz_saved: build/embedded_api.o
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
