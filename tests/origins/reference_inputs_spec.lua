@@ -411,12 +411,9 @@ describe("commands that run others", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
-  -- The model node converts, and does not repair: a text between two results is sent where it stands.
-  local unrepaired = { ["steer-between-results.json"] = true }
   for _, name in ipairs { "id-empty.json", "ids-empty-parallel.json", "steer-between-results.json",
     "calls-in-two-messages.json", "signature-in-chat-form.json" } do
-    local case = unrepaired[name] and pending or it
-    case("the model node sends " .. name .. " as a provider takes it", function()
+    it("the model node sends " .. name .. " as a provider takes it", function()
       local dialect = name:find "^signature" and "gemini" or "anthropic"
       local model = dialect == "gemini" and "gemini-3-flash-preview" or "claude-sonnet-4-5"
       local agent = command.file("agent.lua", ("return { nodes = { { type = 'model', model = '%s' } } }"):format(model))

@@ -32,4 +32,29 @@ function repair.run(chat, options, fork)
   }
 end
 
+--- A request as it is sent: the conversation itself where its target takes it, else a repaired copy.
+---@param chat ebb.Conversation      without items of windows
+---@param by ebb.Repair
+---@return ebb.Conversation
+---@return ebb.RepairReport? report
+function repair.outgoing(chat, by)
+  if #chat:check(by) == 0 then return chat end
+  return repair.run(chat, by)
+end
+
+--- What a repair did, and what the target would refuse still: a line each, for a log.
+---@param report ebb.RepairReport
+---@return string[]
+function repair.lines(report)
+  local lines = {}
+  for _, each in ipairs(report.ledger and report.ledger:runs() or {}) do
+    lines[#lines + 1] = ("repaired for %s: %s %d: %s"):format(report.dialect, each.action, each.count, each.reason)
+  end
+  for _, violation in ipairs(report.left) do
+    local place = violation.index and ("message %d"):format(violation.index) or "the request"
+    lines[#lines + 1] = ("%s would refuse %s: %s: %s"):format(report.dialect, place, violation.code, violation.text)
+  end
+  return lines
+end
+
 return repair

@@ -4,6 +4,7 @@ local assets = require "ebb.processors.assets"
 local core = require "ebb.support.core"
 local models = require "ebb.models"
 local parse = require "ebb.macros.parse"
+local repair = require "ebb.models.repair"
 
 local final_warnings = {}
 
@@ -129,13 +130,7 @@ end
 ---@param report? ebb.RepairReport
 function final_warnings.repair(from, report)
   if not report then return end
-  for _, each in ipairs(report.ledger and report.ledger:runs() or {}) do
-    from:log("warn", ("repaired for %s: %s %d: %s"):format(report.dialect, each.action, each.count, each.reason))
-  end
-  for _, violation in ipairs(report.left) do
-    local place = violation.index and ("message %d"):format(violation.index) or "the request"
-    from:log("warn", ("%s would refuse %s: %s: %s"):format(report.dialect, place, violation.code, violation.text))
-  end
+  for _, line in ipairs(repair.lines(report)) do from:log("warn", line) end
 end
 
 --- What the target's form has no place for: each kind once. Changes of form are information.

@@ -276,11 +276,8 @@ local function finish(run, messages)
   table.move(lost, 1, #lost, #losses + 1, losses)
   if text and run.base then text, losses = requests.keep_own(run.link, run.source, run.base, text, losses) end
   if text then chat = run.request:parse(text) end
-  local by = { dialect = goal.dialect, profile = goal.profile }
-  origins = origins_through(origins, list)
-  if #chat:check(by) == 0 then return chat, nil, losses, origins end
-  local copy, report = repair.run(chat, by, chat.fork)
-  return copy, report, losses, origins
+  local copy, report = repair.outgoing(chat, { dialect = goal.dialect, profile = goal.profile })
+  return copy, report, losses, origins_through(origins, list)
 end
 
 local function only_core_follows(run)

@@ -8,7 +8,10 @@
 
 local answers = require "ebb.provider.answer"
 local core = require "ebb.support.core"
+local refuse = require "ebb.support.refuse"
+local repair = require "ebb.models.repair"
 local request = require "ebb.request"
+local tables = require "ebb.support.tables"
 local target = require "ebb.models.target"
 
 local provider = {}
@@ -99,13 +102,27 @@ end
 
 local CHOICES = { auto = "auto", none = "none", required = "required" }
 
---- The body of a request to an endpoint.
+local READING = { max_message = math.maxinteger, max_file = math.maxinteger }
+
+--- The body as its provider takes it; and what was repaired for that, and is still refused.
+local function mended(chat, body, endpoint)
+  local options = tables.copy(READING)
+  options.role_map = (core.state(chat).options or {}).role_map
+  local copy, problem = core.parse(body, options)
+  if not copy then refuse(problem.code, "the request: " .. problem.message, problem.hint) end
+  local request_copy, report = repair.outgoing(copy,
+    { dialect = endpoint.dialect, profile = endpoint.profile, model = endpoint.model })
+  return report and report.ledger and request_copy:json() or body, report
+end
+
+--- The body of a request to an endpoint, mended where the provider would refuse it.
 ---@param chat ebb.Conversation
 ---@param wants ebb.ProviderSettings
 ---@param endpoint { dialect: ebb.Dialect, model: string, profile: string, form: table }
 ---@param is_stream boolean
 ---@return string body
 ---@return ebb.Loss[] losses
+---@return ebb.RepairReport? report    nil: nothing was refused
 function provider.body(chat, wants, endpoint, is_stream)
   local text, losses = request.write(chat, endpoint.dialect, { shape = "body", model = endpoint.model,
     profile = endpoint.profile })
@@ -115,11 +132,13 @@ function provider.body(chat, wants, endpoint, is_stream)
     if is_stream then fields[name] = value else dropped[#dropped + 1] = name end
   end
   if form.model_in_path then dropped[#dropped + 1] = "model" end
-  return request.set(text, endpoint.dialect, {
+  text = request.set(text, endpoint.dialect, {
     tools = wants.tools, max_tokens = wants.max_tokens and core.json.encode(wants.max_tokens),
     temperature = wants.temperature and core.json.encode(wants.temperature),
     choice = wants.choice and (CHOICES[wants.choice] or { name = wants.choice }),
-  }, fields, dropped), losses
+  }, fields, dropped)
+  local body, report = mended(chat, text, endpoint)
+  return body, losses, report
 end
 
 ---- Asking ----

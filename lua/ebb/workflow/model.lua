@@ -11,6 +11,7 @@ local core = require "ebb.support.core"
 local dialects = require "ebb.models.dialects"
 local pipelines = require "ebb.workflow.pipeline"
 local profiles = require "ebb.models.profiles"
+local repair = require "ebb.models.repair"
 local provider = require "ebb.provider"
 local answers = require "ebb.provider.answer"
 local schema = require "ebb.support.schema"
@@ -179,10 +180,11 @@ local function answer_to(source, wants, run)
   end
   local endpoint, lack = endpoint_of(source, wants, is_http)
   if not endpoint then return nil, lack end
-  local body, losses = provider.body(source, wants, endpoint, is_http and host.show and wants.stream or false)
+  local body, losses, report = provider.body(source, wants, endpoint, is_http and host.show and wants.stream or false)
   for _, loss in ipairs(losses) do
     if not loss.changed then run:note(loss.text) end
   end
+  for _, line in ipairs(report and repair.lines(report) or {}) do run:note(line) end
   local answer, problem = ask(endpoint, wants, body, host)
   if not answer then return nil, problem end
   if host.record then host.record(body, endpoint.dialect, answer.body) end
