@@ -39,12 +39,15 @@ static bool is_request_member(const ConvertOptions *options, MemberLevel level, 
 }
 
 /* True for reasoning that the target would refuse: bound to what has changed, or not signed. In its own dialect a
-   conversation keeps unsigned reasoning: some servers take it, and a repair drops it for all others. */
+   conversation keeps unsigned reasoning where the server takes it, and where the text need not be a request: a repair
+   drops it there. */
 static bool is_refused(const Convert *convert, const Piece *piece, LossKind *kind) {
   bool is_signed = piece->signature.size > 0;
   *kind = is_signed ? LOSS_BOUND_REASONING : LOSS_REASONING;
   if (piece->kind != PIECE_REASONING) return false;
-  return is_signed ? convert_is_unbound(convert) : convert->writer->signs_reasoning && convert->options->is_foreign;
+  const ConvertOptions *options = convert->options;
+  bool may_stay = options->keep_extra || options->keep_ids || options->unsigned_thinking;
+  return is_signed ? convert_is_unbound(convert) : convert->writer->signs_reasoning && (options->is_foreign || !may_stay);
 }
 
 /* The id of a piece as it is written. Notes calls and results: ask once for each. A result whose id is its name

@@ -399,7 +399,7 @@ local WRONG = {
   { "a type that is no text", '[{"type":5}]', "1:2", "unknown type 5", "one of: " },
   { "no type", '[{"budget":5}]', "1:2", "node 1: it has no type", "one of: " },
   { "a node that is no object", "[[]]", "1:2", "it has no type", "one of: " },
-  { "an unknown operation", '[{"operation":"trunkate"}]', "1:2", "trunkate", "did you mean 'truncate'?" },
+  { "an unknown operation", '[{"operation":"trunkate"}]', "1:15", "trunkate", "did you mean 'truncate'?" },
   { "a field of an operation", '[{"operation":"truncate","truncate":{"keepLst":1}}]', "1:2", "keepLst", "'keepLast'" },
   { "a field of a trim", '[{"type":"trim","bugdet":5}]', "1:2", "no option 'bugdet'", "did you mean 'budget'?" },
   { "a wrong value", '[{"type":"trim","budget":-5}]', "1:2", "budget: expected a whole number of tokens", nil },

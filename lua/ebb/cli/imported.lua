@@ -297,10 +297,11 @@ end
 
 local LOOK_MESSAGES, LOOK_BYTES = 3, 65536    -- of each of these: what tells stands at the begin or the end
 
---- True if one of the first messages has a member that names another program, or is mixed.
-local function has_telltale(chat)
+--- True if one of the first messages has a member that names another program, or is mixed. `first_bytes`: the first
+--- message, which may be large and is copied once.
+local function has_telltale(chat, first_bytes)
   for i = 1, math.min(LOOK_MESSAGES, #chat) do
-    local bytes = chat[i].json
+    local bytes = i == 1 and first_bytes or chat[i].json
     if #bytes > 2 * LOOK_BYTES then bytes = bytes:sub(1, LOOK_BYTES) .. "\n" .. bytes:sub(-LOOK_BYTES) end
     if is_mixed(bytes) then return true end
     for _, member in ipairs(TELLTALES) do
@@ -335,8 +336,10 @@ function imported.suspect(chat, path)
   if chat.saved then return nil end
   local first = chat[1]
   if was_skipped(chat) or not first and #chat:warnings() > 0 then return read_again(path) end
-  local whole = first and first.json:find('"ts"', 1, true) and timed(chat) or nil
-  return whole or has_telltale(chat) and chat:json() or nil
+  if not first then return nil end
+  local first_bytes = first.json
+  local whole = first_bytes:find('"ts"', 1, true) and timed(chat) or nil
+  return whole or has_telltale(chat, first_bytes) and chat:json() or nil
 end
 
 --- Reads the text of a compressed file: a conversation, or a file of another program. Results as of `rescue`.

@@ -165,6 +165,7 @@ local function core_options(chat, dialect, options)
     to = dialect, developer = traits.takes_developer(model), profile = profile,
     late_system = dialect == "anthropic" and tables.contains(own, "system_role"),
     bound = bound_thinking.is_left_out(goal, model),
+    unsigned_thinking = tables.contains(profile.accepts or {}, "unsigned_thinking"),
     signs_calls = tables.contains(own, "signed_calls"), signatures = signatures,
     reasoning_text = KEEPS_REASONING[profile.reasoning] or false,
   }
