@@ -145,6 +145,7 @@ typedef struct Convert {
   bool only_thinks;          /* gemini: it has thoughts and nothing else */
   Role side;                 /* of the last message that was written, user or assistant; ROLE_NONE: there is none. Only
                                 for dialects with system texts apart */
+  bool step_calls;           /* a message of the assistant called since the last one of the user */
   LateSystem *late;          /* in the order in which they came */
   uint32_t late_count, late_room;
   bool is_late_inside;       /* the system message that is being written may stay one */
@@ -226,7 +227,9 @@ static inline bool convert_is_unbound(const Convert *convert) {
 
 /* Notes whose message was written last. */
 static inline void convert_note_side(Convert *convert, Role role) {
-  if (role != ROLE_SYSTEM) convert->side = role == ROLE_ASSISTANT ? ROLE_ASSISTANT : ROLE_USER;
+  if (role == ROLE_SYSTEM) return;
+  convert->side = role == ROLE_ASSISTANT ? ROLE_ASSISTANT : ROLE_USER;
+  convert->step_calls = convert->step_calls && role == ROLE_ASSISTANT;
 }
 
 /* Begins a value of the list: a message or an item. */

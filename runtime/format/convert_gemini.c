@@ -186,9 +186,9 @@ static void write_part(Convert *convert, const Piece *piece) {
 /* Writes a call; has_others: the open message has calls. A signature of its own goes before what stands in for one. */
 static void write_call(Convert *convert, const Piece *call, Text signature) {
   JsonOut *out = convert->out;
-  bool first = !convert->has_others;
+  bool first = !convert->has_others && !convert->step_calls;
   assert(call->kind == PIECE_CALL && convert->open != ROLE_NONE);
-  convert->has_others = true;
+  convert->has_others = convert->step_calls = true;
   json_out_open(out, '{');
   json_out_name(out, "functionCall");
   json_out_open(out, '{');

@@ -217,10 +217,12 @@ static bool needs_edits(const Convert *convert, Text raw) {
   return !convert->options->keep_extra && has_extra(convert->options, MEMBER_OF_MESSAGE, raw);
 }
 
-/* Where the first call of the message begins, if it has no signature and the model wants one; else NULL. */
+/* Where the first call of the message begins, if it has no signature and the model wants one; else NULL. Calls of a
+   step that stand in several messages have one signature, that of the first. */
 static const char *find_unsigned(const Convert *convert) {
   const Pieces *pieces = &convert->pieces;
-  bool signs = convert->options->signs_calls && convert->writer->unsigned_call != NULL;
+  bool goes_on = convert->step_calls && pieces->role == ROLE_ASSISTANT;
+  bool signs = convert->options->signs_calls && convert->writer->unsigned_call != NULL && !goes_on;
   for (uint32_t i = 0; signs && i < pieces->count; i++) {
     const Piece *piece = &pieces->list[i];
     if (piece->kind == PIECE_CALL) return piece->signature.size == 0 ? piece->json.bytes : NULL;
@@ -228,9 +230,9 @@ static const char *find_unsigned(const Convert *convert) {
   return NULL;
 }
 
-static bool has_reasoning(const Pieces *pieces) {
+static bool has_kind(const Pieces *pieces, PieceKind kind) {
   for (uint32_t i = 0; i < pieces->count; i++) {
-    if (pieces->list[i].kind == PIECE_REASONING) return true;
+    if (pieces->list[i].kind == kind) return true;
   }
   return false;
 }
@@ -239,7 +241,7 @@ void convert_native(Convert *convert, Text raw) {
   const Pieces *pieces = &convert->pieces;
   if (pieces->role != ROLE_TOOL || convert->open != ROLE_TOOL) convert_close(convert);
   NativeEdits edits = {.convert = convert, .pieces = pieces->list, .count = pieces->count, .out = &convert->scratch,
-                       .has_reasoning = has_reasoning(pieces), .unsigned_call = find_unsigned(convert)};
+                       .has_reasoning = has_kind(pieces, PIECE_REASONING), .unsigned_call = find_unsigned(convert)};
   bool left = true;
   if (needs_edits(convert, raw)) {
     buffer_reset(&convert->scratch);
@@ -259,5 +261,6 @@ void convert_native(Convert *convert, Text raw) {
   }
   convert_begin(convert);
   convert_note_side(convert, pieces->role);
+  convert->step_calls = convert->step_calls || has_kind(pieces, PIECE_CALL);
   json_out_raw(convert->out, raw);
 }

@@ -157,6 +157,53 @@ describe("a thought signature of gemini goes to openai:", function()
   end)
 end)
 
+--- Parts of the model's contents, one behind the other, then the results of a user.
+local function apart(...)
+  local contents = {}
+  for i, parts in ipairs { ... } do
+    contents[i] = parts == "results" and RESULTS:sub(2) or ('{"role":"model","parts":[%s]}'):format(parts)
+  end
+  return ('{"contents":[{"role":"user","parts":[{"text":"q"}]},%s]}'):format(table.concat(contents, ","))
+end
+
+local K1, K2, K3 = CALL:format("k1", ""), CALL:format("k2", ""), CALL:format("k3", "")
+local K1_SIGNED = CALL:format("k1", SIGNED)
+
+-- what it shows, contents, the signatures for Gemini 3
+local APART = {
+  { "calls in two contents", apart(K1_SIGNED, K2), "k1=QQ==" },
+  { "calls in three contents", apart(K1_SIGNED, K2, K3), "k1=QQ==" },
+  { "a call behind a text of its own", apart(K1_SIGNED, '{"text":"And:"}', K2), "k1=QQ==" },
+  { "no signature at all", apart(K1, K2), "k1=" .. STAND_IN },
+  { "a signature of the second content", apart(K1, (K2:gsub("}}}$", "}}" .. SIGNED .. "}"))),
+    "k1=" .. STAND_IN .. " k2=QQ==" },
+  { "two steps", apart(K1_SIGNED, K2, "results", K3), "k1=QQ== k3=" .. STAND_IN },
+}
+
+describe("contents of one step have the signature of the first call:", function()
+  for _, row in ipairs(APART) do
+    it(row[1], function()
+      assert.equal(row[3], signatures((convert(row[2], "gemini", { model = G3 }))))
+    end)
+  end
+
+  it("in a pipeline, which joins them, and in a model node", function()
+    local second = RESULTS:sub(2):gsub("k1", "k2")
+    local body = apart(K1_SIGNED, K2, "results"):gsub("]}$", "," .. second .. "]}")
+      :gsub("^{", '{"model":"' .. G3 .. '",')
+    local agent = { presets = { { type = "chat_history" } } }
+    local result = assert(ebb.pipeline { agent = agent }:run(assert(ebb.parse(body))))
+    assert.equal("k1=QQ==", signatures(result.body))
+    assert.truthy(result.body:find('"id":"k2"', 1, true))
+    local asked
+    assert(nodes.run(assert(ebb.parse(body)), { { type = "model", model = G3 } }, { model = function(request)
+      asked = ebb.json.encode(request)
+      return "hi"
+    end }))
+    assert.equal("k1=QQ==", signatures(asked))
+  end)
+end)
+
 describe("a thought signature that has no place", function()
   local SOURCES = { openai(G3, calls(extra "QQ==", "", "")), gemini(CALL:format("k1", SIGNED)),
     gemini('{"text":"Yes.","thoughtSignature":"QQ=="}'),
