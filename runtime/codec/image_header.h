@@ -26,7 +26,7 @@ bool image_size(Text source, ImageSize *size);
    source is as for image_size. */
 const char *image_type(Text source);
 
-/* The same as image_size for the bytes of the file. */
+/* As image_size, for the bytes of the file. */
 bool image_size_of_bytes(const char *bytes, size_t size, ImageSize *pixels);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include "core/conversation.h"
 
-/* What was overwritten, for an undo. */
+/* The texts that were overwritten, for an undo. */
 typedef struct Forgotten Forgotten;
 
 /* `former`: what the message was, if its bytes were overwritten before; size 0: its bytes tell. *forgotten (NULL: not

@@ -148,7 +148,7 @@ static Status remember(Merge *merge) {
   return status == STATUS_OK ? merge_memory_beside(merge->history, theirs, merge->base) : status;
 }
 
-/* Where the conversation kept batches of its own: their memories and texts may quote what the branch forgot. */
+/* Batches that the conversation kept as its own may quote, in memories and texts, what the branch forgot. */
 static Status forget_own(Merge *merge) {
   if (merge->forgotten == NULL) return STATUS_OK;
   Status status = merge->history == NULL ? history_fork(merge->conversation->history, &merge->history) : STATUS_OK;

@@ -187,7 +187,7 @@ void   convert_keep(Convert *convert);
 bool   convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, JsonValue *value);
 /* Ends the open message, if there is one. */
 void   convert_close(Convert *convert);
-/* The same behind the last message, and behind the system messages that wait. */
+/* As above, behind the last message and behind the system messages that wait. */
 void   convert_finish(Convert *convert);
 /* Frees all but the report. Returns the first failure: STATUS_MEMORY, STATUS_LIMIT, or what convert_fail was told. */
 Status convert_end(Convert *convert);

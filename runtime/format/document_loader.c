@@ -104,7 +104,7 @@ static bool is_foreign_member(Text key) {
   return is_one_of(key, names, sizeof names / sizeof *names);
 }
 
-/* What was expected of a part of unknown type in a content; NULL if it may stay as it is. A part without a type is
+/* Checks a part of unknown type in a content: what was expected, or NULL if it may stay. A part without a type is
    no provider's. A call or a result that is not read as one would be parted from its other half. */
 static const char *expected_of_part(Text part, bool nested) {
   static const char call[] = "a call or a result in the form of a provider";
@@ -126,7 +126,7 @@ static const char *expected_of_part(Text part, bool nested) {
   return names_call || is_foreign_type(json_text(&type)) ? call : NULL;
 }
 
-/* The same of an image or a file: one with a member that no provider's has would be left out later. */
+/* Checks an image or a file likewise: one with a member that no provider has would be left out later. */
 static const char *expected_of_media(Text part) {
   JsonValue value;
   bool is_foreign = json_find(part, "mediaType", JSON_STRING, &value) || json_find(part, "image", JSON_STRING, &value);

@@ -39,7 +39,7 @@ static void erase_scalar(const Eraser *eraser, const JsonValue *value, const cha
   else if (value->kind == JSON_NUMBER) erase_number(at, value->size);
 }
 
-/* Where in a message a value stands, which decides what members of its objects stay. */
+/* The site of a value in a message decides which members of its objects stay. */
 typedef enum Site {
   SITE_MESSAGE,              /* the message: its role, ids and place in time */
   SITE_PART,                 /* content, a part, a call, a result: its type, ids, the tool's name */
@@ -55,7 +55,7 @@ static bool is_kept(Site site, Text key) {
   return site == SITE_DATA && text_is(key, "type");
 }
 
-/* Where the value of a member stands. */
+/* Finds the site of a member's value. */
 static Site site_of(Site site, Text key) {
   static const char *const parts[] = {"content", "parts", "tool_calls", "function", "function_call", "functionCall",
                                       "functionResponse", "custom", "tool_use", "tool_result", "tool_call",

@@ -38,7 +38,7 @@ static Status mend_type(MediaRepair *repair, const Media *media) {
   return splice(repair, at, at + media->type.size, "", text_of(type), "");
 }
 
-/* Where the key of the member with the data begins: the last one before it, as only the start of a data URI stands
+/* Finds the key of the member with the data: the last one before it, as only the start of a data URI stands
    between. 0: nowhere. */
 static size_t find_data_key(Text raw, const char *data) {
   static const char key[] = "\"file_data\"";

@@ -65,7 +65,7 @@ static bool is_skipped(const Moves *moves, uint32_t index) {
   return dialect_of(moves) == DIALECT_ANTHROPIC && message_role(plan_message(moves->plan, index)) == ROLE_SYSTEM;
 }
 
-/* Where the results end that stand behind a message with calls, the last of its turn. */
+/* Finds the end of the results that stand behind a message with calls, the last of its turn. */
 static uint32_t end_of_results(const Moves *moves, uint32_t caller) {
   uint32_t end = caller + 1;
   for (uint32_t i = end; i < moves->pairing->count; i++) {
@@ -136,7 +136,7 @@ static Status move_results(Moves *moves, uint32_t index) {
 
 /* ---- labels ---- */
 
-/* What a result must be called to be known as its call's: an id, or Gemini's name of the function. False: it is. */
+/* Finds the label that ties a result to its call: an id, or Gemini's name of the function. False: it has it. */
 static bool find_label(const Moves *moves, const PairedResult *result, Text *label) {
   if (result->call == UNPAIRED) return false;
   const PairedCall *call = &moves->pairing->calls[result->call];

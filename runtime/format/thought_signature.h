@@ -18,7 +18,7 @@
 #include "format/pieces.h"
 #include "json/json_out.h"
 
-/* Where messages of openai's form have them; sets are bits. */
+/* The places of signatures in messages of openai's form; sets are bits. */
 typedef enum SignaturePlace {
   SIGNATURE_NOWHERE = 0,
   SIGNATURE_IN_EXTRA_CONTENT = 1,

@@ -91,7 +91,7 @@ typedef enum Guard {
 /* Why a coroutine yields to the host: what it passes outward through the coroutines around it. */
 typedef enum Passing { PASS_NONE, PASS_SLICE, PASS_REQUEST } Passing;
 
-/* What the guard knows of a thread, in its extra space. A new thread's is cleared. */
+/* The guard's note on a thread, in the thread's extra space. A new thread's is cleared. */
 typedef struct ThreadNote {
   uint16_t flags;
   uint16_t cell;             /* instructions of the running cell; 0: the thread has not run */

@@ -85,7 +85,7 @@ static size_t decode(Base64 *in, char *out, size_t room) {
 
 /* ---- what a file costs ---- */
 
-/* What begins a file; ? stands for any byte. A second of sound is 32 tokens, of a film 300: Google, "Audio
+/* The bytes that begin a file; ? stands for any byte. A second of sound is 32 tokens, of a film 300: Google, "Audio
    understanding" and "Video understanding". Bytes a second are usual ones, as a header does not tell the length. */
 static const struct Media {
   const char *begin;

@@ -57,7 +57,8 @@ static unsigned dense_letters(const char *at) {
   return counts[OTHER] <= OTHERS_MAX && takes_turns ? counts[LOWER] + counts[UPPER] : 0;
 }
 
-/* The letters of a stretch's dense windows. Of compact JSON and code a few windows show that there are none. */
+/* Counts the letters in the dense windows of a stretch. A few windows tell first whether it has any: compact JSON and
+   code have none. */
 static uint64_t count_dense(const char *at, size_t size) {
   enum { SAMPLES = 4 };
   uint64_t letters = 0;

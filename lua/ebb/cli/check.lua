@@ -128,7 +128,7 @@ local function places(group)
   return ("; at %s%s"):format(table.concat(shown, ", "), rest)
 end
 
---- What a group says: its first texts that differ.
+--- Joins the first texts of a group that differ.
 local function what(group)
   local texts, seen = {}, {}
   for _, violation in ipairs(group) do
@@ -172,7 +172,7 @@ local function table_of(chat, listed, page)
   return grid.render_columns(COLUMNS, { positions, seqs, roles, codes, texts }, page)
 end
 
---- What is said in place of the table where a body has another form than its model takes: all of it is refused.
+--- The lines in place of the table, for a body in another form than its model takes: all of it is refused.
 local function mismatch(chat, form, dialect, count, page)
   local line = "%s in %s's form, and the model %s takes %s's: the request would be refused as it is. "
     .. "'ebb convert --to %s' writes it in that form; --dialect %s checks it by the rules of its own; "
@@ -182,7 +182,7 @@ local function mismatch(chat, form, dialect, count, page)
 end
 
 --- Counts the violations of a severity; their codes, each once.
-local function count_of(listed, severity)
+local function count_severity(listed, severity)
   local count, codes, seen = 0, {}, {}
   for _, violation in ipairs(listed) do
     if violation.severity == severity then
@@ -199,11 +199,11 @@ local OTHERS = {
   { severity = "changed", line = "%s that the server accepts and changes (--json has them): %s" },
 }
 
---- What the target does not refuse, in a line for each severity. `some`: others stand before it.
+--- Lists violations that the target does not refuse, a line for each severity. `some`: refused ones precede them.
 local function others_lines(others, some, page)
   local lines = ""
   for _, other in ipairs(OTHERS) do
-    local count, codes = count_of(others, other.severity)
+    local count, codes = count_severity(others, other.severity)
     if count > 0 then
       local number = some and ("%d more"):format(count) or text.count(count, "violation")
       lines = lines .. terminal.fill(page, other.line:format(number, codes))

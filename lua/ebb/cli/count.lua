@@ -61,8 +61,9 @@ local function roles_of(chat, assumed)
   return roles
 end
 
---- The tools whose calls and results a message has, which share its tokens. `named` has the names by ids of calls.
-local function tools_of_message(message, named)
+--- Names the tools whose calls and results a message has, which share its tokens. `named` has the names by ids of
+--- calls.
+local function name_tools(message, named)
   local names = {}
   for _, call in ipairs(message.calls) do
     names[#names + 1] = call.name
@@ -75,10 +76,11 @@ local function tools_of_message(message, named)
   return names
 end
 
-local function tools_of(chat)
+--- Sums tokens by tool, the largest first; and those of messages without calls and results.
+local function sum_tools(chat)
   local by_name, list, others, named = {}, core.json.array {}, { tokens = 0, messages = 0 }, {}
   for _, message in ipairs(chat) do
-    local names, left = tools_of_message(message, named), message.tokens
+    local names, left = name_tools(message, named), message.tokens
     if not names[1] then others.tokens, others.messages = others.tokens + left, others.messages + 1 end
     for i, name in ipairs(names) do
       local tool = by_name[name]
@@ -189,7 +191,7 @@ local function count_conversation(args, path)
   tell_stand_in(chat, args)
   tell_reason(path, args, reason, trust.of_estimator(chat))
   local tools, others
-  if args.by == "tool" then tools, others = tools_of(chat) end
+  if args.by == "tool" then tools, others = sum_tools(chat) end
   return {
     file = terminal.name_of(path), tokens = tokens, trust = chat:trust(), reason = reason, encoding = chat:encoding(),
     price = price_of(models.of_chat(chat), tokens),

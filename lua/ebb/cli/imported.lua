@@ -98,7 +98,7 @@ local NAMELESS = {
 local NAMES_SHOWN = 4
 
 --- " (attachment, last-prompt and 2 more)" of a kind that is nameless.
-local function names_of(kind, messages)
+local function format_names(kind, messages)
   if not NAMELESS[kind] or not messages[1] then return "" end
   local shown = table.concat(messages, ", ", 1, math.min(#messages, NAMES_SHOWN))
   local more = #messages > NAMES_SHOWN and (" and %d more"):format(#messages - NAMES_SHOWN) or ""
@@ -116,7 +116,7 @@ function imported.add_counts(words, report)
     if entry.message ~= "" then table.insert(messages[entry.kind], entry.message) end
   end
   for _, kind in ipairs(counts) do
-    words[#words + 1] = count(counts[kind], kind) .. names_of(kind, messages[kind])
+    words[#words + 1] = count(counts[kind], kind) .. format_names(kind, messages[kind])
   end
 end
 

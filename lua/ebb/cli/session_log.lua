@@ -43,7 +43,7 @@ end
 
 ---- Batches ----
 
---- Those of the messages that runs brought which a list still shows, by seq.
+--- Finds the messages that runs brought and that a list still shows, by seq.
 local function shown_seqs(runs, list)
   local shown, brings = {}, false
   for _, run in ipairs(runs) do brings = brings or run.action ~= "dropped" end
@@ -136,7 +136,7 @@ local function undone_steps(list)
   return undone
 end
 
---- What commands did, the newest first.
+--- Lists the steps of commands, the newest first.
 ---@param chat ebb.Conversation
 ---@param count integer
 ---@return string[]

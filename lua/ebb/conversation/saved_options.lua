@@ -71,7 +71,7 @@ local function keep(chat, name, value)
   state.options_text = next(options) and json.encode(options) or ""
 end
 
---- What commands did to a session, the oldest first; a list of the caller's own.
+--- The steps of commands on a session, the oldest first; a list of the caller's own.
 ---@param chat ebb.Conversation
 ---@return ebb.SessionStep[]
 function saved_options.steps(chat)

@@ -36,7 +36,7 @@ local function numbered(value)
   return list
 end
 
---- Where a file's bytes are: a URL, base64 or a text; nil for a file that only its provider has.
+--- Reads the source of a file: a URL, base64 or a text; nil for a file that only its provider has.
 ---@param value any
 ---@return { url?: string, data?: string, mime?: string, text?: string }?
 local function source_of(value)
@@ -165,7 +165,7 @@ end
 
 ---- Parts ----
 
---- What another provider than Anthropic signed or encrypted has no place in the messages that are written.
+--- Signatures and encrypted texts of other providers than Anthropic have no place in the messages that are written.
 local function report_sealed(part, report)
   local options = fields.object(part, "providerOptions") or fields.object(part, "providerMetadata")
   local openai, google = fields.object(options, "openai"), fields.object(options, "google")

@@ -1,4 +1,4 @@
---- What sessions of Claude Code keep beside the messages: attachments, and the system prompt and tools of requests.
+--- Reads what sessions of Claude Code keep beside the messages: attachments, system prompt and tools of requests.
 --
 -- Since version 2.1.332 a line of type `attachment` has in `rendered` the very texts that the model got, and in
 -- `renderedRole` in whose name. Lines of older versions have what was attached, such as a file's text; it is written
@@ -86,7 +86,7 @@ local function count_lost(value, kind, report, line)
   report:add(is_note and "other line" or "attachment", is_note and "attachment " .. kind or kind, line)
 end
 
---- What a line of type `attachment` gives to the model; nil for one that is counted.
+--- Reads the text that a line of type `attachment` gives to the model; nil for one that is counted.
 ---@param record table          whose contents and attachment are raw JSON
 ---@param report ebb.import.Report
 ---@param line integer

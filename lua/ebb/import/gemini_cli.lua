@@ -119,7 +119,7 @@ end
 ---@field report ebb.import.Report
 ---@field open table<string, integer>    calls without a result, by what names them
 
---- What a call, or the response to one, is named by: its id, or its name where it has none.
+--- Reads the key of a call, or of its response: its id, or its name where it has none.
 local function key_of(value)
   return fields.text(value, "id") or "\0" .. (fields.text(value, "name") or "")
 end

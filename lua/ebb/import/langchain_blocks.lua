@@ -36,7 +36,7 @@ function FORMS.file(url, _, _, name)
   return { type = "file", file = { filename = name, file_data = url } }
 end
 
---- What a block of media is a part of: told by its media type, or else by its own.
+--- Finds the kind of a block of media, by its media type or else by its own type.
 local function form_of(kind, mime)
   local major = (mime or ""):match "^(%a+)/"
   if major == "image" or major == "audio" then return FORMS[major] end

@@ -179,7 +179,7 @@ end
 ---@field hold? fun(bytes: integer, where: string)   raises if memory that keys take is too much
 ---@field log fun(level: string, message: string)
 
---- What braces of these names stand for, whatever macros there are: neither is sent.
+--- Decorators and comments in braces, whatever macros there are: neither is sent.
 local UNSENT = { comment = "comment", hidden_key = "hidden" }
 
 --- The outermost `{{comment: ..}}` and `{{hidden_key: ..}}` of a text, in order: { first, last, kind, words }.

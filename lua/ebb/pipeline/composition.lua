@@ -117,7 +117,7 @@ local function system_part(chat, making)
   return part_of("system", making.weigh(around) - making.weigh(rest), text, beside(making))
 end
 
---- What is sent: the system texts beside the messages first, then each message with its number.
+--- Lists what is sent: the system texts beside the messages first, then each message with its number.
 ---@param chat ebb.Conversation         the request
 ---@param making ebb.pipeline.Making
 local function parts_of(chat, making)

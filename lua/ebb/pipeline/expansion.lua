@@ -29,7 +29,7 @@ local function last_instant(chat)
   end
 end
 
---- What is known of the visible history, for {{lastMessage}} and its like.
+--- Facts of the visible history, for {{lastMessage}} and its like.
 local function history_of(chat)
   return function(kind)
     if kind == "id" then return #chat > 0 and tostring(#chat - 1) or nil end

@@ -31,7 +31,7 @@ local function read_choice(value, values)
   if scalar(members.disable_parallel_tool_use) == true then values.parallel = false end
 end
 
---- What settings are called here, where the name differs.
+--- Names of settings here, where they differ.
 anthropic.names = { user = "metadata.user_id" }
 
 anthropic.reads = {

@@ -110,7 +110,7 @@ function settings.text(value)
   return json.encode(value)
 end
 
---- What becomes of tools without a member, where that is more than it says by itself.
+--- Notes that stand beside a lost member of tools, where its loss says more than its name.
 local LOST_OF_TOOLS = { defer_loading = "offered from the beginning" }
 
 --- Reports the members of a tool that no other dialect has, each once for all tools.

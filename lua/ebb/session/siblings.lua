@@ -42,7 +42,7 @@ local function forget(other, messages)
   return other:commit(branch)
 end
 
---- The same, again after conflicts.
+--- Forgets messages in another session, again after conflicts.
 ---@return ebb.Error? problem
 local function forget_in(other, messages)
   other.is_sibling = true      -- its commits look for no others

@@ -26,7 +26,7 @@ function marks.options(low, options)
   return options
 end
 
---- What is wrong with a pair of marks; nil if nothing is.
+--- Checks a pair of marks: the complaint, or nil.
 ---@param options { high: number, low: number }
 ---@return string?
 function marks.check(options)

@@ -98,7 +98,7 @@ end
 
 ---- Running ----
 
---- What was refused on the way is often why too much is left, or why a loop does not end.
+--- Counts refused edits and names the first: they are often why too much is left, or why a loop does not end.
 ---@return string?
 local function refusals_of(draft)
   local refused, first = core.draft.refusals(draft)
@@ -109,7 +109,7 @@ end
 local MESSAGE_FIELDS = { "role", "content", "text", "parts", "calls", "call", "name", "id", "tool_call_id", "metadata",
   "timestamp" }
 
---- What would help the author of a policy that failed with `message`.
+--- Finds a hint for the author of a policy that failed with `message`.
 ---@return string?
 local function failure_hint(draft, message)
   local field = message:match "a Draft has no field '([%w_]+)'"

@@ -70,7 +70,7 @@ local function type_of(declaration)
   }
 end
 
---- What a file returns; nil, and a line for `unknown`, if its types stay unknown.
+--- Runs a file of types: what it returns; nil, and a line for `unknown`, if its types stay unknown.
 local function load_file(path, folder, place, unknown)
   local load_it = place.looks and function() return loader.load(path, nil, { noun = "type" }, folder) end
     or function() return script_file.load(path, folder) end

@@ -33,7 +33,7 @@ tools.RESULT_BYTES = 256 * 1024       -- of a result, as the model reads it
 tools.NAME_MAX = 64                   -- of letters
 tools.DEFINITION_BYTES = 64 * 1024    -- of what a server says of a tool: each request has it
 
---- What programs need of the environment; LC_* means all that begin so.
+--- Variables of the environment that programs need; LC_* means all that begin so.
 tools.VARIABLES = { "HOME", "LANG", "LANGUAGE", "LC_*", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ",
   "USER", "XDG_*" }
 
