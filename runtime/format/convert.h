@@ -100,8 +100,8 @@ typedef struct ConvertOptions {
   bool late_system;          /* anthropic: the model takes system messages in the middle */
   bool reasoning_text;       /* openai: reasoning goes into reasoning_content */
   SignaturePlace signatures; /* openai: where thought signatures stand; SIGNATURE_NOWHERE: they are left out */
-  bool unsigned_thinking;    /* anthropic: the server takes thinking that nobody signed, which keep_extra and keep_ids
-                                keep, too */
+  bool unsigned_thinking;    /* anthropic: the server takes thinking without a signature; keep_extra and keep_ids keep
+                                it, too */
   bool signs_calls;          /* gemini: the model wants a signature on the first call of a step */
   bool lines;                /* one message per line, in place of a JSON list */
   bool skips_extra;          /* the caller sees to members that no request has, of messages that are written anew */

@@ -47,7 +47,8 @@ static bool is_refused(const Convert *convert, const Piece *piece, LossKind *kin
   if (piece->kind != PIECE_REASONING) return false;
   const ConvertOptions *options = convert->options;
   bool may_stay = options->keep_extra || options->keep_ids || options->unsigned_thinking;
-  return is_signed ? convert_is_unbound(convert) : convert->writer->signs_reasoning && (options->is_foreign || !may_stay);
+  if (is_signed) return convert_is_unbound(convert);
+  return convert->writer->signs_reasoning && (options->is_foreign || !may_stay);
 }
 
 /* The id of a piece as it is written. Notes calls and results: ask once for each. A result whose id is its name

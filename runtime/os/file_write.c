@@ -126,8 +126,8 @@ static Status write_bytes(FileWriter *writer, const char *at, size_t size) {
 
 /* ---- terminals ----
 **
-** A stranger's text must not steer a terminal. JSON escapes the characters below a blank by itself; the hidden ones from
-** DEL on are written as its four-digit escapes here, which is the same JSON. */
+** A stranger's text must not steer a terminal. JSON escapes the characters below a blank by itself; the hidden ones
+** from DEL on are written as its four-digit escapes here, which is the same JSON. */
 
 typedef struct Escaped {
   char bytes[4096];
