@@ -194,12 +194,14 @@ describe("ebb models import", function()
     assert.equal(command.path_of "litellm.json" .. ":14:13", report.refused[1].place)
     assert.equal(models_json, report.written)
     local models = file()
-    assert.same({ prices = { input = 2.5, output = 10 } }, models["gpt-4o"])   -- its window of 1 is not taken
-    assert.same({ input = 1.25, cachedInput = 0.125, output = 10 }, models["gpt-9"].prices)
+    assert.same({ imported = { prices = { input = 2.5, output = 10 } } }, models["gpt-4o"])   -- no window of 1
+    assert.same({ input = 1.25, cachedInput = 0.125, output = 10 }, models["gpt-9"].imported.prices)
     local listed = ebb.json.decode((does "models claude-test-9 --json"))
     assert.same({ 3, 0.3, 3.75, 15 }, { listed.prices.input, listed.prices.cachedInput, listed.prices.cacheWrite,
       listed.prices.output })
-    assert.same({ 200000, "anthropic" }, { listed.window, listed.dialect })
+    assert.same({ 1000000, "anthropic" }, { listed.window, listed.dialect })   -- of its family
+    listed = ebb.json.decode((does "models local-free --json"))                -- which has none
+    assert.same({ 8192, 2048, "cjk" }, { listed.window, listed.output, listed.encoding })
   end)
 
   it("keeps what models.json says besides, and tells what changed", function()
@@ -208,14 +210,15 @@ describe("ebb models import", function()
       .. '"claude-test-9": {"encoding": "bytes4", "window": 5, "cache": "anthropic_1h"}}')
     local report = import "litellm.json"
     assert.same({ "claude-test-9", "windowless" }, report.changed)
-    assert.same({ "anthropic_1h", 200000 }, { file()["claude-test-9"].cache, file()["claude-test-9"].window })
+    local own = file()["claude-test-9"]
+    assert.same({ "anthropic_1h", 5, "bytes4" }, { own.cache, own.window, own.encoding })
     assert.same({ encoding = "cjk", window = 9 }, file().mine)
     assert.equal(77, file().windowless.window)
     report = import "litellm.json"
     assert.same({ 0, 0, 5 }, { #report.added, #report.changed, #report.unchanged })
     report = import "genai.json --only claude-*"
     assert.same({ "claude-test-9" }, report.changed)
-    assert.equal(2, file()["claude-test-9"].prices.input)
+    assert.equal(2, file()["claude-test-9"].imported.prices.input)
   end)
 
   it("writes nothing under --dry-run", function()
@@ -289,7 +292,7 @@ describe("ebb models import", function()
     contains("fetching @pydantic/genai-prices with npm", said)
     contains("added 1: claude-test-9", text)
     contains("refused: @pydantic/genai-prices/dist/index.cjs:4:", text)
-    assert.equal(0.8, file()["claude-test-9"].prices.input)
+    assert.equal(0.8, file()["claude-test-9"].imported.prices.input)
     contains("update takes no file", fails(command.USAGE, "models update x.json"))
     command.file("bin/npm", "#!/bin/sh\necho 'npm error offline' >&2; exit 1\n")
     local refused = fails(command.IO, "models update")

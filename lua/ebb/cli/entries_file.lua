@@ -66,10 +66,17 @@ function entries_file.new(name, noun, registry)
     return problem
   end
 
+  --- The names of the entries: first those of entries that exist, for others may be like them.
+  local function in_order(entries)
+    local known, others = {}, {}
+    for _, entry in ipairs(tables.keys(entries)) do table.insert(registry[entry] and known or others, entry) end
+    return table.move(others, 1, #others, #known + 1, known)
+  end
+
   --- Adds all entries that are right. Wrong ones are warnings, but for the one that is asked for.
   local function add_all(source, wanted)
     local count = 0
-    for _, entry in ipairs(tables.keys(source.value)) do
+    for _, entry in ipairs(in_order(source.value)) do
       local problem = file.try(entry, source.value[entry])
       problem = problem and json_file.placed(source, { entry }, problem)
       if problem and entry == wanted then error(problem, 0) end

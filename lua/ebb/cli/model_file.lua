@@ -1,12 +1,64 @@
 --- The user's own models: ebb/models.json in the XDG config folder, and what providers reported of them.
 --
 --     { "my-model": { "encoding": "o200k_base", "window": 32768 },
---       "gpt-4o": { "prices": { "input": 2.5, "cachedInput": 1.25, "output": 10 } } }
+--       "gpt-4o": { "prices": { "input": 2.5, "cachedInput": 1.25, "output": 10 } },
+--       "gpt-5.1": { "imported": { "prices": { "input": 1.25, "output": 10 } } } }
+--
+-- `imported` is what `ebb models import` and `update` write. A field of a model is, the first that there is: what the
+-- user wrote beside `imported`, imported prices, what Ebb knows of the model or its family, what is imported.
 
+local core = require "ebb.support.core"
 local ebb = require "ebb"
 local margins = require "ebb.models.margins"
+local models = require "ebb.models"
+local schema = require "ebb.support.schema"
 
 --- The command remembers what providers counted; a host of the library starts anew.
 function margins.narrowed(...) return require("ebb.models.usage_reports").margin(...) end
 
-return require("ebb.cli.entries_file").new("models.json", "models", ebb.models)
+local model_file = require("ebb.cli.entries_file").new("models.json", "models", ebb.models)
+
+local ENTRY = {
+  type = "object", expected = "a table {encoding, window, output}", items = { type = "any" },
+  fields = { imported = { type = "object", items = { type = "any" }, fields = {}, expected = "an object of fields" } },
+}
+
+--- The imported fields that count beside what Ebb itself knows of a model.
+---@param name string
+---@param imported table
+---@return table
+function model_file.missing(name, imported)
+  local shipped, result = models.shipped(name) or {}, {}
+  for field, value in pairs(imported) do
+    if field == "prices" or shipped[field] == nil then result[field] = value end
+  end
+  return result
+end
+
+--- The fields of an entry that count, in one table.
+local function flattened(name, entry)
+  if type(entry) ~= "table" or entry.imported == nil then return entry end
+  schema.check(ENTRY, entry, "model " .. name)
+  local result = models.overlay(model_file.missing(name, entry.imported), entry)
+  result.imported = nil
+  return result
+end
+
+local try = model_file.try
+
+--- Adds one entry with fields as they stand in the file, in camelCase.
+---@param name string
+---@param entry table
+---@return ebb.Error? problem
+function model_file.try(name, entry)
+  local ok, fields = pcall(flattened, name, entry)
+  if not ok and not core.is_error(fields) then error(fields, 0) end
+  local problem = not ok and fields or try(name, fields)
+  local field = ok and problem and problem.path and problem.path[1]
+  if field and type(entry) == "table" and entry[field] == nil and (entry.imported or {})[field] ~= nil then
+    table.insert(problem.path, 1, "imported")
+  end
+  return problem or nil
+end
+
+return model_file

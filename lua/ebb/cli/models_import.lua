@@ -1,11 +1,12 @@
 --- ebb models import: takes the models of a price list into the user's models.json; ebb models update: of the newest
 --- list of @pydantic/genai-prices, which npm brings.
 --
--- Models that Ebb knows only get prices and abilities; what it says of windows and counting stays. Others come with
--- all that the list says. Fields of models.json that a list does not have stay as they are.
+-- Models that Ebb lists, or whose family it knows, get what it does not know of them: prices and abilities. Others come
+-- with all that the list says. It goes into `imported` of an entry; what the user wrote beside that stays, and wins.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
+local json_file = require "ebb.support.json_file"
 local json_text = require "ebb.cli.json_text"
 local model_file = require "ebb.cli.model_file"
 local models = require "ebb.models"
@@ -52,12 +53,44 @@ local function in_camel_case(value)
   return result
 end
 
---- The fields of models.json with those of a list over them.
-local function merged(before, fields)
-  local result = tables.copy(before or {})
-  for key, value in pairs(fields) do
-    result[key] = value
+--- Compares values as JSON.
+local function is_same(a, b)
+  return a ~= nil and b ~= nil and core.json.encode(a) == core.json.encode(b)
+end
+
+--- Fields that every import wrote while it did not say what it had written.
+local ALWAYS_WRITTEN = { "encoding", "window", "dialect" }
+
+--- The fields of an entry that the user wrote. In an entry that does not say what is imported, what the list says as
+--- well was imported: all prices, too, if that is so for the fields that each import wrote.
+---@param before table         the entry as it is
+---@param fields table         what the list says
+---@return table
+local function handwritten(before, fields)
+  local result = tables.copy(before)
+  result.imported = nil
+  if before.imported then return result end
+  local is_import = true
+  for _, field in ipairs(ALWAYS_WRITTEN) do is_import = is_import and is_same(before[field], fields[field]) end
+  for field, value in pairs(before) do
+    local is_free = field == "prices" or field == "abilities"     -- their list wins: nothing changes
+    local is_renewed = is_import and is_free and fields[field] ~= nil
+    if is_renewed or is_same(value, fields[field]) and (is_import or is_free) then result[field] = nil end
   end
+  return result
+end
+
+--- An entry of models.json after the import.
+---@param name string
+---@param before? table        the entry as it is
+---@param fields table         what the list says
+---@return table
+local function merged(name, before, fields)
+  before = before or {}
+  local result, imported = handwritten(before, fields), tables.copy(before.imported or {})
+  for field, value in pairs(fields) do imported[field] = value end
+  imported = model_file.missing(name, imported)
+  result.imported = next(imported) and imported or nil
   return result
 end
 
@@ -65,40 +98,60 @@ end
 ---@field added string[]
 ---@field changed string[]
 ---@field unchanged string[]
+---@field kept string[]                      with prices that the user wrote, and that stay
 ---@field left_out table<string, string[]>   by reason
 ---@field refused { name: string, place: string, problem: string }[]
 ---@field base_prices string[]               imported, with higher prices for some requests
 
---- Puts an entry into the models, and its name into the report. `is_known`: without the user's file.
-local function take(entry, list, all, is_known, report)
+--- True for an entry of models.json that can be merged with a list.
+local function is_object(entry)
+  if type(entry) ~= "table" or getmetatable(entry) then return false end
+  return entry.imported == nil or type(entry.imported) == "table" and not getmetatable(entry.imported)
+end
+
+--- Tells what is wrong with an entry, with its place: in the list, or in models.json, where that is to blame.
+local function refuse_entry(entry, list, file, problem, report)
+  local field = problem.path and problem.path[1]
+  local before = file and file.value[entry.name]
+  local is_own = before ~= nil and not is_object(before) or before and field ~= "imported" and before[field] ~= nil
+  local place = is_own and json_file.where(file, { entry.name, table.unpack(problem.path or {}) })
+  table.insert(report.refused, { name = entry.name, place = place or list.place(entry.at), problem = problem.message })
+end
+
+--- Puts an entry into the models, and its name into the report.
+local function take(entry, list, file, all, report)
   local function leave(reason)
     report.left_out[reason] = report.left_out[reason] or {}
     table.insert(report.left_out[reason], entry.name)
   end
   local fields, before = in_camel_case(entry.model), all[entry.name]
-  if is_known then fields = { prices = fields.prices, abilities = fields.abilities } end
-  if is_known and not next(fields) then return leave "no prices, and the rest is known" end
-  local after = merged(before, fields)
-  if not is_known and not after.window then return leave "no window: models.json can say it" end
-  local problem = model_file.try(entry.name, after)
-  if problem then
-    return table.insert(report.refused, { name = entry.name, place = list.place(entry.at), problem = problem.message })
+  local is_known = models.shipped(entry.name) ~= nil
+  if is_known and not next(model_file.missing(entry.name, fields)) then
+    return leave "no prices, and the rest is known"
   end
-  local is_same = before and core.json.encode(before) == core.json.encode(after)
-  table.insert(is_same and report.unchanged or before and report.changed or report.added, entry.name)
-  if entry.tiers then table.insert(report.base_prices, entry.name) end
+  if before ~= nil and not is_object(before) then
+    return refuse_entry(entry, list, file, model_file.try(entry.name, before), report)
+  end
+  local after = merged(entry.name, before, fields)
+  if not is_known and not (after.window or (after.imported or {}).window) then
+    return leave "no window: models.json can say it"
+  end
+  local problem = model_file.try(entry.name, after)
+  if problem then return refuse_entry(entry, list, file, problem, report) end
+  table.insert(is_same(before, after) and report.unchanged or before and report.changed or report.added, entry.name)
+  if fields.prices and after.prices then table.insert(report.kept, entry.name) end
+  if entry.tiers and not after.prices then table.insert(report.base_prices, entry.name) end
   all[entry.name] = after
 end
 
 --- Merges a list into the models of the user's file.
 ---@param list ebb.PriceList
----@param all table            models.json as it is; changes
+---@param file? ebb.JsonFile   models.json
+---@param all table            its entries; changes
 ---@return ebb.cli.ImportReport
-local function merge(list, all, args)
-  local report = { added = {}, changed = {}, unchanged = {}, left_out = {}, refused = {}, base_prices = {} }
-  local is_known, seen = {}, {}
-  for _, entry in ipairs(list.entries) do is_known[entry.name] = models.is_listed(entry.name) end
-  model_file.load()
+local function merge(list, file, all, args)
+  local report = { added = {}, changed = {}, unchanged = {}, left_out = {}, refused = {}, kept = {}, base_prices = {} }
+  local seen = {}
   for _, entry in ipairs(list.entries) do
     local reason = seen[entry.name] and "named twice: the first one counts" or reason_to_leave(entry, args)
     seen[entry.name] = true
@@ -108,7 +161,7 @@ local function merge(list, all, args)
     elseif entry.problem then
       table.insert(report.refused, { name = entry.name, place = list.place(entry.at), problem = entry.problem })
     else
-      take(entry, list, all, is_known[entry.name], report)
+      take(entry, list, file, all, report)
     end
   end
   return report
@@ -129,6 +182,7 @@ local function as_text(report, list, path, dry_run)
   add("added", report.added)
   add("changed", report.changed)
   add("unchanged", report.unchanged)
+  add("prices kept that models.json has beside imported ones:", report.kept)
   add("base prices taken, there are higher ones for long requests or some hours:", report.base_prices)
   for _, reason in ipairs(tables.keys(report.left_out)) do
     local group = report.left_out[reason]
@@ -153,7 +207,7 @@ local function as_json(report, list, path, dry_run)
   return json_text.format {
     file = list.name, form = list.form, written = not dry_run and path or nil, added = list_of(report.added),
     changed = list_of(report.changed), unchanged = list_of(report.unchanged), leftOut = left_out,
-    refused = list_of(report.refused), basePrices = list_of(report.base_prices),
+    refused = list_of(report.refused), kept = list_of(report.kept), basePrices = list_of(report.base_prices),
   }
 end
 
@@ -190,8 +244,8 @@ function import.run(args)
   local text, name = read_list(args)
   local list = failure.typed(price_list.read, name, text, os.date("!%Y-%m-%d", core.now() // 1000))
   local file = model_file.read()
-  local all = file and file.value or {}
-  local report = merge(list, all, args)
+  local all = tables.copy(file and file.value or {})
+  local report = merge(list, file, all, args)
   if not args.dry_run then write(path, all) end
   local result = (args.json and as_json or as_text)(report, list, path, args.dry_run)
   terminal.result(result, args.output)

@@ -27,9 +27,14 @@ models.STAND_IN = STAND_IN
 ---@type table<string, ebb.Model>?
 local list
 
---- The models by name, loaded when the first one is asked for.
+--- The models that Ebb brings, which nobody changes.
+local function shipped()
+  return require "ebb.models.listed"
+end
+
+--- The models by name, with what was assigned; loaded when the first one is asked for.
 local function listed()
-  list = list or require "ebb.models.listed"
+  list = list or tables.copy(shipped())
   return list
 end
 
@@ -44,11 +49,11 @@ local function check(name, fields)
   return require("ebb.models.check").model(name, fields)
 end
 
---- The listed name that a name is, or the longest of which it is a version.
-local function listed_name(name)
-  if listed()[name] then return name end
+--- The name in a table of models that a name is, or the longest of which it is a version.
+local function listed_name(name, among)
+  if among[name] then return name end
   local best
-  for candidate in pairs(listed()) do
+  for candidate in pairs(among) do
     local fits = name:sub(1, #candidate) == candidate and is_version(name:sub(#candidate + 1))
     if fits and (not best or #candidate > #best) then best = candidate end
   end
@@ -56,8 +61,11 @@ local function listed_name(name)
 end
 
 --- The name under which a model is listed; nil if it is not.
-local function name_of(name)
-  return listed_name(name) or listed_name(require("ebb.models.families").plain(name))
+---@param name string
+---@param among? table<string, ebb.Model>    default: the models with what was assigned
+local function name_of(name, among)
+  among = among or listed()
+  return listed_name(name, among) or listed_name(require("ebb.models.families").plain(name), among)
 end
 
 --- The family of a model that is not listed.
@@ -67,20 +75,39 @@ local function family_of(name)
 end
 
 --- A model by its family, and the listed model whose fields it has.
-local function find_by_family(name)
+local function find_by_family(name, among)
   local family = family_of(name)
   local like = family and family.like
-  if like then return listed()[like] and check(like, listed()[like]) or nil, like end
+  if like then return among[like] and check(like, among[like]) or nil, like end
   return family and check(name, tables.copy(family.model))
 end
 
-local function find(name)
-  local known = name_of(name)
-  if known then return check(known, listed()[known]) end   -- a field may have been set since
-  return (find_by_family(name))
+--- A model by its name or its family.
+---@param name string
+---@param among? table<string, ebb.Model>    default: the models with what was assigned
+local function find(name, among)
+  among = among or listed()
+  local known = name_of(name, among)
+  if known then return check(known, among[known]) end   -- a field may have been set since
+  return (find_by_family(name, among))
 end
 
---- What a model is after an assignment; nil: none.
+--- Lays fields over those of a model. An output that does not fit into the new window is no reserve: the default is.
+---@param model table
+---@param fields table
+---@return table       a new one
+function models.overlay(model, fields)
+  local result, window = {}, fields.window
+  for field, value in pairs(model) do result[field] = value end
+  if math.type(window) == "integer" and math.type(model.output) == "integer" and model.output >= window then
+    result.output = nil
+  end
+  for field, value in pairs(fields) do result[field] = value end
+  return result
+end
+
+--- What a model is after an assignment, with the fields of the listed model or of its family where the assignment has
+--- none; nil: none.
 ---@param name string
 ---@param fields? table|false
 ---@return ebb.Model?
@@ -88,14 +115,9 @@ local function changed(name, fields)
   if type(name) ~= "string" or name == "" then
     refuse("argument", "ebb.models: the name of a model is a string that is not empty")
   end
-  local model = {}
-  for field, value in pairs(fields and listed()[name_of(name)] or {}) do
-    model[field] = value
-  end
-  for field, value in pairs(type(fields) == "table" and fields or {}) do
-    model[field] = value
-  end
-  return fields and check(name, type(fields) == "table" and model or fields) or nil
+  if not fields then return nil end
+  if type(fields) ~= "table" then return check(name, fields) end
+  return check(name, models.overlay(listed()[name_of(name)] or find_by_family(name, listed()) or {}, fields))
 end
 
 --- Adds a model, or changes one; false or nil takes it out.
@@ -116,7 +138,14 @@ end
 ---@param name string
 ---@return boolean
 function models.is_listed(name)
-  return listed_name(name) ~= nil
+  return listed_name(name, listed()) ~= nil
+end
+
+--- The model that Ebb itself lists under a name, or takes for its family; nil: none. What was assigned does not count.
+---@param name string
+---@return ebb.Model?
+function models.shipped(name)
+  return find(name, shipped())
 end
 
 ---@param name string
@@ -293,7 +322,7 @@ end
 function models.note(chat)
   local name = models.name(chat)
   if not name or name_of(name) then return nil end
-  local model, like = find_by_family(name)
+  local model, like = find_by_family(name, listed())
   if model then
     return ("model '%s' is not listed: %s"):format(name, like and "it is taken for " .. like
       or ("%s counts, in a window of %d"):format(model.encoding, model.window))

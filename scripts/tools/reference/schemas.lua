@@ -118,8 +118,13 @@ refused with its line. [Building requests](../guide/pipeline.md) shows an agent 
     "## Rules\n", "`rules` of agents and users, and of the processor regex-processor, are a list of presets of rules:",
     schemas.table(rule_schema.PRESET.fields), "A rule:\n", schemas.table(rule_schema.RULE.fields),
     "## Models\n", [[
-`~/.config/ebb/models.json` has models by name; `ebb.models` in Lua has the same fields in snake_case. Of a known model
-only the fields that the file names are changed.]], schemas.table(model_check.MODEL.fields, camel) })
+`~/.config/ebb/models.json` has models by name; `ebb.models` in Lua has the same fields in snake_case. Of a model that
+Ebb lists, or whose family it knows, only the fields that the file names are changed; an `output` that does not fit into
+another `window` becomes a quarter of it.
+
+The member `imported` of a model has the fields that `ebb models import` and `update` took from a list: its prices count
+unless prices stand beside it, its other fields where neither the file nor Ebb has one
+([Costs](../guide/costs.md#prices)).]], schemas.table(model_check.MODEL.fields, camel) })
 end
 
 return schemas
