@@ -355,6 +355,12 @@ local ROWS = {
     [[u:<now>t</now> q | a:go+ls(k1){"z":1,"a":2}+rm(k2){} | t(k2):denied | t(k1):A | a:done]],
     { "1 sidechain line: of a subagent", "1 retracted event: a rewind", "1 attachment: file: its text is not in the event" },
     function(result) assert.equal("You row.", result.system) end },
+  { "Copilot: tool requests that are no objects", "copilot",
+    '{"type":"session.start","data":{"sessionId":"s","selectedModel":"m1"},"id":"1"}\n' ..
+    '{"type":"user.message","data":{"content":"q"},"id":"2"}\n' ..
+    '{"type":"assistant.message","data":{"content":"","toolRequests":[null,5]},"id":"3"}\n' ..
+    '{"type":"assistant.message","data":{"content":"","toolRequests":["x",{"toolCallId":"k","name":"ls","arguments":"{}"}]},"id":"4"}\n',
+    "u:q | a:ls(k){}", { "3 other tool requests: not an object", "1 empty message: without text or calls" } },
   { "Codex: custom tools, and members that are its own", "codex",
     '{"timestamp":"t","type":"session_meta","payload":{"id":"s","dynamic_tools":[{"type":"custom","name":"patch","format":{"type":"grammar","syntax":"lark","definition":"x"}},{"name":"f","inputSchema":{"type":"object"}}]}}\n' ..
     '{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"q"}],"internal_chat_message_metadata_passthrough":{"turn_id":"1"}}}\n' ..

@@ -45,8 +45,24 @@ READ["user.message"] = function(state, data)
   state.built:add { role = "user", content = content.join(parts) }
 end
 
+--- The requests of an event that are objects, with their arguments as JSON text.
+---@return { toolCallId: any, name: any, arguments: any }[]
+local function tool_requests(state, data, raw)
+  local inner = core.json.decode(raw, { raw = { arguments = true } }).data.toolRequests
+  local result = {}
+  for i, request in ipairs(fields.list(data, "toolRequests") or {}) do
+    if not fields.is_object(request) then
+      state.built.report:add("other tool request", "not an object")
+    else
+      if type(request.arguments) ~= "string" then request.arguments = inner[i].arguments end
+      result[#result + 1] = request
+    end
+  end
+  return result
+end
+
 READ["assistant.message"] = function(state, data, raw)
-  local text, requests = fields.text(data, "content") or "", fields.list(data, "toolRequests") or {}
+  local text, requests = fields.text(data, "content") or "", tool_requests(state, data, raw)
   local reasoning = fields.text(data, "reasoningText")
   if reasoning and reasoning ~= "" then state.built:reason(reasoning) end
   if fields.text(data, "reasoningOpaque") or fields.text(data, "encryptedContent") then
@@ -55,10 +71,8 @@ READ["assistant.message"] = function(state, data, raw)
   state.model = fields.text(data, "model") or state.model
   if text == "" and not requests[1] then return state.built.report:add("empty message", "without text or calls") end
   local message = state.built:add { role = "assistant", content = text ~= "" and text or core.json.null }
-  local inner = core.json.decode(raw, { raw = { arguments = true } }).data.toolRequests
-  for i, request in ipairs(requests) do
-    local arguments = fields.is_object(inner[i]) and inner[i].arguments
-    if type(request.arguments) == "string" then arguments = request.arguments end
+  for _, request in ipairs(requests) do
+    local arguments = request.arguments
     state.built:call({ id = fields.text(request, "toolCallId"), name = fields.text(request, "name"),
       arguments = type(arguments) == "string" and content.arguments(arguments)
         or arguments and fields.compact(arguments) or "{}" }, message)
