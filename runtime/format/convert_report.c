@@ -20,7 +20,7 @@ static const struct {
   [LOSS_EMPTY] = {"lost_message", "nothing of the message is left: left out", false},
   [CHANGE_SYSTEM] = {"changed_system", "a system message in the middle becomes a user's", true},
   [CHANGE_PLACE] = {"changed_place", "a system message in the middle goes to the system texts", true},
-  [CHANGE_ID] = {"changed_id", "the call id % is not valid there, or is in use: another one is written", true},
+  [CHANGE_ID] = {"changed_id", "the call id % is invalid or already used in the target; renamed", true},
   [CHANGE_ARGUMENTS] = {"changed_arguments", "arguments of call % are not an object: they become its member", true},
   [CHANGE_REFUSAL] = {"changed_refusal", "a refusal becomes text", true},
   [CHANGE_RESULT_MEDIA] = {"changed_result_media", "% of a result moves to a user message behind it", true},

@@ -236,6 +236,47 @@ describe("ebb import --dry-run", function()
   end)
 end)
 
+describe("the report of ebb import", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local rows = {
+    -- what it shows            members of the card's data     the line
+    { "a member for people",    '"creator":"Zoe"',             "ignored: data.creator (card metadata)" },
+    { "a file of the card",     '"assets":[{"type":"icon"}]',
+      "ignored: data.assets (files are not sent)" },
+    { "a member for groups",    '"group_only_greetings":["Hi all"]',
+      "ignored: data.group_only_greetings (for chats of several characters)" },
+    { "a member of others",     '"extensions":{"world":"w"}',
+      "ignored: data.extensions.world (the name of a lorebook)" },
+    { "an unknown member",      '"mood":{"x":1}',              "unknown member: data.mood (kept, not used)" },
+    { "a wrong member",         '"tags":7',
+      "wrong member: data.tags: expected a list; kept as it is" },
+    { "one other greeting",     '"alternate_greetings":["Bye"]',
+      "1 alternate greeting kept (choose one with --greeting)" },
+    { "two other greetings",    '"alternate_greetings":["Bye","Ahoy"]',
+      "2 alternate greetings kept (choose one with --greeting)" },
+    { "a decorator of a book",  '"character_book":{"entries":[{"keys":["k"],"content":"@@mood happy\\nx"}]}',
+      "ignored decorator: entry 1: @@mood" },
+  }
+  for _, row in ipairs(rows) do
+    it("names " .. row[1], function()
+      local card = file("card.json", ('{"spec":"chara_card_v3","data":{"name":"Ben","first_mes":"Welcome",%s}}')
+        :format(row[2]))
+      contains("\n" .. row[3] .. "\n", (does("import --dry-run " .. card)))
+    end)
+  end
+
+  it("names what scripts have for other uses", function()
+    local scripts = file("scripts.json", '[{"scriptName":"s","findRegex":"a","replaceString":"b","placement":[2,3],'
+      .. '"runOnEdit":true,"mood":1}]')
+    local said = does("import --dry-run " .. scripts)
+    contains("\nignored: runOnEdit (each request is built anew)\n", said)
+    contains("\nignored: placement 3 (there are no slash commands)\n", said)
+    contains("mood (left out)", said)
+  end)
+end)
+
 describe("ebb import of a file without a name", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)

@@ -149,8 +149,8 @@ describe("ebb trim of a body in another form than its model's", function()
     local run = command.ebb(("convert %s --to anthropic"):format(chat))
     local _, count = run.err:gsub("changed_id", "")
     assert.equal(1, count, run.err)
-    contains("the call id 'a.1' is not valid there", run.err)
-    contains("another one is written, and so for 8 more calls", run.err)
+    contains("changed_id: the call id 'a.1' is invalid or already used in the target; renamed (and 8 more calls; "
+      .. "messages 2, ", run.err)
   end)
 
   it("reads what it writes as it read the input, for what is refused in it", function()

@@ -1,5 +1,5 @@
 --- Imports of agents: character cards, lorebooks, presets, rules and agents, made after their published forms with
---- every member in use. Each member is understood, carried along or reported, and the pipeline takes what comes out.
+--- every member in use. Each member is understood, kept or reported, and the pipeline takes what comes out.
 
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"
@@ -138,7 +138,7 @@ describe("a character card", function()
     pipeline(result)
   end)
 
-  it("V3 has a nickname, and what is for people is carried along", function()
+  it("V3 has a nickname, and what is for people is kept", function()
     local result = read(v3(), { user = "Bob" })
     assert.equal("Hello Bob, I am Annie.", result.messages[1].content)
     assert.equal("Annie", result.agent.nickname)
@@ -195,7 +195,7 @@ describe("a character card", function()
       text) end
   end)
 
-  it("loses no member: unknown and wrong ones are carried along", function()
+  it("loses no member: unknown and wrong ones are kept", function()
     local card = v2 { mood = { x = 1 }, tags = 7 }
     card.data.character_book.entries[1].colour = "red"
     local result = read(card)

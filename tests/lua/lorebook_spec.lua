@@ -410,7 +410,7 @@ describe("decorators", function()
     assert.same({ { "a" }, { "b", "c" } }, entry.additional_keys)
   end)
 
-  it("that are unknown, wrong or without meaning are told", function()
+  it("that are unknown, wrong or not used are told", function()
     local entry = { content = "@@mood happy\n@@depth many\n@@instruct_depth 3\n@@is_user_icon x\nx" }
     assert.same({ "@@mood", "@@depth", "@@instruct_depth", "@@is_user_icon" }, decorators.apply(entry))
   end)

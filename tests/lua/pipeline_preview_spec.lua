@@ -124,7 +124,7 @@ describe("a macro that is another one in each request", function()
   local function warned(presets, set)
     local result = assert(ebb.pipeline({ counter = helper.tokens_of, agent = { presets = presets }, set = set }):run(
       helper.conversation("u1 a1 u1", { counter = helper.tokens_of })))
-    return said(result, "changes on every request"), result
+    return said(result, "on every request; nothing after"), result
   end
   local HISTORY = { type = "chat_history" }
   local function note(content, depth)
@@ -146,7 +146,9 @@ describe("a macro that is another one in each request", function()
 
   it("is named", function()
     local _, result = warned { { role = "system", content = "{{roll::1d6}} {{time}}" }, HISTORY }
-    assert.equal(1, said(result, "{{roll}}, {{time}}"))
+    assert.equal(1, said(result, "{{roll}}, {{time}} change on every request; nothing after them can be cached"))
+    _, result = warned { { role = "system", content = "{{random::a::b}}" }, HISTORY }
+    assert.equal(1, said(result, "{{random}} changes on every request; nothing after it can be cached"))
   end)
 end)
 

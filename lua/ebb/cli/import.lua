@@ -85,9 +85,18 @@ local function check_agent(result)
   local agent = files.read("agent", core.json.decode(core.json.encode(result.agent)))
   for _, book in ipairs(agent.lorebooks or {}) do
     for _, line in ipairs(book.skipped) do
-      table.insert(result.report, { kind = "decorator without meaning here", message = line, count = 1 })
+      table.insert(result.report, { kind = "ignored decorator", message = line, count = 1 })
     end
   end
+end
+
+--- A line of the report: "ignored: data.creator (card metadata)", "2 alternate greetings kept (...)".
+local function line_of(entry)
+  if entry.kind == "alternate greeting" then
+    return ("%s %s"):format(text.count(entry.count, entry.kind), entry.message)
+  end
+  local times = entry.count > 1 and (" (%d times)"):format(entry.count) or ""
+  return ("%s: %s%s"):format(entry.kind == "ignored member" and "ignored" or entry.kind, entry.message, times)
 end
 
 local function lines_of(result, agent, chat, dry)
@@ -98,10 +107,7 @@ local function lines_of(result, agent, chat, dry)
     words[#words + 1] = ("%s the conversation, %s: %s"):format(verb, text.count(#result.messages, "message"), chat)
   end
   if result.understood then words[#words + 1] = ("understood: %s"):format(text.count(#result.understood, "member")) end
-  for _, entry in ipairs(result.report) do
-    words[#words + 1] = ("%s: %s%s"):format(entry.kind, entry.message, entry.count > 1 and (" (%d times)"):format(
-      entry.count) or "")
-  end
+  for _, entry in ipairs(result.report) do words[#words + 1] = line_of(entry) end
   return text.printable(table.concat(words, "\n"), true) .. "\n"
 end
 

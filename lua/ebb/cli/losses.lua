@@ -30,24 +30,28 @@ local function groups_of(list)
   return groups
 end
 
+--- "messages 2, 4, 5": the first ones.
 local function places_of(group)
   local count = #group.places
-  if count == 0 then return "" end
+  if count == 0 then return nil end
   local shown = table.concat(group.places, ", ", 1, math.min(count, PLACES_SHOWN))
   local more = count > PLACES_SHOWN and (" and %d more"):format(count - PLACES_SHOWN) or ""
-  return (" (%s %s%s)"):format(count == 1 and "message" or "messages", shown, more)
+  return ("%s %s%s"):format(count == 1 and "message" or "messages", shown, more)
 end
 
---- ", and so for 3 more calls"
-local function others_of(group)
-  return group.subjects > 1 and (", and so for %s"):format(text.count(group.subjects - 1, "more call")) or ""
+--- " (and 3 more calls; messages 2, 4, 5)": further calls of the same kind, and where all of them are.
+local function extent_of(group)
+  local others = group.subjects > 1 and "and " .. text.count(group.subjects - 1, "more call")
+  local places = places_of(group)
+  if not others and not places then return "" end
+  return (" (%s)"):format(others and places and others .. "; " .. places or others or places)
 end
 
 --- Reports each kind once, with the messages that it concerns.
 ---@param list ebb.Loss[]
 function losses.tell(list)
   for _, group in ipairs(groups_of(list)) do
-    terminal.say(("%s: %s%s%s"):format(group.loss.code, group.loss.text, others_of(group), places_of(group)))
+    terminal.say(("%s: %s%s"):format(group.loss.code, group.loss.text, extent_of(group)))
   end
 end
 

@@ -53,6 +53,13 @@ function agents.spoken(text, agent, options, notes)
   return spoken
 end
 
+--- Reports the greetings that do not begin the conversation.
+---@param count integer
+---@param notes ebb.import.Notes
+function agents.note_others(count, notes)
+  notes.report:add("alternate greeting", "kept (choose one with --greeting)", nil, count)
+end
+
 --- Removes members without a value, so that files hold what is there.
 local function compact(value)
   if type(value) ~= "table" then return value end

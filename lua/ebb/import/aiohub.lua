@@ -48,7 +48,7 @@ end
 local function add_limit(from, processors)
   local limit = members.of(from:object "contextManagement", from:place "contextManagement", from.notes)
   local enabled, budget = limit:flag "enabled", limit:count "maxContextTokens"
-  limit:carry("retainedCharacters", "messages are kept whole, or go")
+  limit:carry("retainedCharacters", "messages are kept whole or dropped")
   limit:rest()
   if enabled ~= false and budget and budget > 0 then processors["token-limiter"] = { budget = budget } end
 end
@@ -128,7 +128,7 @@ local function tools_of(from)
   local value = members.of(from:object "toolCallConfig", from:place "toolCallConfig", from.notes)
   local result = { enabled = value:flag "enabled", autoInjectIfMacroMissing = value:flag "autoInjectIfMacroMissing" }
   for name in pairs(value.value) do
-    if name ~= "enabled" and name ~= "autoInjectIfMacroMissing" then value:carry(name, "of its tool calls") end
+    if name ~= "enabled" and name ~= "autoInjectIfMacroMissing" then value:carry(name, "for its own tool calls") end
   end
   return next(result) ~= nil and result or nil
 end
@@ -139,12 +139,12 @@ local function is_instant(value)
     or type(value) == "string" and value:find "^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d" ~= nil
 end
 
---- The time of a story; carried along where it is not whole.
+--- The time of a story; kept without use where it is not whole.
 local function time_of(from)
   local value = fields.is_object(from.value.virtualTimeConfig) and from.value.virtualTimeConfig or {}
   local scale = value.timeScale == core.json.null and 1 or value.timeScale or 1
   if not is_instant(value.virtualBaseTime) or not is_instant(value.realBaseTime) or type(scale) ~= "number" then
-    return from:carry("virtualTimeConfig", "it has no virtualBaseTime, realBaseTime and timeScale")
+    return from:carry("virtualTimeConfig", "virtualBaseTime, realBaseTime or timeScale is missing or wrong")
   end
   local time = members.of(from:object "virtualTimeConfig", from:place "virtualTimeConfig", from.notes)
   local result = { virtualBaseTime = time:any "virtualBaseTime", realBaseTime = time:any "realBaseTime",
@@ -158,7 +158,7 @@ local function carry_about(from)
     "worldbookIds", "userProfileId", "profileId", "displayPresetCount", "interactionConfig", "quickActionSetIds",
     "presetGroups", "defaultGreetingId", "createdAt", "lastUsedAt", "avatarHistory", "visualGuideline",
     "defaultToolCallCollapsed", "extensionConfig" } do
-    from:carry(name, "of AIO Hub")
+    from:carry(name, "for AIO Hub only")
   end
 end
 
@@ -179,7 +179,7 @@ local function read_agent(value, path, notes, options)
   from:rest()
   for i, greeting in ipairs(greetings) do agent.greetings[i] = greeting.content end
   local first = greetings[(options.greeting or 0) + 1]
-  if #greetings > 1 then notes.report:add("other greeting", "carried along", nil, #greetings - 1) end
+  agents.note_others(#greetings - (first and 1 or 0), notes)
   if first then first.content = agents.spoken(first.content, agent, options, notes) end
   return agents.result(agent, notes, { first })
 end

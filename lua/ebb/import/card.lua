@@ -2,7 +2,7 @@
 --
 -- The card becomes an agent: its texts are preset messages around the history, in the order in which SillyTavern sends
 -- them, its book a lorebook, its scripts rules. The first message begins the conversation. What is for people only
--- (creator, source, pictures) is carried along in the agent's `extra`.
+-- (creator, source, pictures) is kept in the agent's `extra`.
 
 local agents = require "ebb.import.agents"
 local fields = require "ebb.import.fields"
@@ -41,7 +41,7 @@ local function read_envelope(value, notes)
     end
   end
   for _, name in ipairs { "creatorcomment", "avatar", "chat", "talkativeness", "fav", "tags", "create_date" } do
-    from:carry(name, "of the program that wrote the card")
+    from:carry(name, "for the program that wrote the card")
   end
   from:rest()
 end
@@ -85,7 +85,7 @@ local function read_extensions(from, agent)
   local scripts = extensions:list "regex_scripts"
   if scripts and scripts[1] then agent.rules = { presets = { { name = "scripts of the card", rules = scripts } } } end
   extensions:carry("world", "the name of a lorebook")
-  extensions:carry("talkativeness", "of group chats")
+  extensions:carry("talkativeness", "for group chats")
   extensions:skip "fav"
   extensions:rest()
 end
@@ -93,9 +93,9 @@ end
 --- What the card says of itself, and is never sent.
 local function carry_about(from)
   for _, row in ipairs {
-    { "creator", "about the card" }, { "creator_notes_multilingual", "about the card" }, { "source", "about the card" },
-    { "creation_date", "about the card" }, { "modification_date", "about the card" },
-    { "assets", "pictures and the like are not sent" }, { "group_only_greetings", "for chats of several characters" },
+    { "creator", "card metadata" }, { "creator_notes_multilingual", "card metadata" }, { "source", "card metadata" },
+    { "creation_date", "card metadata" }, { "modification_date", "card metadata" },
+    { "assets", "files are not sent" }, { "group_only_greetings", "for chats of several characters" },
   } do
     from:carry(row[1], row[2])
   end
@@ -123,7 +123,7 @@ local function messages_of(agent, options, notes)
   local number = options.greeting or 0
   local text = agent.greetings[number + 1]
   if not text then return {} end
-  if #agent.greetings > 1 then notes.report:add("other greeting", "carried along", nil, #agent.greetings - 1) end
+  agents.note_others(#agent.greetings - 1, notes)
   return { { role = "assistant", content = agents.spoken(text, agent, options, notes) } }
 end
 

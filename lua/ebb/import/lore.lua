@@ -124,7 +124,7 @@ local function world_entry(value, path, notes)
   entry.position, entry.caseSensitive = choice(from, "position", POSITIONS), from:flag "caseSensitive"
   common(from, entry, plain)
   entry.characters, entry.sources = filter_of(from, "characterFilter"), sources_of(from, 1)
-  from:carry("extensions", "of other programs")
+  from:carry("extensions", "for other programs")
   from:skip("entryStateSelector", "displayName", "characterFilterNames", "characterFilterTags",
     "characterFilterExclude")
   from:rest()
@@ -268,8 +268,8 @@ function lore.world(value, path, notes, name)
   local own = from:text "name"
   local description = from:text "description"
   from:carry("originalData", "the card's own form of the same entries")
-  from:carry("metadata", "about the file")
-  from:carry("extensions", "of other programs")
+  from:carry("metadata", "file metadata")
+  from:carry("extensions", "for other programs")
   from:rest()
   return { name = own ~= "" and own or name, description = description, entries = kept_entries(list, notes) }
 end

@@ -2,10 +2,10 @@
 --
 --     local card = members.of(value, "data", notes)
 --     agent.name = card:text "name"
---     card:carry("creator", "about the card, never sent")
---     card:rest()                 the others are carried along, and reported
+--     card:carry("creator", "card metadata")
+--     card:rest()                 the others are kept, and reported
 --
--- `notes` collects what was understood, what is carried along without meaning, and what has a wrong type.
+-- `notes` collects what was understood, what is kept but not used, and what has a wrong type.
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
@@ -16,7 +16,7 @@ local members = {}
 ---@class ebb.import.Notes
 ---@field understood string[]       "data.name"
 ---@field report ebb.import.Report
----@field extra table<string, any>  carried members by path
+---@field extra table<string, any>  members that are kept, by path
 
 ---@param report ebb.import.Report
 ---@return ebb.import.Notes
@@ -55,7 +55,7 @@ end
 ---@return ebb.import.Members
 function members.of(value, path, notes)
   if value ~= nil and not fields.is_object(value) then
-    notes.report:add("wrong member", ("%s: expected an object; it is carried along"):format(path))
+    notes.report:add("wrong member", ("%s: expected an object; kept as it is"):format(path))
     notes.extra[path] = value
   end
   return setmetatable({ value = fields.is_object(value) and value or {}, path = path, notes = notes, seen = {} },
@@ -76,7 +76,7 @@ function Members:any(name)
 end
 
 local function wrong(self, name, expected)
-  self.notes.report:add("wrong member", ("%s: expected %s; it is carried along"):format(self:place(name), expected))
+  self.notes.report:add("wrong member", ("%s: expected %s; kept as it is"):format(self:place(name), expected))
   self.notes.extra[self:place(name)] = rawget(self.value, name)
 end
 
@@ -127,14 +127,14 @@ local function is_empty(value)
   return value == "" or value == false or type(value) == "table" and next(value) == nil
 end
 
---- Carries a member along that has no meaning here; empty ones are dropped.
+--- Keeps a member that nothing uses; empty ones are dropped.
 ---@param name string
----@param why string
+---@param why string      a noun or a short sentence, for parentheses: "card metadata"
 function Members:carry(name, why)
   local value = self:any(name)
   if value == nil or is_empty(value) then return end
   self.notes.extra[self:place(name)] = value
-  self.notes.report:add("member without meaning here", ("%s: %s"):format(self:place(name), why))
+  self.notes.report:add("ignored member", ("%s (%s)"):format(self:place(name), why))
 end
 
 --- Skips members that only say how a program shows things.
@@ -147,7 +147,7 @@ function Members:skip(...)
   end
 end
 
---- Carries along and reports what nothing has asked for.
+--- Keeps and reports what nothing has asked for.
 function Members:rest()
   local names = {}
   for name in pairs(self.value) do
@@ -156,7 +156,7 @@ function Members:rest()
   table.sort(names)
   for _, name in ipairs(names) do
     self.notes.extra[self:place(name)] = self.value[name]
-    self.notes.report:add("unknown member", self:place(name) .. ": carried along")
+    self.notes.report:add("unknown member", self:place(name) .. " (kept, not used)")
   end
 end
 

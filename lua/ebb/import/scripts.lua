@@ -43,13 +43,13 @@ local function note_script(script, path, notes)
   for _, name in ipairs(KNOWN) do known[name] = true end
   notes.understood[#notes.understood + 1] = path
   if script.runOnEdit == true then
-    notes.report:add("member without meaning here", "runOnEdit: requests are made anew")
+    notes.report:add("ignored member", "runOnEdit (each request is built anew)")
   end
   for _, number in ipairs(fields.list(script, "placement") or {}) do
-    if number == 3 then notes.report:add("member without meaning here", "placement 3: there are no slash commands") end
+    if number == 3 then notes.report:add("ignored member", "placement 3 (there are no slash commands)") end
   end
   for name in pairs(script) do
-    if not known[name] then notes.report:add("unknown member", ("%s.%s: left out"):format(path, name)) end
+    if not known[name] then notes.report:add("unknown member", ("%s.%s (left out)"):format(path, name)) end
   end
 end
 

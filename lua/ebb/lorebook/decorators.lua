@@ -116,7 +116,7 @@ end
 
 --- Applies the decorators of an entry's content to its fields, and cuts them from it.
 ---@param entry table
----@return string[] skipped    lines that are unknown, wrong or without meaning here, and had no fallback
+---@return string[] skipped    lines that are unknown, wrong or not used here, and had no fallback
 function decorators.apply(entry)
   local groups, text = decorators.parse(entry.content)
   local names, seen, skipped = names_of(groups), {}, {}

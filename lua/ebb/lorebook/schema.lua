@@ -84,7 +84,7 @@ lorebook_schema.BOOK = {
   type = "object", camel = true, expected = "an object", noun = "field of a lorebook",
   fields = {
     id = text_field "of its timers; default: its name, or its place",
-    name = text_field "what the log calls it", description = text_field "carried along",
+    name = text_field "what the log calls it", description = text_field "kept, not used",
     scanDepth = whole "messages that are searched, from the newest; default: the setting's",
     tokenBudget = whole "tokens of all its entries; beyond it those of lowest priority are left out",
     recursive = { type = "boolean", help = "contents of entries activate its entries; default: the setting's" },

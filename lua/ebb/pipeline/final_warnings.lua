@@ -117,8 +117,9 @@ function final_warnings.volatile(from, texts)
     for _, message in ipairs(from.messages) do
       if has_history(message) and message.role ~= "system" then break end
       if holds(message, each.text) then
-        from:log("warn", ("{{%s}} changes on every request; nothing after it can be cached"):format(
-          table.concat(each.names, "}}, {{")))
+        from:log("warn", ("{{%s}} %s; nothing after %s can be cached"):format(
+          table.concat(each.names, "}}, {{"), each.names[2] and "change on every request" or "changes on every request",
+          each.names[2] and "them" or "it"))
         break
       end
     end
