@@ -35,9 +35,9 @@ static bool is_image_taken(const Convert *convert, Text type) {
 
 /* The type that the bytes of an image tell; NULL: they tell none. */
 static const char *told_type(const Media *media) {
-  bool is_vague = media->kind == MEDIA_FILE && text_is(media->type, "application/octet-stream");
-  bool may_be_image = (media->kind == MEDIA_IMAGE || is_vague) && media->data.size > 0;
-  return may_be_image ? image_type(media->data) : NULL;
+  bool is_file = media->kind == MEDIA_FILE && (text_is(media->type, "application/octet-stream") ||
+                                               text_starts_with(media->type, text_of("image/")));
+  return (media->kind == MEDIA_IMAGE || is_file) && media->data.size > 0 ? image_type(media->data) : NULL;
 }
 
 static bool has_wrong_type(const Pieces *pieces) {
@@ -85,7 +85,9 @@ static void tell_pieces(Convert *convert) {
     Piece *piece = &convert->pieces.list[i];
     if (piece->kind == PIECE_MEDIA) correct_type(convert, &piece->media);
     if (piece->stands_in) convert_lose(convert, CHANGE_PART, piece->type);
-    if (piece->sources.size > 0) convert_lose(convert, LOSS_MEMBER, piece->sources);
+    for (uint32_t k = 0; k < UNSAID_MOST && piece->unsaid[k].size > 0; k++) {
+      convert_lose(convert, LOSS_MEMBER, piece->unsaid[k]);
+    }
     if (piece->signs_thought && !signs) convert_lose(convert, LOSS_SIGNATURE, text_plain("", 0));
     if (piece->cache.size > 0 && !writer->marks_cache) convert_lose(convert, LOSS_CACHE, text_plain("", 0));
   }

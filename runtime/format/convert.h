@@ -268,6 +268,8 @@ void   convert_hold(Convert *convert, const Piece *piece);
 const Piece *convert_held(Convert *convert, uint32_t number);
 /* Reports that a piece has no form in the target. */
 void   convert_lose_piece(Convert *convert, const Piece *piece);
+/* Reports the name and the detail of media that are written, where their form in the target has none. */
+void   convert_lose_names(Convert *convert, const Media *media, bool keeps_name, bool keeps_detail);
 /* Reports what dialects without a participant's name lose. */
 void   convert_lose_name(Convert *convert, const Pieces *pieces);
 

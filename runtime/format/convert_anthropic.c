@@ -33,17 +33,25 @@ static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields
   return pieces_add(pieces, piece);
 }
 
-/* A document of plain text is text; one of parts stays what only this dialect knows. */
+/* A document of texts is told by them, its title and context before; of a file the title is the name. */
 static Status read_document(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   PieceFields source = {0};
   if (piece_is(fields, KEY_SOURCE, JSON_OBJECT)) piece_fields(piece_json(fields, KEY_SOURCE), &source);
   Text type = piece_string(&source, KEY_TYPE);
-  if (text_is(type, "text")) {
+  bool is_text = text_is(type, "text");
+  Text texts[] = {piece_string(fields, KEY_TITLE), piece_string(fields, KEY_CONTEXT),
+                  piece_string(&source, is_text ? KEY_DATA : KEY_CONTENT)};
+  bool has_more = texts[0].size + texts[1].size > 0;
+  if (is_text && !has_more) {
     piece->kind = PIECE_TEXT;
-    piece->text = piece_string(&source, KEY_DATA);
-  } else if (!text_is(type, "content")) {
+    piece->text = texts[2];
+  } else if (is_text || text_is(type, "content")) {
+    return part_add_list(pieces, piece, texts, 3, &source.of[KEY_CONTENT]);
+  } else {
+    if (texts[1].size > 0) piece_leave(piece, KEY_CONTEXT);
     piece->kind = PIECE_MEDIA;
-    piece->media = (Media){.kind = MEDIA_FILE, .name = piece_string(fields, KEY_TITLE)};
+    piece->media = (Media){.kind = MEDIA_FILE};
+    media_name(&piece->media, fields, KEY_TITLE);
     read_source(&piece->media, fields);
   }
   return pieces_add(pieces, piece);
@@ -132,9 +140,11 @@ static void write_part(Convert *convert, const Piece *piece) {
   }
   json_out_open(out, '{');
   if (piece->kind == PIECE_MEDIA) {
-    json_out_member_string(out, "type", media->kind == MEDIA_IMAGE ? "image" : "document");
+    bool is_image = media->kind == MEDIA_IMAGE;
+    json_out_member_string(out, "type", is_image ? "image" : "document");
     write_source(convert, media);
-    if (media->kind == MEDIA_FILE && media->name.size > 0) json_out_member_text(out, "title", media->name);
+    if (!is_image && media->name.size > 0) json_out_member_text(out, "title", media->name);
+    convert_lose_names(convert, media, !is_image, false);
   } else {
     if (piece->kind == PIECE_REFUSAL) convert_lose(convert, CHANGE_REFUSAL, text_plain("", 0));
     json_out_member_string(out, "type", "text");

@@ -18,7 +18,9 @@ static void read_media(Piece *piece, const PieceFields *fields, PieceField membe
   piece_fields(piece_json(fields, member), &inner);
   piece->kind = PIECE_MEDIA;
   piece->media = (Media){.type = piece_string(&inner, KEY_MIME_TYPE), .data = piece_string(&inner, KEY_DATA),
-                         .url = piece_string(&inner, KEY_FILE_URI), .name = piece_string(&inner, KEY_DISPLAY_NAME)};
+                         .url = piece_string(&inner, KEY_FILE_URI)};
+  media_name(&piece->media, &inner, KEY_DISPLAY_NAME);
+  if (piece_json(fields, KEY_RESOLUTION).size > 0) piece_leave(piece, KEY_RESOLUTION);
   piece->media.kind = media_kind_of_type(piece->media.type);
 }
 
@@ -169,6 +171,7 @@ static void write_part(Convert *convert, const Piece *piece) {
     json_out_member_text(out, "mimeType", mime_type(media));
     json_out_member_text(out, data ? "data" : "fileUri", data ? media->data : media->url);
     json_out_close(out, '}');
+    convert_lose_names(convert, media, false, false);
   } else {
     if (piece->kind == PIECE_REFUSAL) convert_lose(convert, CHANGE_REFUSAL, text_plain("", 0));
     bool foreign = piece->signature.size > 0 && !piece->signs_thought;

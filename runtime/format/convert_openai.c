@@ -25,8 +25,8 @@ static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields)
   PieceFields inner;
   piece_fields(piece_json(fields, KEY_FILE), &inner);
   piece->kind = PIECE_MEDIA;
-  piece->media = (Media){.kind = MEDIA_FILE, .file = piece_string(&inner, KEY_FILE_ID),
-                         .name = piece_string(&inner, KEY_FILENAME)};
+  piece->media = (Media){.kind = MEDIA_FILE, .file = piece_string(&inner, KEY_FILE_ID)};
+  media_name(&piece->media, &inner, KEY_FILENAME);
   media_from_url(&piece->media, piece_string(&inner, KEY_FILE_DATA));
   return pieces_add(pieces, piece);
 }
@@ -85,6 +85,7 @@ static void write_media(Convert *convert, const Media *media) {
     json_out_member_string(out, "format", audio_format(media->type));
     json_out_close(out, '}');
   }
+  convert_lose_names(convert, media, media->kind == MEDIA_FILE, media->kind == MEDIA_IMAGE);
 }
 
 static void write_part(Convert *convert, const Piece *piece) {

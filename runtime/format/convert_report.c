@@ -105,3 +105,9 @@ void convert_lose_piece(Convert *convert, const Piece *piece) {
   else if (piece->kind == PIECE_MEDIA) convert_lose(convert, LOSS_MEDIA, text_of(media_kind_name(piece->media.kind)));
   else convert_lose(convert, LOSS_PART, piece->type);
 }
+
+void convert_lose_names(Convert *convert, const Media *media, bool keeps_name, bool keeps_detail) {
+  if (!keeps_name && media->name.size > 0) convert_lose(convert, LOSS_MEMBER, media->name_member);
+  bool is_usual = media->detail.size == 0 || text_is(media->detail, "auto");
+  if (!keeps_detail && !is_usual) convert_lose(convert, LOSS_MEMBER, text_of("detail"));
+}

@@ -21,8 +21,8 @@ static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields
 
 static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   piece->kind = PIECE_MEDIA;
-  piece->media = (Media){.kind = MEDIA_FILE, .file = piece_string(fields, KEY_FILE_ID),
-                         .name = piece_string(fields, KEY_FILENAME)};
+  piece->media = (Media){.kind = MEDIA_FILE, .file = piece_string(fields, KEY_FILE_ID)};
+  media_name(&piece->media, fields, KEY_FILENAME);
   media_from_url(&piece->media, piece_string(fields, KEY_FILE_DATA));
   if (piece->media.data.size == 0) piece->media.url = piece_string(fields, KEY_FILE_URL);
   return pieces_add(pieces, piece);
@@ -104,6 +104,7 @@ static void write_media(Convert *convert, const Media *media) {
   } else if (media->url.size > 0) json_out_member_text(out, image ? "image_url" : "file_url", media->url);
   else json_out_member_text(out, "file_id", media->file);
   if (image) json_out_member_text(out, "detail", media->detail.size > 0 ? media->detail : text_of(USUAL_DETAIL));
+  convert_lose_names(convert, media, !image, image);
 }
 
 static void write_part(Convert *convert, const Piece *piece) {

@@ -35,7 +35,8 @@ static const Text KEY_NAMES[KEY_COUNT] = {
   [KEY_PROVIDER_FIELDS] = WORD("provider_specific_fields"), [KEY_REASONING_DETAILS] = WORD("reasoning_details"),
   [KEY_TOOL_NAME] = WORD("tool_name"), [KEY_URI] = WORD("uri"), [KEY_DESCRIPTION] = WORD("description"),
   [KEY_RESOURCE] = WORD("resource"), [KEY_BLOB] = WORD("blob"),
-  [KEY_CITATIONS] = WORD("citations"), [KEY_ANNOTATIONS] = WORD("annotations"),
+  [KEY_CITATIONS] = WORD("citations"), [KEY_ANNOTATIONS] = WORD("annotations"), [KEY_CONTEXT] = WORD("context"),
+  [KEY_ENABLED] = WORD("enabled"), [KEY_RESOLUTION] = WORD("mediaResolution"),
 };
 
 /* Other spellings, which Gemini's API takes; function_call and file_data are other dialects' members, too. */
@@ -45,7 +46,7 @@ static const struct {
 } OTHER_NAMES[] = {
   {WORD("thought_signature"), KEY_THOUGHT_SIGNATURE}, {WORD("function_response"), KEY_GEMINI_RESPONSE},
   {WORD("inline_data"), KEY_INLINE_DATA}, {WORD("mime_type"), KEY_MIME_TYPE}, {WORD("file_uri"), KEY_FILE_URI},
-  {WORD("display_name"), KEY_DISPLAY_NAME},
+  {WORD("display_name"), KEY_DISPLAY_NAME}, {WORD("media_resolution"), KEY_RESOLUTION},
 };
 
 const char *media_kind_name(MediaKind kind) {
@@ -113,6 +114,13 @@ Text piece_json(const PieceFields *fields, PieceField field) {
   return text_plain(value->bytes, value->size);
 }
 
+void piece_leave(Piece *piece, PieceField field) {
+  uint32_t i = 0;
+  while (i < UNSAID_MOST && piece->unsaid[i].size > 0) i++;
+  assert(field < KEY_COUNT && i < UNSAID_MOST);
+  piece->unsaid[i] = KEY_NAMES[field];
+}
+
 /* ---- the list ---- */
 
 Status pieces_add(Pieces *pieces, const Piece *piece) {
@@ -129,6 +137,11 @@ static Status add_text(Pieces *pieces, PieceKind kind, Text text) {
 }
 
 /* ---- parts ---- */
+
+void media_name(Media *media, const PieceFields *fields, PieceField field) {
+  media->name = piece_string(fields, field);
+  media->name_member = KEY_NAMES[field];
+}
 
 void media_from_url(Media *media, Text url) {
   static const char SCHEME[] = "data:", BASE64[] = ";base64,";
@@ -186,6 +199,13 @@ static bool is_filled_list(const PieceFields *fields, PieceField field) {
   return piece_is(fields, field, JSON_ARRAY) && fields->of[field].size > 2;
 }
 
+/* True for the sources of a text, or the wish for them. */
+static bool has_citations(const PieceFields *fields) {
+  PieceFields inner = {0};
+  if (piece_is(fields, KEY_CITATIONS, JSON_OBJECT)) piece_fields(piece_json(fields, KEY_CITATIONS), &inner);
+  return is_filled_list(fields, KEY_CITATIONS) || piece_is(&inner, KEY_ENABLED, JSON_TRUE);
+}
+
 static Status add_part(Pieces *pieces, const JsonValue *part, bool nested) {
   PieceFields fields;
   Piece piece = {.kind = PIECE_OTHER, .nested = nested, .json = text_plain(part->bytes, part->size)};
@@ -198,8 +218,8 @@ static Status add_part(Pieces *pieces, const JsonValue *part, bool nested) {
   piece_fields(piece.json, &fields);
   piece.type = piece_string(&fields, KEY_TYPE);
   piece.cache = piece_json(&fields, KEY_CACHE_CONTROL);
-  if (is_filled_list(&fields, KEY_CITATIONS)) piece.sources = KEY_NAMES[KEY_CITATIONS];
-  if (is_filled_list(&fields, KEY_ANNOTATIONS)) piece.sources = KEY_NAMES[KEY_ANNOTATIONS];
+  if (has_citations(&fields)) piece_leave(&piece, KEY_CITATIONS);
+  else if (is_filled_list(&fields, KEY_ANNOTATIONS)) piece_leave(&piece, KEY_ANNOTATIONS);
   if (piece_is(&fields, KEY_BREAKPOINT, JSON_OBJECT)) piece.cache = text_of("{\"type\":\"ephemeral\"}");
   return find_form(pieces, piece.type)->read(pieces, &piece, &fields);
 }

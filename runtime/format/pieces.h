@@ -39,9 +39,12 @@ typedef struct Media {
   Text data;                 /* base64 */
   Text url;
   Text file;                 /* id of a file that the provider stores */
-  Text name;                 /* file name */
+  Text name, name_member;    /* file name, and the member that says it */
   Text detail;               /* "low", "high", ... */
 } Media;
+
+/* Members of a part that no piece holds, at most: citations, and two of its own type. */
+enum { UNSAID_MOST = 3 };
 
 /* A piece. Texts that its kind does not use, or that are absent, have size 0. */
 typedef struct Piece {
@@ -61,7 +64,7 @@ typedef struct Piece {
   bool stands_in;            /* PIECE_TEXT: the first of what tells a part of another type */
   bool signs_thought;        /* the signature is one that Gemini wants back (thought_signature.h) */
   Text cache;                /* a cache mark of Anthropic's form, as JSON */
-  Text sources;              /* the member of the part that says where its text is from, which has no other form */
+  Text unsaid[UNSAID_MOST];  /* names of members of the part that no other dialect can say: where its text is from */
   Media media;
   uint32_t index;            /* of its message in the list, for pieces that are held (convert.h) */
 } Piece;
@@ -97,7 +100,8 @@ typedef enum PieceField {
   KEY_INLINE_DATA, KEY_FILE_DATA_CAMEL, KEY_ARGS, KEY_RESPONSE, KEY_MIME_TYPE, KEY_FILE_URI, KEY_DISPLAY_NAME,
   KEY_MEDIA_TYPE, KEY_URL, KEY_FORMAT, KEY_AUDIO, KEY_EXTRA_CONTENT, KEY_GOOGLE, KEY_PROVIDER_FIELDS,
   KEY_REASONING_DETAILS, KEY_TOOL_NAME, KEY_URI, KEY_DESCRIPTION, KEY_RESOURCE, KEY_BLOB,
-  KEY_CITATIONS, KEY_ANNOTATIONS, KEY_COUNT
+  KEY_CITATIONS, KEY_ANNOTATIONS, KEY_CONTEXT, KEY_ENABLED, KEY_RESOLUTION,
+  KEY_COUNT
 } PieceField;
 
 typedef struct PieceFields {
@@ -112,12 +116,17 @@ Text   piece_string(const PieceFields *fields, PieceField field);
 Text   piece_json(const PieceFields *fields, PieceField field);
 bool   piece_is(const PieceFields *fields, PieceField field, JsonKind kind);
 
+/* Notes that a member of the part is said nowhere else, which conversions report. */
+void   piece_leave(Piece *piece, PieceField field);
+
 /* Adds a piece. STATUS_MEMORY. */
 Status pieces_add(Pieces *pieces, const Piece *piece);
 /* Adds the parts of a JSON list as pieces. STATUS_MEMORY. */
 Status pieces_add_parts(Pieces *pieces, const JsonValue *list, bool nested);
 /* Adds a result with its contents: a string, a list of parts, or another JSON value. STATUS_MEMORY. */
 Status pieces_add_result(Pieces *pieces, Piece result, const JsonValue *content);
+/* Fills the name of a file from a member. */
+void   media_name(Media *media, const PieceFields *fields, PieceField field);
 /* Fills the source of a media piece from a URL, which may be a data URI. */
 void   media_from_url(Media *media, Text url);
 
@@ -145,6 +154,11 @@ typedef struct PieceReader {
   Status (*sign_message)(Pieces *pieces, const PieceFields *fields);
 } PieceReader;
 
+/* Adds texts as a part, those that are not empty; a part without any stays what only its dialect knows. The first
+   one is reported by the part's type. STATUS_MEMORY, as all below. */
+Status part_add_texts(Pieces *pieces, Piece *piece, const Text texts[], size_t count);
+/* The same, and the parts of a JSON list behind the texts. `content` may be absent. */
+Status part_add_list(Pieces *pieces, Piece *piece, const Text texts[], size_t count, const JsonValue *content);
 Status part_read_text(Pieces *pieces, Piece *piece, const PieceFields *fields);
 Status part_read_refusal(Pieces *pieces, Piece *piece, const PieceFields *fields);
 Status part_read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields);

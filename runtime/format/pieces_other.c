@@ -9,6 +9,8 @@
 **
 ** Each text is a piece; the first one has the part, which is reported by its type.
 */
+#include <string.h>
+
 #include "format/pieces.h"
 
 /* Adds a text of the part; an empty one says nothing. */
@@ -20,11 +22,11 @@ static Status add_text(Pieces *pieces, Piece *piece, Text text) {
   Status status = pieces_add(pieces, &said);
   piece->json = piece->cache = text_plain(NULL, 0);
   piece->stands_in = false;
+  memset(piece->unsaid, 0, sizeof piece->unsaid);
   return status;
 }
 
-/* Adds texts as a part; a part without any stays what only its dialect knows. */
-static Status add_texts(Pieces *pieces, Piece *piece, const Text texts[], size_t count) {
+Status part_add_texts(Pieces *pieces, Piece *piece, const Text texts[], size_t count) {
   Status status = STATUS_OK;
   uint32_t before = pieces->count;
   piece->stands_in = true;
@@ -34,45 +36,55 @@ static Status add_texts(Pieces *pieces, Piece *piece, const Text texts[], size_t
   return pieces_add(pieces, piece);
 }
 
-static Status read_search_result(Pieces *pieces, Piece *piece, const PieceFields *fields) {
-  Text texts[] = {piece_string(fields, KEY_TITLE), piece_string(fields, KEY_SOURCE)};
+Status part_add_list(Pieces *pieces, Piece *piece, const Text texts[], size_t count, const JsonValue *content) {
   uint32_t before = pieces->count;
-  Status status = add_texts(pieces, piece, texts, 2);
-  if (status != STATUS_OK || !piece_is(fields, KEY_CONTENT, JSON_ARRAY)) return status;
+  Status status = part_add_texts(pieces, piece, texts, count);
+  if (status != STATUS_OK || content->bytes == NULL || content->kind != JSON_ARRAY) return status;
   bool is_said = pieces->list[before].kind == PIECE_TEXT;
   if (!is_said) pieces->count = before;
   uint32_t first = pieces->count;
-  status = pieces_add_parts(pieces, &fields->of[KEY_CONTENT], piece->nested);
+  status = pieces_add_parts(pieces, content, piece->nested);
   if (status != STATUS_OK || is_said) return status;
   if (pieces->count == first) return pieces_add(pieces, piece);
   pieces->list[first].stands_in = true;
   pieces->list[first].type = piece->type;
+  memcpy(pieces->list[first].unsaid, piece->unsaid, sizeof piece->unsaid);
   return STATUS_OK;
+}
+
+static Status read_search_result(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  Text texts[] = {piece_string(fields, KEY_TITLE), piece_string(fields, KEY_SOURCE)};
+  return part_add_list(pieces, piece, texts, 2, &fields->of[KEY_CONTENT]);
 }
 
 static Status read_tool_reference(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   Text name = piece_string(fields, KEY_TOOL_NAME);
-  return add_texts(pieces, piece, &name, 1);
+  return part_add_texts(pieces, piece, &name, 1);
+}
+
+/* Adds the texts of a resource, or of a link to one: its name, its title if that is another one, its address. */
+static Status add_resource(Pieces *pieces, Piece *piece, const PieceFields *fields, Text says) {
+  Text name = piece_string(fields, KEY_NAME), title = piece_string(fields, KEY_TITLE);
+  if (text_equal(name, title)) title = text_plain(NULL, 0);
+  Text texts[] = {name, title, piece_string(fields, KEY_URI), says};
+  return part_add_texts(pieces, piece, texts, 4);
 }
 
 static Status read_resource_link(Pieces *pieces, Piece *piece, const PieceFields *fields) {
-  Text name = piece_string(fields, KEY_NAME);
-  Text texts[] = {name.size > 0 ? name : piece_string(fields, KEY_TITLE), piece_string(fields, KEY_URI),
-                  piece_string(fields, KEY_DESCRIPTION)};
-  return add_texts(pieces, piece, texts, 3);
+  return add_resource(pieces, piece, fields, piece_string(fields, KEY_DESCRIPTION));
 }
 
 static Status read_resource(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   PieceFields inner = {0};
   if (piece_is(fields, KEY_RESOURCE, JSON_OBJECT)) piece_fields(piece_json(fields, KEY_RESOURCE), &inner);
   Text blob = piece_string(&inner, KEY_BLOB), type = piece_string(&inner, KEY_MIME_TYPE);
-  if (blob.size == 0) {
-    Text texts[] = {piece_string(&inner, KEY_URI), piece_string(&inner, KEY_TEXT)};
-    return add_texts(pieces, piece, texts, 2);
-  }
+  if (blob.size == 0) return add_resource(pieces, piece, &inner, piece_string(&inner, KEY_TEXT));
+  bool is_named = piece_string(&inner, KEY_NAME).size > 0;
+  if (piece_string(&inner, KEY_URI).size > 0) piece_leave(piece, KEY_URI);
+  if (is_named && piece_string(&inner, KEY_TITLE).size > 0) piece_leave(piece, KEY_TITLE);
   piece->kind = PIECE_MEDIA;
-  piece->media = (Media){.kind = media_kind_of_type(type), .type = type, .data = blob,
-                         .name = piece_string(&inner, KEY_NAME)};
+  piece->media = (Media){.kind = media_kind_of_type(type), .type = type, .data = blob};
+  media_name(&piece->media, &inner, is_named ? KEY_NAME : KEY_TITLE);
   return pieces_add(pieces, piece);
 }
 
@@ -86,7 +98,7 @@ static Status read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields
 /* A part of an unknown type keeps its text. */
 static Status read_unknown(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   Text text = piece_string(fields, KEY_TEXT);
-  return add_texts(pieces, piece, &text, 1);
+  return part_add_texts(pieces, piece, &text, 1);
 }
 
 const PartForm other_parts[] = {

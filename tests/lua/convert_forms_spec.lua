@@ -32,7 +32,8 @@ local FORMS = {
       :format(PDF) },
     anthropic = { '{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"aGk="},'
       .. '"title":"a.pdf"},{"type":"document","source":{"type":"file","file_id":"f1"}}' },
-    gemini = { '[{"inlineData":{"mimeType":"application/pdf","data":"aGk="}}]', "lost_media file" },
+    gemini = { '[{"inlineData":{"mimeType":"application/pdf","data":"aGk="}}]', "lost_member filename",
+      "lost_media file" },
   },
   ["sound of openai"] = {
     openai(user '{"type":"text","text":"q"},{"type":"input_audio","input_audio":{"data":"aGk=","format":"mp3"}}'),
@@ -78,8 +79,8 @@ local FORMS = {
     responses = { ('[{"type":"input_file","filename":"t","file_data":"%s"},'):format(PDF)
       .. '{"type":"input_file","file_url":"https://e.org/a.pdf"},{"type":"input_file","file_id":"f1"},'
       .. '{"type":"input_image","file_id":"f2","detail":"auto"}]' },
-    gemini = { '[{"inlineData":{"mimeType":"application/pdf","data":"aGk="}}]', "lost_media file", "lost_media file",
-      "lost_media image" },
+    gemini = { '[{"inlineData":{"mimeType":"application/pdf","data":"aGk="}}]', "lost_member title",
+      "lost_media file", "lost_media file", "lost_media image" },
   },
   ["thinking of anthropic"] = {
     anthropic('{"role":"user","content":"q"}', '{"role":"assistant","content":[{"type":"thinking","thinking":"h",'
