@@ -360,7 +360,7 @@ local ROWS = {
     '{"type":"user.message","data":{"content":"q"},"id":"2"}\n' ..
     '{"type":"assistant.message","data":{"content":"","toolRequests":[null,5]},"id":"3"}\n' ..
     '{"type":"assistant.message","data":{"content":"","toolRequests":["x",{"toolCallId":"k","name":"ls","arguments":"{}"}]},"id":"4"}\n',
-    "u:q | a:ls(k){}", { "3 other tool requests: not an object", "1 empty message: without text or calls",
+    "u:q | a:ls(k){}", { "3 other tool request: not an object", "1 empty message: without text or calls",
       "1 open call: it has no result" } },
   { "Codex: custom tools, and members that are its own", "codex",
     '{"timestamp":"t","type":"session_meta","payload":{"id":"s","dynamic_tools":[{"type":"custom","name":"patch","format":{"type":"grammar","syntax":"lark","definition":"x"}},{"name":"f","inputSchema":{"type":"object"}}]}}\n' ..
