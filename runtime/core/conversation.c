@@ -177,6 +177,20 @@ Status conversation_unmark(Conversation *conversation, Text name, MessageId orig
   return status;
 }
 
+Status conversation_copy_marks(const Conversation *conversation, Marks **marks, MessageId from, MessageId to) {
+  const Store *store = conversation->store;
+  MessageId origin = store_origin(store, from), other = store_origin(store, to);
+  if (marks_first(*marks == NULL ? conversation->marks : *marks, origin) == MARK_NONE) return STATUS_OK;
+  if (*marks == NULL) *marks = marks_share(conversation->marks);
+  Status status = marks_make_private(marks);
+  if (status != STATUS_OK) return status;
+  for (uint32_t i = marks_first(*marks, origin); i != MARK_NONE && status == STATUS_OK;
+       i = marks_after(*marks, i, origin)) {
+    status = marks_add(*marks, marks_name(*marks, i), other);
+  }
+  return status;
+}
+
 void conversation_take_marks(Conversation *conversation, Marks *marks) {
   marks_release(conversation->marks);
   conversation->marks = marks;
@@ -313,12 +327,24 @@ static Status inherit_links(Conversation *conversation, const Place *place, Mess
   return status;
 }
 
+static Status take_links(Conversation *conversation, const Place *place, MessageId id) {
+  uint32_t count = message_result_count(conversation_message(conversation, id));
+  Status status = STATUS_OK;
+  for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+    assert(place->links[i].message < id);
+    store_link(conversation->store, id, i, place->links[i]);
+    status = call_index_add(place->calls, place->list, id, i);
+  }
+  return status;
+}
+
 /* Links the results of a new message: to the calls that the replaced one answers if both have the same results. */
 static Status link_message(Conversation *conversation, const Place *place, MessageId id) {
   const Message *message = conversation_message(conversation, id);
   Status status = place->replaced != 0 ? call_index_leave(place->calls, place->list, place->position)
                                        : call_index_enter(place->calls, place->list, place->position);
   if (status != STATUS_OK) return status;
+  if (place->links != NULL) return take_links(conversation, place, id);
   bool inherits =
     place->replaced != 0 && have_equal_results(message, conversation_message(conversation, place->replaced));
   return inherits ? inherit_links(conversation, place, id) : link_results(conversation, place, id);

@@ -176,6 +176,9 @@ Status   conversation_compact(Conversation *conversation, uint32_t keep, uint32_
 
 /* ---- for reading saved state, and for merging a branch ---- */
 
+/* Gives a message the marks of another one in *marks; NULL: in a copy of the conversation's, which *marks gets if the
+   other one has marks. STATUS_MEMORY. */
+Status   conversation_copy_marks(const Conversation *conversation, Marks **marks, MessageId from, MessageId to);
 /* Replace marks, history or windows (NULL: none), and take the new ones over. Cannot fail. */
 void     conversation_take_marks(Conversation *conversation, Marks *marks);
 void     conversation_take_history(Conversation *conversation, History *history);
@@ -202,6 +205,7 @@ typedef struct Place {
   uint32_t position;
   MessageId replaced;        /* the message at the position, which the new one replaces; 0: none */
   CallIndex *calls;
+  const CallLink *links;     /* what its results answer, one for each; NULL: it is found */
 } Place;
 
 /* Adds one message to the store and counts it for a list; its results answer no calls. Undoes

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/call_links.h"
 #include "format/reader.h"
 #include "format/repair_plan.h"
 
@@ -15,8 +16,35 @@ typedef struct Repairer {
   Ledger *ledger;
   Reader reader;
   CallIndex calls;
+  CallLink *links;           /* of the results of a message */
+  uint32_t link_room;
+  Marks *marks;              /* with those that new messages get; NULL: they get none */
   int64_t shift;             /* of positions, by the steps so far */
 } Repairer;
+
+static bool may_answer(const Plan *plan, uint32_t index, uint32_t result, const PairedCall *call) {
+  return message_may_answer(plan_message(plan, index), result, plan_message(plan, call->message), call->number);
+}
+
+/* Reads what the results of a message answer from the pairing of the list. */
+static Status read_links(Repairer *repairer, const Plan *plan, uint32_t index) {
+  const Pairing *pairing = &plan->pairing;
+  uint32_t first = pairing->first_result[index], count = pairing->first_result[index + 1] - first;
+  if (count > repairer->link_room) {
+    CallLink *grown = memory_resize_array(&plan->memory, repairer->links, repairer->link_room, count, sizeof *grown);
+    if (grown == NULL) return STATUS_MEMORY;
+    repairer->links = grown;
+    repairer->link_room = count;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t number = pairing->results[first + i].call;
+    repairer->links[i] = (CallLink){0, 0};
+    if (number == UNPAIRED) continue;
+    const PairedCall *call = &pairing->calls[number];
+    if (may_answer(plan, index, i, call)) repairer->links[i] = (CallLink){plan->ids[call->message], call->number};
+  }
+  return STATUS_OK;
+}
 
 static Status store_message_of(Repairer *repairer, const Plan *plan, const PlanStep *step, uint32_t position,
                                MessageId replaced, MessageId *result) {
@@ -36,6 +64,11 @@ static Status store_message_of(Repairer *repairer, const Plan *plan, const PlanS
   bool moves = step->kind == PLAN_PLACE;      /* it is linked and ranked by its new place */
   Place place = {.list = repairer->list, .position = position, .replaced = moves ? 0 : replaced,
                  .calls = &repairer->calls};
+  if (step->kind == PLAN_LINK) {
+    Status status = read_links(repairer, plan, step->index);
+    if (status != STATUS_OK) return status;
+    place.links = repairer->links;
+  }
   return conversation_store_one(repairer->conversation, &place, raw, false, &shape, result);
 }
 
@@ -49,7 +82,8 @@ static bool is_insertion(PlanKind kind) { return kind == PLAN_INSERT || kind == 
 
 static void record(Repairer *repairer, const Plan *plan, PlanKind kind, Cause cause, MessageId old, MessageId result) {
   static const Action actions[] = {[PLAN_DROP] = ACTION_DROPPED, [PLAN_REWRITE] = ACTION_REPLACED,
-                                   [PLAN_INSERT] = ACTION_INSERTED, [PLAN_PLACE] = ACTION_REPLACED};
+                                   [PLAN_LINK] = ACTION_REPLACED, [PLAN_INSERT] = ACTION_INSERTED,
+                                   [PLAN_PLACE] = ACTION_REPLACED};
   int64_t before = old == 0 ? 0 : sequence_weight(repairer->list, old);
   int64_t after = result == 0 ? 0 : sequence_weight(repairer->list, result);
   MessageId first = old == 0 ? result : old;
@@ -59,12 +93,25 @@ static void record(Repairer *repairer, const Plan *plan, PlanKind kind, Cause ca
                          .role = message_role(store_message(plan->store, first)), .freed = before - after});
 }
 
+/* Gives a message the marks of those of which it is made. */
+static Status inherit_marks(Repairer *repairer, const Plan *plan, const PlanStep *step, MessageId result) {
+  Status status = STATUS_OK;
+  assert(step->sources == 0 || (result != 0 && step->source + step->sources <= plan->source_count));
+  for (uint32_t i = 0; i < step->sources && status == STATUS_OK; i++) {
+    MessageId from = plan->ids[plan->sources[step->source + i]];
+    status = conversation_copy_marks(repairer->conversation, &repairer->marks, from, result);
+  }
+  return status;
+}
+
 /* Makes one step of the plan in the list and records it in the ledger, where a message that leaves its place is
    recorded at its new one. On failure the caller releases both and rewinds the store. */
 static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *step) {
   uint32_t position = (uint32_t)(step->index + repairer->shift);
   PlanKind kind = step->kind;
-  MessageId old = kind == PLAN_INSERT ? 0 : plan->ids[kind == PLAN_PLACE ? step->from : step->index], result = 0;
+  uint32_t from = kind == PLAN_PLACE ? plan->sources[step->source] : step->index;
+  MessageId old = kind == PLAN_INSERT ? 0 : plan->ids[from];
+  MessageId result = 0;
   Cause cause;
   assert(step->index <= plan->count && position <= sequence_count(repairer->list));
   Status status = ledger_cause(repairer->ledger, text_of("repair"), text_of(step->reason), &cause);
@@ -72,6 +119,7 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
   if (status == STATUS_OK && !is_removal(kind)) {
     status = store_message_of(repairer, plan, step, position, old, &result);
   }
+  if (status == STATUS_OK) status = inherit_marks(repairer, plan, step, result);
   if (status != STATUS_OK) return status;
   if (is_removal(kind)) status = drop(repairer, position);
   else if (is_insertion(kind)) status = sequence_insert(&repairer->list, position, result);
@@ -120,7 +168,7 @@ static Status take_ids(Plan *plan) {
 /* Begins a plan for the list as it is. STATUS_MEMORY. */
 static Status begin_plan(Plan *plan, const Sequence *list) {
   plan->count = sequence_count(list);
-  plan->step_count = 0;
+  plan->step_count = plan->source_count = 0;
   buffer_reset(&plan->bytes);
   MessageId *ids = memory_resize_array(&plan->memory, plan->ids, plan->room, (size_t)plan->count + 1, sizeof *ids);
   if (ids == NULL) return STATUS_MEMORY;
@@ -131,6 +179,36 @@ static Status begin_plan(Plan *plan, const Sequence *list) {
   pairing_free(&plan->pairing);
   return pairing_of(plan->store, ids, plan->count, plan->options->target.dialect, &plan->calls.key, &plan->memory,
                     &plan->pairing);
+}
+
+/* True if the results of a message are linked to the calls that they answer. */
+static bool is_linked(const Repairer *repairer, const Plan *plan, uint32_t index) {
+  CallLinks links = call_links_of(plan->store, repairer->list);
+  const Pairing *pairing = &plan->pairing;
+  uint32_t first = pairing->first_result[index], count = pairing->first_result[index + 1] - first, answered;
+  if (count != message_result_count(plan_message(plan, index))) return true;     /* some are of another dialect */
+  for (uint32_t i = 0; i < count; i++) {
+    if (pairing->results[first + i].call == UNPAIRED) continue;
+    const PairedCall *call = &pairing->calls[pairing->results[first + i].call];
+    if (!may_answer(plan, index, i, call)) continue;
+    if (!call_links_answers(&links, plan->ids[index], i, plan->ids[call->message], &answered)) return false;
+    if (answered != call->number) return false;
+  }
+  return true;
+}
+
+/* Links results again whose calls were joined to others, or that took the call of another result while messages were
+   written one by one. */
+static Status link_again(Repairer *repairer, Plan *plan) {
+  Status status = begin_plan(plan, repairer->list);
+  for (uint32_t i = 0; i < plan->count && status == STATUS_OK; i++) {
+    if (is_linked(repairer, plan, i)) continue;
+    Text raw = message_raw(plan_message(plan, i));
+    size_t at = plan->bytes.size;
+    status = buffer_add(&plan->bytes, raw.bytes, raw.size);
+    if (status == STATUS_OK) status = plan_step(plan, PLAN_LINK, i, at, "place of a call");
+  }
+  return status == STATUS_OK ? carry_out_all(repairer, plan, false) : status;
 }
 
 /* Makes a plan for the list as it is, and carries it out. */
@@ -157,7 +235,7 @@ static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
   if (status != STATUS_OK) return status;
   status = carry_out_stage(repairer, plan, dialect_form(plan->options->target.dialect)->repair, false);
   *any |= plan->step_count > 0;
-  return status;
+  return status == STATUS_OK && *any ? link_again(repairer, plan) : status;
 }
 
 static Status plan_repair(Repairer *repairer, Plan *plan, bool *any) {
@@ -172,11 +250,13 @@ static Status plan_repair(Repairer *repairer, Plan *plan, bool *any) {
     ledger_set_token_weights(repairer->ledger, sequence_token_weights(repairer->list));
     status = plan_and_carry_out(repairer, plan, any);
   }
+  memory_free(&plan->memory, repairer->links, repairer->link_room * sizeof *repairer->links);
   pairing_free(&plan->pairing);
   map_free(&plan->taken);
   calls_free(&plan->calls);
   buffer_free(&plan->scratch);
   buffer_free(&plan->bytes);
+  memory_free(&plan->memory, plan->sources, plan->source_room * sizeof *plan->sources);
   memory_free(&plan->memory, plan->steps, plan->step_room * sizeof *plan->steps);
   memory_free(&plan->memory, plan->ids, plan->room * sizeof *plan->ids);
   return status;
@@ -200,9 +280,11 @@ static Status repair_and_commit(Conversation *conversation, Plan *plan, Ledger *
   reader_free(&repairer.reader);
   call_index_free(&repairer.calls);
   if (status == STATUS_OK && any) {
+    if (repairer.marks != NULL) conversation_take_marks(conversation, repairer.marks);
     *ledger = ledger_share(repairer.ledger);
     return status;
   }
+  marks_release(repairer.marks);
   sequence_release(repairer.list);
   ledger_release(repairer.ledger);
   store_rewind(conversation_store(conversation), mark);

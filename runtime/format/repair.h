@@ -22,7 +22,8 @@
 **
 ** Only what the target refuses is repaired: what other servers refuse stays. Violations
 ** that need a conversion stay, too (CheckRule.can_repair). All other messages keep their
-** bytes.
+** bytes. A message that is moved, split or joined has the marks of those of which it is made;
+** results answer the calls that the repaired list shows.
 */
 #ifndef EBB_FORMAT_REPAIR_H
 #define EBB_FORMAT_REPAIR_H

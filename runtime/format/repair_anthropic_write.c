@@ -126,14 +126,20 @@ static Status put_message(TurnRepair *repair, const TurnPiece *piece, const Buff
 Status turn_repair_write_turn(TurnRepair *repair, uint32_t t) {
   assert(t < repair->turn_count);
   Plan *plan = repair->plan;
-  const TurnPiece *head = turn_head(repair, &repair->turns[t]);
+  const Turn *turn = &repair->turns[t];
+  const TurnPiece *head = turn_head(repair, turn);
   Buffer content;
   size_t at = plan->bytes.size;
   buffer_init(&content, plan->memory);
   Status status = put_content(repair, t, &content);
   if (status == STATUS_OK) status = put_message(repair, head, &content);
   buffer_free(&content);
-  return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, head->index, at, head->reason) : status;
+  if (status == STATUS_OK) status = plan_step(plan, PLAN_REWRITE, head->index, at, head->reason);
+  for (uint32_t i = turn->first + 1; i < turn->end && status == STATUS_OK; i++) {
+    const TurnPiece *piece = &repair->pieces[i];
+    if (!piece->removed && !piece_is_outside_turns(piece)) status = plan_source(plan, piece->index);
+  }
+  return status;
 }
 
 Status turn_repair_write_piece(TurnRepair *repair, uint32_t piece) {

@@ -372,7 +372,11 @@ static Status write_changed(ContentPlan *contents, uint32_t index) {
   if (status != STATUS_OK) return status;
   MemberEdit edit = {.key = text_of("parts"), .value = text_plain(list->bytes, list->size)};
   status = json_edit_members(message_raw(content_at(contents, index)), &edit, 1, &plan->bytes);
-  return status == STATUS_OK ? plan_step(plan, PLAN_REWRITE, index, at, contents->fates[index].changed) : status;
+  if (status == STATUS_OK) status = plan_step(plan, PLAN_REWRITE, index, at, contents->fates[index].changed);
+  for (uint32_t i = index + 1, end = end_of(contents, index); i < end && status == STATUS_OK; i++) {
+    if (contents->fates[i].joined == index) status = plan_source(plan, i);
+  }
+  return status;
 }
 
 /* Inserts the responses that stand before a content, or at the end. */

@@ -250,7 +250,7 @@ static Status plan_place(const Moves *moves, uint32_t place, Buffer *list) {
     status = put_move(moves, move, list);
     if (status != STATUS_OK) return status;
     status = plan_step(moves->plan, move->whole ? PLAN_PLACE : PLAN_INSERT, place, at, MOVED);
-    if (move->whole && status == STATUS_OK) moves->plan->steps[moves->plan->step_count - 1].from = move->message;
+    if (status == STATUS_OK) status = plan_source(moves->plan, move->message);
   }
   return status;
 }
@@ -315,6 +315,7 @@ static Status plan_step_of_model(const Moves *moves, uint32_t index, uint32_t en
   if (status == STATUS_OK) status = buffer_add_byte(list, ']');
   if (status == STATUS_OK) status = put_list(moves, index, list);
   if (status == STATUS_OK) status = plan_step(plan, PLAN_REWRITE, index, at, "place of a call");
+  for (uint32_t i = index + 1; i < end && status == STATUS_OK; i++) status = plan_source(plan, i);
   for (uint32_t i = index + 1; i < end && status == STATUS_OK; i++) {
     status = plan_step(plan, PLAN_DROP, i, 0, "joined to the content before");
   }

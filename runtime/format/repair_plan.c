@@ -22,7 +22,18 @@ Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const cha
   if (grown == NULL) return STATUS_MEMORY;
   plan->steps = grown;
   size_t size = kind == PLAN_DROP || kind == PLAN_LEAVE ? 0 : plan->bytes.size - at;
-  grown[plan->step_count++] = (PlanStep){.kind = kind, .index = index, .at = at, .size = size, .reason = reason};
+  grown[plan->step_count++] = (PlanStep){.kind = kind, .index = index, .at = at, .size = size, .reason = reason,
+                                         .source = plan->source_count};
+  return STATUS_OK;
+}
+
+Status plan_source(Plan *plan, uint32_t index) {
+  assert(plan->step_count > 0 && index < plan->count);
+  uint32_t *grown = memory_grow(&plan->memory, plan->sources, &plan->source_room, plan->source_count, sizeof *grown);
+  if (grown == NULL) return STATUS_MEMORY;
+  plan->sources = grown;
+  grown[plan->source_count++] = index;
+  plan->steps[plan->step_count - 1].sources++;
   return STATUS_OK;
 }
 

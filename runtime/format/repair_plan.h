@@ -15,13 +15,14 @@
 #define REPAIR_BEGINNING "(The beginning of this conversation was left out.)"
 
 /* PLAN_PLACE inserts a message that stands elsewhere, where PLAN_LEAVE takes it away: it is replaced by one that stands
-   at the new place. */
-typedef enum PlanKind { PLAN_DROP, PLAN_REWRITE, PLAN_LEAVE, PLAN_INSERT, PLAN_PLACE } PlanKind;
+   at the new place. PLAN_LINK replaces a message by one of the same bytes, whose results answer the calls that the
+   pairing tells. */
+typedef enum PlanKind { PLAN_DROP, PLAN_REWRITE, PLAN_LINK, PLAN_LEAVE, PLAN_INSERT, PLAN_PLACE } PlanKind;
 
 typedef struct PlanStep {
   PlanKind kind;
   uint32_t index;            /* in the list of the plan; what is inserted goes before it */
-  uint32_t from;             /* PLAN_PLACE: where the message stands in that list */
+  uint32_t source, sources;  /* the first in the plan's, and how many. PLAN_PLACE: its own message is one */
   size_t at, size;           /* of the new message in `bytes` */
   const char *reason;        /* static */
 } PlanStep;
@@ -36,6 +37,8 @@ typedef struct Plan {
   size_t room;               /* of `ids` */
   PlanStep *steps;
   uint32_t step_count, step_room;
+  uint32_t *sources;         /* indexes in the list of messages of which others are made; these get their marks */
+  uint32_t source_count, source_room;
   Buffer bytes, scratch;
   Pairing pairing;           /* of the list */
   Calls calls;
@@ -68,6 +71,9 @@ static inline const char *orphan_reason(const PairedResult *result) {
 /* Adds a step; indexes must not decrease. The new message is `bytes` from `at` on.
    STATUS_MEMORY, as all below. */
 Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const char *reason);
+
+/* Notes that the message of the last step has what the one at `index` says. */
+Status plan_source(Plan *plan, uint32_t index);
 
 /* Adds a new id for a call of the message at `index` to `names`, at *at, of *size bytes,
    as the target wants it: letters, digits, _ and -. No other call has it. */

@@ -533,10 +533,19 @@ static void cases_are_mended(void **state) {
   }
 }
 
+static void pin_all(Loaded *loaded) {
+  for (uint32_t i = 0; i < sequence_count(conversation_list(loaded->conversation)); i++) {
+    MessageId id = sequence_at(conversation_list(loaded->conversation), i);
+    assert_int_equal(conversation_mark(loaded->conversation, text_of(MARK_PINNED), id), STATUS_OK);
+  }
+}
+
 /* The k-th allocation fails: nothing has changed, and the same call then succeeds. */
 static bool repair_failing(const struct Case *test, bool synthesize, size_t k, bool once) {
   Loaded loaded;
   load_list(&loaded, quoted(test->text), 0);
+  pin_all(&loaded);
+  uint64_t marked = marks_edits(conversation_marks(loaded.conversation));
   uint32_t stored = store_count(conversation_store(loaded.conversation));
   loaded.fail.fail_at = loaded.fail.calls + k;
   loaded.fail.once = once;
@@ -546,6 +555,7 @@ static bool repair_failing(const struct Case *test, bool synthesize, size_t k, b
     assert_int_equal(status, STATUS_MEMORY);
     assert_int_equal(store_count(conversation_store(loaded.conversation)), stored);
     assert_int_equal(history_count(conversation_history(loaded.conversation)), 1);
+    assert_int_equal(marks_edits(conversation_marks(loaded.conversation)), marked);
     assert_int_equal(repair(&loaded, test->dialect, ALL_CODES, synthesize), STATUS_OK);
   }
   unload(&loaded);

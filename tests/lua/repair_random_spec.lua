@@ -207,6 +207,51 @@ local function expected_of(history, way)
   return expected
 end
 
+--- What each message answers, and which messages are one unit.
+local function links_of(chat)
+  local links = {}
+  for i = 1, #chat do
+    local unit = chat[i].unit
+    links[i] = ("%s; %d, %d of them"):format(table.concat(chat[i].answers, ","), unit.first, unit.count)
+  end
+  return links
+end
+
+--- The calls and results that messages with the mark say: "n" and "rn".
+local function marked(chat)
+  local found = {}
+  for i = 1, #chat do
+    local json_text = #chat[i].marks > 0 and chat[i].json or ""
+    for n in json_text:gmatch 'n\\*":(%d+)' do
+      found[n] = true
+    end
+    for text in json_text:gmatch '"(r%d+)"' do
+      found[text] = true
+    end
+  end
+  return found
+end
+
+local function mark_some(chat)
+  for i = 1, #chat do
+    if chance(4) then chat:mark(chat[i], "pinned") end
+  end
+end
+
+--- What was marked and is still there is marked; links are those of a list that is read anew.
+local function check_rest(chat, copy, found, what)
+  local has = marked(copy)
+  for said in pairs(marked(chat)) do
+    local n = math.tointeger(tonumber((said:gsub("r", ""))))
+    local stays = said:find "r" and found.results[n] == said or said == tostring(n) and found.results[n]
+    assert.truthy(has[said] or not stays, ("%s lost its mark; %s"):format(said, what))
+  end
+  local links = links_of(copy)
+  assert.same(links_of(assert(ebb.parse(bodies(copy)))), links, what)
+  local saved = assert(ebb.parse((copy:write "ebb")))
+  assert.same({ links, has }, { links_of(saved), marked(saved) }, what)
+end
+
 local function check_repair(chat, history, dialect, way)
   local copy, report = chat:repaired { dialect = dialect, calls = way }
   local text = bodies(copy)
@@ -217,6 +262,7 @@ local function check_repair(chat, history, dialect, way)
   local found = pairs_of(text, dialect)
   assert.same(expected_of(history, way), found.results, what)
   assert.same({ 0, 0 }, { found.orphans, found.unanswered }, what)
+  check_rest(chat, copy, found, what)
   local again, nothing = assert(ebb.parse(text)):repaired { dialect = dialect, calls = way }
   assert.equal(text, bodies(again))
   assert.is_nil(nothing.ledger)
@@ -225,6 +271,7 @@ end
 local function check_history(history)
   for _, dialect in ipairs(DIALECTS) do
     local own = assert(ebb.parse(form_of(history, dialect)))
+    mark_some(own)
     for _, way in ipairs { "drop", "synthesize" } do
       check_repair(own, history, dialect, way)
     end
@@ -237,7 +284,7 @@ local function check_history(history)
 end
 
 describe("random calls and results that stand apart", function()
-  it("are all there after a repair, each with its own, and the second repair finds nothing", function()
+  it("are all there after a repair, each with its own, its marks and links; the second repair finds nothing", function()
     for i = 1, HISTORIES do
       math.randomseed(SEED + i)
       local ok, problem = pcall(check_history, random_history())
