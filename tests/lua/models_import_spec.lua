@@ -117,6 +117,170 @@ describe("models after an import", function()
     end
   end
 
+  --- An entry of each form: what it says of a model, in dollars per million tokens.
+  local FORMS = {
+    litellm = function(name, says)
+      local members = { litellm_provider = says.provider or "hut", mode = "chat", max_input_tokens = says.window,
+        max_output_tokens = says.output, supports_vision = says.vision, supports_pdf_input = says.document }
+      for member, field in pairs { input_cost_per_token = "input", output_cost_per_token = "out",
+        cache_read_input_token_cost = "cached", cache_creation_input_token_cost = "write" } do
+        members[member] = says[field] and says[field] / 1e6 or nil
+      end
+      return ebb.json.encode { [name] = members }
+    end,
+    genai = function(name, says)
+      return ebb.json.encode(ebb.json.array { { id = says.provider or "hut", model_match = { equals = name },
+        models = ebb.json.array { { id = name, context_window = says.window, prices = { input_mtok = says.input,
+          output_mtok = says.out, cache_read_mtok = says.cached, cache_write_mtok = says.write,
+          input_audio_mtok = says.audio } } } } })
+    end,
+  }
+
+  --- "input cached write output window | abilities" of a model, as the command shows it.
+  local function state(name)
+    local model = ebb.json.decode((does(("models %s --json"):format(name))))
+    local prices = model.prices or {}
+    local words = {}
+    for i, key in ipairs { "input", "cachedInput", "cacheWrite", "output" } do
+      words[i] = prices[key] and ("%.10g"):format(prices[key]) or "-"
+    end
+    return ("%s %d | %s"):format(table.concat(words, " "), model.window, table.concat(model.reads or {}, " "))
+  end
+
+  local ALL = { input = 2, cached = 0.2, write = 2.5, out = 8, window = 64000, output = 4000, vision = true,
+    audio = 30 }
+  local second = {
+    -- what it shows                    first   second, over ALL or the first   state after                      changes
+    { "prices alone",                   ALL, { input = 3, out = 9 },            "3 0.2 2.5 9 64000",
+      "prices.input 2 -> 3, prices.output 8 -> 9" },
+    { "the same prices",                ALL, { input = 2, out = 8 },            "2 0.2 2.5 8 64000", "" },
+    { "a cached price",                 { input = 2, out = 8, window = 9000 }, { input = 2, cached = 0.5, out = 8 },
+      "2 0.5 - 8 9000", "prices.cachedInput none -> 0.5" },
+    { "a price of writing",             { input = 2, out = 8, window = 9000 }, { input = 2, write = 3, out = 8 },
+      "2 - 3 8 9000", "prices.cacheWrite none -> 3" },
+    { "another window",                 ALL, { input = 2, out = 8, window = 70000 }, "2 0.2 2.5 8 70000",
+      "window 64000 -> 70000" },
+    { "all members",                    { input = 1, out = 1, window = 5000 }, ALL, "2 0.2 2.5 8 64000", nil },
+  }
+  for first_form, first in pairs(FORMS) do
+    for second_form, then_ in pairs(FORMS) do
+      for _, row in ipairs(second) do
+        it(("have what a second list says, and keep the rest: %s, %s over %s"):format(row[1], second_form, first_form),
+          function()
+            command.file("first.json", first("hut-7", row[2]))
+            command.file("second.json", then_("hut-7", row[3]))
+            import "first.json"
+            local report, words = import "second.json", {}
+            for i, each in ipairs(report.changes) do
+              words[i] = ("%s %s -> %s"):format(each.field, each.before or "none", each.after or "none")
+            end
+            contains(row[4] .. " |", state "hut-7")
+            if row[5] then assert.equal(row[5], table.concat(words, ", ")) end
+            assert.same({ {}, {} }, { report.refused, report.added })
+            local before = helper.read(command.path_of "config/ebb/models.json")
+            report = import "second.json"
+            assert.same({ "hut-7" }, report.unchanged)
+            assert.same({}, report.changes)
+            assert.equal(before, helper.read(command.path_of "config/ebb/models.json"))
+          end)
+      end
+    end
+  end
+
+  it("keep abilities that a second list does not name", function()
+    command.file("first.json", FORMS.litellm("hut-7", { input = 1, out = 2, window = 9000, vision = true }))
+    command.file("second.json", FORMS.litellm("hut-7", { input = 1, out = 2, document = true }))
+    command.file("third.json", FORMS.genai("hut-7", { input = 1, out = 2, audio = 3 }))
+    command.file("fourth.json", FORMS.litellm("hut-7", { input = 1, out = 2, vision = false }))
+    import "first.json"
+    contains("| vision", state "hut-7")
+    import "second.json"
+    contains("| document vision", state "hut-7")
+    import "third.json"
+    contains("| audio document vision", state "hut-7")
+    local changes = import("fourth.json").changes
+    assert.same({ { name = "hut-7", field = "abilities.vision", before = true, after = false } }, changes)
+    contains("| audio document", state "hut-7")
+  end)
+
+  it("keep the cached price of an earlier import", function()
+    command.file("config/ebb/models.json", [[{"hut-7": {"encoding": "cjk", "window": 9000, "dialect": "openai",
+      "prices": {"input": 1, "cachedInput": 0.25, "output": 2}}}]])
+    command.file("list.json", FORMS.genai("hut-7", { input = 3, out = 4, window = 9000 }))
+    import "list.json"
+    assert.equal("3 0.25 - 4 9000 | ", state "hut-7")
+  end)
+
+  it("are changed price by price by the user, too", function()
+    command.file("config/ebb/models.json", '{"hut-7": {"prices": {"cachedInput": 0.75}}}')
+    for form, entry in pairs(FORMS) do
+      command.file(form .. ".json", entry("hut-7", { input = 2, cached = 0.2, out = 8, window = 9000 }))
+      import(form .. ".json")
+      assert.equal("2 0.75 - 8 9000 | ", state "hut-7")
+    end
+  end)
+
+  it("show what changed, old and new", function()
+    for form, entry in pairs(FORMS) do
+      command.file("first.json", entry("hut-" .. form, { input = 1, out = 2, window = 9000 }))
+      command.file("second.json", entry("hut-" .. form, { input = 1.5, cached = 0.5, out = 2 }))
+      import "first.json"
+      for _, words in ipairs { "--dry-run", "" } do
+        contains(("changed 1: hut-%s\n  hut-%s: prices.cachedInput none -> 0.5\n  hut-%s: prices.input 1 -> 1.5\n")
+          :format(form, form, form), (does(("models import %s %s"):format(command.path_of "second.json", words))))
+      end
+    end
+  end)
+
+  local PER_TOKEN = '"input_cost_per_token": %s, "output_cost_per_token": %s'
+  local PER_MILLION = '"input_mtok": %s, "output_mtok": %s'
+  local bad = {
+    -- what it shows          of LiteLLM                                 of genai-prices
+    { "no price of input",    PER_TOKEN:format("0", "1e-6"),             PER_MILLION:format("0", "1") },
+    { "no price of output",   PER_TOKEN:format("1e-6", "0.0"),           PER_MILLION:format("1", "0.0") },
+    { "a price below 0",      PER_TOKEN:format("-1e-6", "1e-6"),         PER_MILLION:format("1", "-1") },
+    { "a price as a text",    PER_TOKEN:format('"1e-6"', "1e-6"),        PER_MILLION:format('"1"', "1") },
+    { "a base of 0, a flag",  PER_TOKEN:format("1e-6", "true"),          PER_MILLION:format('{"base": 0}', "1") },
+    { "a cached price of 0",  PER_TOKEN:format("1e-6", "1e-6") .. ', "cache_read_input_token_cost": 0',
+      PER_MILLION:format("1", "1") .. ', "cache_read_mtok": 0' },
+  }
+  for _, row in ipairs(bad) do
+    it("are refused with their place, and stay as they were: " .. row[1], function()
+      local texts = {
+        ('{"hut-8": {"litellm_provider": "hut", "max_input_tokens": 90, %s},\n'
+          .. '"hut-7": {"litellm_provider": "hut", "max_input_tokens": 7, %s}}')
+          :format(PER_TOKEN:format("1e-6", "2e-6"), row[2]),
+        ('[{"id": "hut", "model_match": {"starts_with": "hut-"}, "models": ['
+          .. '{"id": "hut-8", "context_window": 90, "prices": {%s}},\n'
+          .. '{"id": "hut-7", "context_window": 7, "prices": {%s}}]}]'):format(PER_MILLION:format("1", "2"), row[3]),
+      }
+      for _, text in ipairs(texts) do
+        command.file("config/ebb/models.json", '{"hut-7": {"encoding": "cjk", "window": 9000, "imported": '
+          .. '{"prices": {"input": 1, "cachedInput": 0.25, "output": 2}}}}')
+        command.file("list.json", text)
+        local report = import "list.json"
+        assert.same({ 1, "hut-7", { "hut-8" }, {} }, { #report.refused, report.refused[1].name, report.added,
+          report.changes })
+        contains("list.json:2:", report.refused[1].place)
+        contains("expected a price", report.refused[1].problem)
+        assert.equal("1 0.25 - 2 9000 | ", state "hut-7")
+      end
+    end)
+  end
+
+  it("take no price of writing where writing costs no more, and tell prices that are not whole", function()
+    command.file("list.json", [[{
+      "hut-1": {"litellm_provider": "hut", "max_input_tokens": 7, "input_cost_per_token": 1e-6,
+        "cache_creation_input_token_cost": 0.0, "output_cost_per_token": 1e-6},
+      "hut-2": {"litellm_provider": "hut", "max_input_tokens": 7000, "input_cost_per_token": 1e-6},
+      "gpt-4.1": {"litellm_provider": "openai", "output_cost_per_token": 1e-6}}]])
+    local report = import "list.json"
+    assert.same({ "hut-2", "gpt-4.1" }, report.leftOut["prices that lack input or output"])
+    assert.same({ "hut-1", "hut-2" }, report.added)
+    assert.equal("1 - - 1 7 | ", state "hut-1")
+    assert.equal("- - - - 7000 | ", state "hut-2")
+  end)
+
   it("are without a new import what Ebb says, where an earlier one said nothing", function()
     command.file("config/ebb/models.json", EARLIER)
     assert.equal("300000 128000 tiles_512_5 7", figures "gpt-5.1")
@@ -218,6 +382,17 @@ describe("an assigned model", function()
       assert.equal(row[4], ("%d %d %s"):format(model.window, model.output, model.image))
     end)
   end
+
+  it("keeps prices and abilities that an assignment leaves out", function()
+    finally(function() ebb.models["hut-4"] = nil end)
+    ebb.models["hut-4"] = { encoding = "cjk", window = 900, abilities = { vision = true },
+      prices = { input = 2, cached_input = 1, output = 8 } }
+    ebb.models["hut-4"] = { prices = { input = 3, output = 9 }, abilities = { audio = true } }
+    assert.same({ input = 3, cached_input = 1, output = 9 }, ebb.models["hut-4"].prices)
+    assert.same({ vision = true, audio = true }, ebb.models["hut-4"].abilities)
+    ebb.models["hut-4"] = { prices = { cached_input = 2 } }
+    assert.same({ input = 3, cached_input = 2, output = 9 }, ebb.models["hut-4"].prices)
+  end)
 
   it("without a family needs all that is required, and a reserve below the window", function()
     contains("encoding is missing", helper.refusal(function() ebb.models["hut-3"] = { window = 5 } end).message)

@@ -4,8 +4,9 @@
 --       "gpt-4o": { "prices": { "input": 2.5, "cachedInput": 1.25, "output": 10 } },
 --       "gpt-5.1": { "imported": { "prices": { "input": 1.25, "output": 10 } } } }
 --
--- `imported` is what `ebb models import` and `update` write. A field of a model is, the first that there is: what the
--- user wrote beside `imported`, imported prices, what Ebb knows of the model or its family, what is imported.
+-- `imported` is what `ebb models import` and `update` write. A field of a model, a price or an ability of it is the first
+-- that there is of: what the user wrote beside `imported`, imported prices, what Ebb knows of the model or its family,
+-- what is imported.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -35,8 +36,11 @@ function model_file.missing(name, imported)
   return result
 end
 
---- The fields of an entry that count, in one table.
-local function flattened(name, entry)
+--- The fields of an entry that count, in one table; raises where it has no fields.
+---@param name string
+---@param entry any
+---@return any
+function model_file.flattened(name, entry)
   if type(entry) ~= "table" or entry.imported == nil then return entry end
   schema.check(ENTRY, entry, "model " .. name)
   local result = models.overlay(model_file.missing(name, entry.imported), entry)
@@ -51,7 +55,7 @@ local try = model_file.try
 ---@param entry table
 ---@return ebb.Error? problem
 function model_file.try(name, entry)
-  local ok, fields = pcall(flattened, name, entry)
+  local ok, fields = pcall(model_file.flattened, name, entry)
   if not ok and not core.is_error(fields) then error(fields, 0) end
   local problem = not ok and fields or try(name, fields)
   local field = ok and problem and problem.path and problem.path[1]

@@ -92,22 +92,38 @@ local function find(name, among)
   return (find_by_family(name, among))
 end
 
---- Lays fields over those of a model. An output that does not fit into the new window is no reserve: the default is.
+--- Fields of a model that have fields of their own, each of which is known or not by itself.
+local COMPOUND = { prices = true, abilities = true }
+
+local function is_object(value) return type(value) == "table" and getmetatable(value) == nil end
+
+--- Lays fields over others, each price and each ability by itself.
+local function lay_over(before, fields)
+  local result = {}
+  for field, value in pairs(before) do result[field] = value end
+  for field, value in pairs(fields) do
+    local is_joined = COMPOUND[field] and is_object(value) and is_object(result[field])
+    result[field] = is_joined and lay_over(result[field], value) or value
+  end
+  return result
+end
+
+--- Lays fields over those of a model, each price and each ability by itself. An output that does not fit into the new
+--- window is no reserve: the default is.
 ---@param model table
 ---@param fields table
 ---@return table       a new one
 function models.overlay(model, fields)
-  local result, window = {}, fields.window
-  for field, value in pairs(model) do result[field] = value end
-  if math.type(window) == "integer" and math.type(model.output) == "integer" and model.output >= window then
+  local result, window = lay_over(model, fields), fields.window
+  if fields.output == nil and math.type(window) == "integer" and math.type(model.output) == "integer"
+    and model.output >= window then
     result.output = nil
   end
-  for field, value in pairs(fields) do result[field] = value end
   return result
 end
 
---- What a model is after an assignment, with the fields of the listed model or of its family where the assignment has
---- none; nil: none.
+--- What a model is after an assignment, with the fields, prices and abilities of the listed model or of its family
+--- where the assignment has none; nil: none.
 ---@param name string
 ---@param fields? table|false
 ---@return ebb.Model?

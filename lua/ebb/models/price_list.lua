@@ -37,7 +37,12 @@ local function count(min)
   return { type = "integer", min = min, unit = "tokens" }
 end
 
-local PRICE = { type = "number", min = 0, max = 1e9, expected = "a price" }
+local function below_price(value)
+  if value <= 0 then return ("expected a price above 0, got %.10g"):format(value) end
+end
+
+local PRICE = { type = "number", max = 1e9, expected = "a price", check = below_price }
+local PRICE_OR_ZERO = { type = "number", min = 0, max = 1e9, expected = "a price" }
 
 --- A price per million tokens, without the noise of a multiplication.
 local function per_million(price)
@@ -67,7 +72,7 @@ local LITELLM = {
     litellm_provider = { type = "string" }, mode = { type = "string" },
     max_input_tokens = count(1), max_output_tokens = count(0), max_tokens = count(1),
     input_cost_per_token = PRICE, output_cost_per_token = PRICE,
-    cache_read_input_token_cost = PRICE, cache_creation_input_token_cost = PRICE,
+    cache_read_input_token_cost = PRICE, cache_creation_input_token_cost = PRICE_OR_ZERO,
     supports_vision = { type = "boolean" }, supports_audio_input = { type = "boolean" },
     supports_video_input = { type = "boolean" }, supports_pdf_input = { type = "boolean" },
   },
@@ -92,15 +97,13 @@ end
 local function read_litellm(name, value)
   local fields = schema.check(LITELLM, value, "model " .. name, READING)
   if not CHAT_MODES[fields.mode or "chat"] then return { left_out = "not for chats: " .. fields.mode } end
-  local input, prices = fields.input_cost_per_token, nil
-  if input then
-    prices = { input = per_million(input), cached_input = per_million(fields.cache_read_input_token_cost),
-      cache_write = per_million(fields.cache_creation_input_token_cost),
-      output = per_million(fields.output_cost_per_token or 0) }
-  end
+  local write = fields.cache_creation_input_token_cost
+  local prices = { input = per_million(fields.input_cost_per_token), output = per_million(fields.output_cost_per_token),
+    cached_input = per_million(fields.cache_read_input_token_cost),
+    cache_write = per_million(write ~= 0 and write or nil) }   -- 0: writing costs no more than input
   local window = fields.max_input_tokens or fields.max_tokens
-  local model = model_of(name, fields.litellm_provider, window, fields.max_output_tokens, prices,
-    abilities_of(fields))
+  local model = model_of(name, fields.litellm_provider, window, fields.max_output_tokens,
+    next(prices) and prices or nil, abilities_of(fields))
   return { model = model, left_out = name:find "/" and OTHERS or nil, tiers = has_tiers(value) }
 end
 
@@ -120,7 +123,8 @@ end
 ---- genai-prices ----
 
 local TIERED = {
-  any_of = { PRICE, { type = "object", fields = { base = { type = "number", min = 0, required = true } },
+  any_of = { PRICE, { type = "object", fields = { base = { type = "number", required = true, expected = "a price",
+    check = below_price } },
     items = { type = "any" } } },
   expected = "a price, or {base, tiers}",
 }
