@@ -158,6 +158,94 @@ describe("the command check", function()
   end)
 end)
 
+describe("the command check of several files", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local GOOD = '[{"role":"user","content":"a"}]'
+  local LINES = ('{"messages":%s}\n'):format((BROKEN:gsub("\n", " "))):rep(2)
+  local cases = {
+    -- what it shows                files of the folder                  status  violations of each file    the sum
+    { "one good file",              { ["a.json"] = GOOD },                            0, { 0 },
+      "together, 1 file\nno violations\n" },
+    { "one bad file",               { ["a.json"] = UNANSWERED },                      1, { 1 },
+      "together, 1 file\n1 violation in 1 file\n" },
+    { "good and bad, by name",      { ["b.json"] = BROKEN, ["a.json"] = GOOD, ["c.jsonl"] = UNANSWERED },
+      1, { 0, 2, 1 },
+      "together, 3 files\n3 violations in 2 files\n" },
+    { "a file that is not JSON",    { ["a.json"] = "[{", ["b.json"] = GOOD },         6, { -1, 0 },
+      "together, 2 files\nno violations, 1 not checked\n" },
+    { "violations and a bad file",  { ["a.json"] = UNANSWERED, ["b.json"] = '[{"rol":"user"}]', ["c.json"] = GOOD },
+      6, { 1, -1, 0 },              "together, 3 files\n1 violation in 1 file, 1 not checked\n" },
+    { "many conversations",         { ["a.jsonl"] = LINES, ["b.json"] = UNANSWERED }, 1, { 4, 1 },
+      "together, 2 files\n5 violations in 2 files\n" },
+    { "another ending",             { ["a.json"] = GOOD, ["notes.txt"] = "[{" },      0, { 0 },
+      "together, 1 file\nno violations\n" },
+    { "an empty folder",            { ["notes.txt"] = "[{" },                         7, nil, "" },
+  }
+  for _, case in ipairs(cases) do
+    local name, files, status, found, sum = table.unpack(case)
+    it("reads a folder: " .. name, function()
+      local folder = command.path_of "logs"
+      os.execute("mkdir -p " .. folder)
+      for path, text in pairs(files) do file("logs/" .. path, text) end
+
+      for _, slash in ipairs { "", "/" } do
+        local run = command.ebb("check " .. folder .. slash)
+        assert.equal(status, run.status, run.err)
+        assert.equal(sum, run.out:sub(-#sum))
+        run = command.ebb("check --json " .. folder .. slash)
+        assert.equal(status, run.status)
+        if not found then return contains("no .json or .jsonl file is in this folder", run.err) end
+        local report, names, total = json.decode(run.out), {}, 0
+        for i, each in ipairs(report.files) do
+          names[i] = each.file:match "[^/]+$"
+          assert.equal(found[i] < 0, each.error ~= nil, each.file)
+          if found[i] >= 0 then total = total + found[i] end
+        end
+        local sorted = table.move(names, 1, #names, 1, {})
+        table.sort(sorted)
+        assert.same(sorted, names)
+        assert.same({ #found, total }, { report.total.files, report.total.violations })
+      end
+    end)
+  end
+
+  it("has a table for each, as that of the file alone", function()
+    local good, bad = file("good.json", GOOD), file("bad.json", BROKEN)
+    local one, other = command.ebb("check " .. good).out, command.ebb("check " .. bad).out
+    local run = command.ebb(("check %s %s"):format(good, bad))
+    assert.equal(("%s\n%s\n%s\n%s\ntogether, 2 files\n2 violations in 1 file\n"):format(good, one, bad, other), run.out)
+  end)
+
+  it("names the file of an error and of a warning, and goes on", function()
+    local bad = file("bad.json", '{"model":"gpt-4o","contents":[{"role":"user","parts":[{"text":"a"}]}]}')
+    local run = command.ebb(("check --json %s %s %s"):format(bad, command.path_of "missing.json", file("a.json", GOOD)))
+    assert.equal(7, run.status)
+    contains(bad .. ": checked by the rules of openai", run.err)
+    contains(command.path_of "missing.json", run.err)
+    local report = json.decode(run.out)
+    assert.same({ 3, 1, 1, 7 }, { report.total.files, report.total.refused, report.total.failed,
+      report.files[2].error.exitCode })
+  end)
+
+  it("refuses a wrong command line once", function()
+    local run = command.ebb(("check --dialect openia %s %s"):format(file("a.json", GOOD), file("b.json", GOOD)))
+    assert.equal(2, run.status)
+    assert.equal("", run.out)
+    local _, count = run.err:gsub("unknown dialect", "")
+    assert.equal(1, count, run.err)
+    contains("only one of the files", fails(command.USAGE, "check - -"))
+  end)
+
+  it("takes a session, standard input and folders beside files", function()
+    contains("1 message, nothing that openai would refuse", does("check", file("a.json", GOOD)))
+    local run = command.ebb(("check %s %s"):format(command.path_of "small.json", "scripts/samples"))
+    contains(command.path_of "small.json" .. "\n", run.out)
+    contains("\nscripts/samples/support.json\n", run.out)
+  end)
+end)
+
 describe("what was broken before", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)

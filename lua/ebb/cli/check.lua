@@ -18,7 +18,7 @@ local check = {}
 local VIOLATED = 1     -- exit status
 
 function check.declare(parser)
-  options.input(parser)
+  parser:argument("files", "JSON arrays, JSONL or request bodies, or folders of them; - is standard input."):args("*")
   outgoing.declare_dialect(parser)
   parser:flag("--strict", "Count what only some servers or models refuse, too.")
   parser:option("--explain", "Explain a rule by its code, or list them all (all); checks nothing."):argname("<code>")
@@ -27,7 +27,7 @@ function check.declare(parser)
   options.reading(parser)
   parser:epilog(options.examples {
     "ebb check chat.json", "ebb check chat.json --dialect anthropic --json", "ebb check chat.json --profile mistral",
-    "ebb check --explain orphan_result",
+    "ebb check chats/", "ebb check --explain orphan_result",
   })
 end
 
@@ -84,12 +84,6 @@ local function explain(args)
 end
 
 ---- A conversation ----
-
---- All violations, one by one.
-local function as_json(listed, form, dialect, profile)
-  local list = core.json.array(table.move(listed, 1, #listed, 1, {}))
-  return json_text.format({ form = form, dialect = dialect, profile = profile, violations = list })
-end
 
 local ROWS = 5       -- of one code; with more they become one row
 local PLACES = 6     -- that such a row shows
@@ -235,22 +229,39 @@ local function divide(listed, strict)
   return counted, others
 end
 
-function check.run(args)
-  if args.explain then return explain(args) end
-  local many = conversations.open(args.file, args)
-  if many then return require("ebb.cli.check_many").run(args, many) and VIOLATED or 0 end
-  local chat = options.load(args.file, args)
+--- Checks the conversation, or the many conversations, of a file.
+---@param args table
+---@param path? string
+---@return ebb.cli.CheckedFile
+local function check_file(args, path)
+  local many = conversations.open(path, args)
+  if many then return require("ebb.cli.check_many").run(args, many) end
+  local chat = options.load(path, args)
   local goal = outgoing.target(args)
   goal.severity = "changed"
   local listed, dialect, profile = failure.typed(chat.check, chat, goal)
   local counted, others = divide(listed, args.strict)
-  local form, page = chat:dialect(), terminal.results(args.output)
+  local form = chat:dialect()
   local differs = form ~= dialect and not (args.dialect or args.profile)
   if differs and (args.json or #counted == 0) then outgoing.tell_form(chat, dialect, args) end
-  terminal.result(args.json and as_json(listed, form, dialect, profile)
-    or differs and #counted > 0 and mismatch(chat, form, dialect, #counted, page)
-    or as_text(chat, counted, others, profile, page), args.output)
-  return #counted > 0 and VIOLATED or 0
+  if args.json then
+    return { violated = #counted, data = { form = form, dialect = dialect, profile = profile,
+      violations = core.json.array(table.move(listed, 1, #listed, 1, {})) } }
+  end
+  local page = terminal.results(args.output)
+  return { violated = #counted, data = {}, text = differs and #counted > 0
+    and mismatch(chat, form, dialect, #counted, page) or as_text(chat, counted, others, profile, page) }
+end
+
+function check.run(args)
+  if args.explain then return explain(args) end
+  local paths = require("ebb.cli.replay_files").expand(args.files, args)
+  local function check_one(path) return check_file(args, path) end
+  local is_one = #paths == 1 and (args.files[1] or paths[1]) == paths[1]
+  local checked = is_one and check_one(paths[1])
+    or require("ebb.cli.check_files").run(paths, check_one, not args.json and terminal.results(args.output) or nil)
+  terminal.result(args.json and json_text.format(checked.data) or checked.text, args.output)
+  return checked.failed and checked.failed.exit or checked.violated > 0 and VIOLATED or 0
 end
 
 return check

@@ -5,7 +5,6 @@
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
-local json_text = require "ebb.cli.json_text"
 local outgoing = require "ebb.cli.outgoing"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
@@ -64,10 +63,10 @@ local function as_text(kinds, count, page)
     terminal.fill(page, table.concat(lines, "\n"), "  "))
 end
 
---- Checks each conversation; true if one of them has a violation.
+--- Checks each conversation.
 ---@param args table
 ---@param many ebb.cli.Conversations
----@return boolean
+---@return ebb.cli.CheckedFile
 function check_many.run(args, many)
   local kinds, goal = {}, outgoing.target(args)
   goal.severity = args.strict and "strict" or "refused"
@@ -76,10 +75,12 @@ function check_many.run(args, many)
     add(kinds, violations, dialect, result.line)
   end
   many:finish()
-  local list = table.move(kinds, 1, #kinds, 1, {})
-  terminal.result(args.json and json_text.format { conversations = many.count, violations = core.json.array(list) }
-    or as_text(list, many.count, terminal.results(args.output)), args.output)
-  return #list > 0
+  local list, violated = table.move(kinds, 1, #kinds, 1, {}), 0
+  for _, kind in ipairs(list) do violated = violated + kind.count end
+  return {
+    violated = violated, data = { conversations = many.count, violations = core.json.array(list) },
+    text = not args.json and as_text(list, many.count, terminal.results(args.output)) or nil,
+  }
 end
 
 return check_many

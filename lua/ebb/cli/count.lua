@@ -21,7 +21,7 @@ local count = {}
 count.BYTES_MAX = 256 * 1024 * 1024   -- bytes, unless --max-file says otherwise
 
 function count.declare(parser)
-  parser:argument("files", "JSON arrays, JSONL or request bodies; - is standard input."):args("*")
+  parser:argument("files", "JSON arrays, JSONL or request bodies, or folders of them; - is standard input."):args("*")
   parser:flag("--text", "The files are plain text, not conversations.")
   parser:option("--by", "A line per message, per role, or per tool: its calls and results.")
     :choices { "message", "role", "tool" }
