@@ -1,14 +1,13 @@
 /*
-** Checks and repairs: dialects, codes and violations as Lua sees them.
+** Checks: dialects, codes and violations as Lua sees them.
 */
 #include "bind/argument.h"
 #include "bind/check_target.h"
 #include "bind/error.h"
 #include "bind/handle.h"
-#include "bind/ledger.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "format/repair.h"
+#include "format/check.h"
 
 /* ---- checking ---- */
 
@@ -156,30 +155,6 @@ static int l_dialect(lua_State *L) {
   return 1;
 }
 
-/* ---- repairing: for the library ---- */
-
-static void end_ledger(void *block) { ledger_release(*(Ledger **)block); }
-
-/* repair(conversation, {calls = "drop" | "synthesize", codes, and a target's fields}) -> Ledger | nil.
-   Edits the conversation: it is a fork that will be written. */
-static int l_repair(lua_State *L) {
-  static const char *const ways[] = {"drop", "synthesize", NULL};
-  lua_settop(L, 2);
-  bind_expect(L, 2, NULL, LUA_TTABLE);
-  bind_get_field(L, 2, "calls");                    /* 3 */
-  RepairOptions options = {.codes = bind_codes(L, 2, "codes", CODES_ALL),
-                           .synthesize = bind_choice(L, 3, "calls", 0, ways) == 1};
-  ConversationHandle *handle = bind_enter(L, 1);
-  View view = bind_view(L, 1);
-  options.target = bind_check_target(L, 2, &view);
-  Ledger **ledger = bind_own(L, sizeof *ledger, end_ledger);
-  Status status = repair_conversation(handle->conversation, &options, ledger);
-  if (status != STATUS_OK) return bind_raise_edit(L, 1, status, "repair");
-  if (*ledger == NULL) lua_pushnil(L);
-  else bind_push_ledger(L, 1, *ledger);
-  return 1;
-}
-
 void bind_open_check(lua_State *L) {
   static const BindMethod methods[] = {
     {"check", l_check, "target", CHARGE_LIST},
@@ -187,7 +162,6 @@ void bind_open_check(lua_State *L) {
     BIND_END,
   };
   static const BindMethod functions[] = {
-    {"repair", l_repair, "conversation options", CHARGE_LIST},
     {"rules", l_rules, "", CHARGE_STEP},
     BIND_END,
   };

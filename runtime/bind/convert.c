@@ -1,13 +1,17 @@
 /*
-** Conversions as Lua sees them: a list in the form of a dialect, and what that leaves out.
+** Conversions and repairs as Lua sees them: a list in the form of a dialect, or one that its target takes, and what
+** that leaves out.
 */
 #include "bind/argument.h"
+#include "bind/check_target.h"
 #include "bind/error.h"
+#include "bind/ledger.h"
 #include "bind/load.h"
 #include "bind/open.h"
 #include "bind/type.h"
 #include "format/bound_thinking.h"
 #include "format/convert_own.h"
+#include "format/repair.h"
 
 static void end_report(void *block) {
   ConvertReport *report = block;
@@ -241,11 +245,40 @@ static int l_own_form(lua_State *L) {
   return 3;
 }
 
+/* ---- repairing: for the library ---- */
+
+static void end_ledger(void *block) { ledger_release(*(Ledger **)block); }
+
+/* repair(conversation, {calls = "drop" | "synthesize", codes, and a target's fields}) -> Ledger | nil,
+   losses. Edits the conversation: it is a fork that will be written. */
+static int l_repair(lua_State *L) {
+  static const char *const ways[] = {"drop", "synthesize", NULL};
+  lua_settop(L, 2);
+  bind_expect(L, 2, NULL, LUA_TTABLE);
+  bind_get_field(L, 2, "calls");                    /* 3 */
+  RepairOptions options = {.codes = bind_codes(L, 2, "codes", CODES_ALL),
+                           .synthesize = bind_choice(L, 3, "calls", 0, ways) == 1};
+  ConversationHandle *handle = bind_enter(L, 1);
+  View view = bind_view(L, 1);
+  options.target = bind_check_target(L, 2, &view);
+  Ledger **ledger = bind_own(L, sizeof *ledger, end_ledger);
+  ConvertReport *report = bind_own(L, sizeof *report, end_report);
+  convert_report_init(report, bind_memory(L));
+  Buffer *text = bind_buffer(L);
+  Status status = repair_conversation(handle->conversation, &options, ledger, report);
+  if (status != STATUS_OK) return bind_raise_edit(L, 1, status, "repair");
+  if (*ledger == NULL) lua_pushnil(L);
+  else bind_push_ledger(L, 1, *ledger);
+  push_losses(L, report, text);
+  return 2;
+}
+
 void bind_open_convert(lua_State *L) {
   static const BindMethod functions[] = {
     {"convert", l_convert, "list texts options", CHARGE_LIST},
     {"may_lack_form", l_may_lack_form, "list all", CHARGE_LIST},
     {"own_form", l_own_form, "list texts options", CHARGE_LIST},
+    {"repair", l_repair, "conversation options", CHARGE_LIST},
     {"bound_thinking", l_bound_thinking, "conversation", CHARGE_LIST},
     BIND_END,
   };

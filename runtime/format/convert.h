@@ -35,6 +35,9 @@ typedef enum LossKind {
   LOSS_SIGNATURE,            /* a thought signature of Gemini is left out */
   LOSS_MEMBER,               /* a member that requests do not have is left out */
   LOSS_EMPTY,                /* a message of which nothing is left is left out */
+  LOSS_CALL,                 /* a repair leaves a call without a result out */
+  LOSS_RESULT,               /* the same of a result, where another one, which differs, answers its call */
+  LOSS_ORPHAN,               /* the same of one that answers no call */
   CHANGE_SYSTEM,             /* a system message in the middle becomes a user's */
   CHANGE_PLACE,              /* a system message of a body that was edited goes to its system texts */
   CHANGE_ID,                 /* a call's id becomes a valid one */
@@ -47,7 +50,7 @@ typedef enum LossKind {
   CHANGE_PART,               /* a part of another dialect becomes text */
   CHANGE_FIRST               /* a user's turn is put before calls at the beginning */
 } LossKind;
-#define LOSS_KIND_COUNT 21
+#define LOSS_KIND_COUNT 24
 
 const char *loss_name(LossKind kind);      /* "lost_reasoning", ..., "changed_id"; static */
 bool        loss_is_change(LossKind kind); /* true if the meaning stays: nothing is left out */
@@ -76,6 +79,8 @@ typedef struct ConvertReport {
 
 void   convert_report_init(ConvertReport *report, Memory memory);
 void   convert_report_free(ConvertReport *report);
+/* Notes a loss of the message at an index. STATUS_MEMORY, STATUS_LIMIT. */
+Status convert_report_add(ConvertReport *report, LossKind kind, uint32_t index, Text subject);
 /* What a loss concerns, plain; size 0: nothing that has a name. Valid until the next loss is noted. */
 Text   loss_subject(const ConvertReport *report, uint32_t index);
 /* Adds a description of a loss to `out`. STATUS_MEMORY. */

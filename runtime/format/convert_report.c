@@ -18,6 +18,9 @@ static const struct {
   [LOSS_SIGNATURE] = {"lost_signature", "a thought signature has no form there: left out", false},
   [LOSS_MEMBER] = {"lost_member", "the member % is left out: requests do not have it", false},
   [LOSS_EMPTY] = {"lost_message", "nothing of the message is left: left out", false},
+  [LOSS_CALL] = {"lost_call", "the call % has no result: left out", false},
+  [LOSS_RESULT] = {"lost_result", "a result of call % is left out: another one, which differs, answers it", false},
+  [LOSS_ORPHAN] = {"lost_orphan", "the result of call % is left out: no message calls it", false},
   [CHANGE_SYSTEM] = {"changed_system", "a system message in the middle becomes a user's", true},
   [CHANGE_PLACE] = {"changed_place", "a system message in the middle goes to the system texts", true},
   [CHANGE_ID] = {"changed_id", "the call id % is invalid or already used in the target; renamed", true},
@@ -76,24 +79,24 @@ static Text subject_of(Text text) {
   return text;
 }
 
-void convert_lose(Convert *convert, LossKind kind, Text subject) {
-  ConvertReport *report = convert->report;
+Status convert_report_add(ConvertReport *report, LossKind kind, uint32_t index, Text subject) {
   Loss *grown = memory_grow(&report->memory, report->list, &report->room, report->count, sizeof *grown);
-  if (grown == NULL) {
-    convert_fail(convert, STATUS_MEMORY);
-    return;
-  }
+  if (grown == NULL) return STATUS_MEMORY;
   report->list = grown;
   size_t at = report->subjects.size;
   Status status = text_decode(subject_of(subject), &report->subjects);
   if (status == STATUS_OK && report->subjects.size > UINT32_MAX) status = STATUS_LIMIT;
   if (status != STATUS_OK) {
     report->subjects.size = at;
-    convert_fail(convert, status);
-    return;
+    return status;
   }
-  grown[report->count++] = (Loss){.kind = kind, .index = convert->index, .at = (uint32_t)at,
+  grown[report->count++] = (Loss){.kind = kind, .index = index, .at = (uint32_t)at,
                                   .size = (uint32_t)(report->subjects.size - at)};
+  return STATUS_OK;
+}
+
+void convert_lose(Convert *convert, LossKind kind, Text subject) {
+  convert_fail(convert, convert_report_add(convert->report, kind, convert->index, subject));
 }
 
 void convert_lose_name(Convert *convert, const Pieces *pieces) {

@@ -93,9 +93,14 @@ static void record(Repairer *repairer, const Plan *plan, PlanKind kind, Cause ca
                          .role = message_role(store_message(plan->store, first)), .freed = before - after});
 }
 
-/* Gives a message the marks of those of which it is made. */
-static Status inherit_marks(Repairer *repairer, const Plan *plan, const PlanStep *step, MessageId result) {
+/* Gives a message the marks of those of which it is made, and notes which it was where it stands elsewhere. */
+static Status inherit_marks(Repairer *repairer, Plan *plan, const PlanStep *step, MessageId result) {
   Status status = STATUS_OK;
+  if (step->sources > 0 && is_insertion(step->kind)) {
+    MessageId moved = plan->ids[plan->sources[step->source]];
+    const uint64_t *former = map_find(&plan->formers, moved);
+    status = map_put(&plan->formers, result, former == NULL ? moved : *former);
+  }
   assert(step->sources == 0 || (result != 0 && step->source + step->sources <= plan->source_count));
   for (uint32_t i = 0; i < step->sources && status == STATUS_OK; i++) {
     MessageId from = plan->ids[plan->sources[step->source + i]];
@@ -106,7 +111,7 @@ static Status inherit_marks(Repairer *repairer, const Plan *plan, const PlanStep
 
 /* Makes one step of the plan in the list and records it in the ledger, where a message that leaves its place is
    recorded at its new one. On failure the caller releases both and rewinds the store. */
-static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *step) {
+static Status carry_out(Repairer *repairer, Plan *plan, const PlanStep *step) {
   uint32_t position = (uint32_t)(step->index + repairer->shift);
   PlanKind kind = step->kind;
   uint32_t from = kind == PLAN_PLACE ? plan->sources[step->source] : step->index;
@@ -132,7 +137,7 @@ static Status carry_out(Repairer *repairer, const Plan *plan, const PlanStep *st
 
 /* Carries out the steps of a plan, or those that insert messages after all others: then no message that leaves its
    place still answers the call of the one that comes. */
-static Status carry_out_all(Repairer *repairer, const Plan *plan, bool apart) {
+static Status carry_out_all(Repairer *repairer, Plan *plan, bool apart) {
   Status status = STATUS_OK;
   for (int inserts = 0; inserts <= apart && status == STATUS_OK; inserts++) {
     call_index_free(&repairer->calls);
@@ -176,6 +181,9 @@ static Status begin_plan(Plan *plan, const Sequence *list) {
   plan->room = (size_t)plan->count + 1;
   SequenceWalk walk = sequence_walk(list, 0, plan->count);
   while (sequence_walk_next(&walk)) memcpy(ids + walk.index, walk.ids, walk.count * sizeof *ids);
+  plan->has_kept = false;
+  map_free(&plan->kept);
+  map_init(&plan->kept, plan->memory);
   pairing_free(&plan->pairing);
   return pairing_of(plan->store, ids, plan->count, plan->options->target.dialect, &plan->calls.key, &plan->memory,
                     &plan->pairing);
@@ -215,6 +223,7 @@ static Status link_again(Repairer *repairer, Plan *plan) {
 static Status carry_out_stage(Repairer *repairer, Plan *plan, Status (*stage)(Plan *), bool apart) {
   Status status = begin_plan(plan, repairer->list);
   if (status == STATUS_OK) status = stage(plan);
+  if (status == STATUS_OK) status = plan->lost;
   return status == STATUS_OK ? carry_out_all(repairer, plan, apart) : status;
 }
 
@@ -244,6 +253,8 @@ static Status plan_repair(Repairer *repairer, Plan *plan, bool *any) {
   calls_init(&plan->calls, plan->memory);
   plan->pairing = (Pairing){.memory = plan->memory};
   map_init(&plan->taken, plan->memory);
+  map_init(&plan->formers, plan->memory);
+  map_init(&plan->kept, plan->memory);
   Status status = sequence_share(conversation_list(repairer->conversation), &repairer->list);
   if (status == STATUS_OK) status = ledger_new(&plan->memory, plan->calls.key, &repairer->ledger);
   if (status == STATUS_OK) {
@@ -253,6 +264,8 @@ static Status plan_repair(Repairer *repairer, Plan *plan, bool *any) {
   memory_free(&plan->memory, repairer->links, repairer->link_room * sizeof *repairer->links);
   pairing_free(&plan->pairing);
   map_free(&plan->taken);
+  map_free(&plan->formers);
+  map_free(&plan->kept);
   calls_free(&plan->calls);
   buffer_free(&plan->scratch);
   buffer_free(&plan->bytes);
@@ -314,7 +327,8 @@ static Status has_work(Conversation *conversation, const RepairOptions *options,
   return status;
 }
 
-Status repair_conversation(Conversation *conversation, const RepairOptions *options, Ledger **ledger) {
+Status repair_conversation(Conversation *conversation, const RepairOptions *options, Ledger **ledger,
+                           ConvertReport *losses) {
   bool work;
   *ledger = NULL;
   if (sequence_sum(conversation_list(conversation)).windows > 0) return STATUS_ARGUMENT;
@@ -322,6 +336,7 @@ Status repair_conversation(Conversation *conversation, const RepairOptions *opti
   Status status = has_work(conversation, options, &codes, &work);
   if (status != STATUS_OK || !work) return status;
   Plan plan = {.memory = *conversation_memory(conversation), .options = options, .codes = codes,
-               .store = conversation_store(conversation)};
+               .store = conversation_store(conversation), .report = losses,
+               .first = conversation_list(conversation)};
   return repair_and_commit(conversation, &plan, ledger);
 }

@@ -30,6 +30,7 @@
 
 #include "core/conversation.h"
 #include "format/check.h"
+#include "format/convert.h"
 
 typedef struct RepairOptions {
   CheckTarget target;
@@ -38,8 +39,10 @@ typedef struct RepairOptions {
 } RepairOptions;
 
 /* Repairs the conversation. *ledger: a share of the batch's ledger, which the caller
-   releases; NULL if nothing was edited. STATUS_ARGUMENT if the list has items of windows,
+   releases; NULL if nothing was edited. `losses` (NULL: not wanted) gets what was left out, results,
+   calls and reasoning, by position in the list before. STATUS_ARGUMENT if the list has items of windows,
    which must be replaced by messages first. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
-Status repair_conversation(Conversation *conversation, const RepairOptions *options, Ledger **ledger);
+Status repair_conversation(Conversation *conversation, const RepairOptions *options, Ledger **ledger,
+                           ConvertReport *losses);
 
 #endif

@@ -48,6 +48,8 @@ static void answer_turn(TurnRepair *repair, const Turn *turn) {
     if (!plan_is_repairing(plan, duplicate ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) continue;
     block->removed = true;
     set_reason(&repair->pieces[piece], duplicate ? "duplicate result" : "orphan result");
+    if (block->result != UNPAIRED) plan_lose_result(plan, block->result);
+    else plan_lose(plan, LOSS_ORPHAN, repair->pieces[piece].index, block->id);
   }
 }
 
@@ -59,7 +61,9 @@ static void settle_calls(TurnRepair *repair) {
     Block *block = &repair->blocks[repair->call_blocks[i]];
     block->synthesized = repair->plan->options->synthesize;
     block->removed = !block->synthesized;
-    if (block->removed) set_reason(&repair->pieces[block->piece], "unanswered call");
+    if (!block->removed) continue;
+    set_reason(&repair->pieces[block->piece], "unanswered call");
+    plan_lose(repair->plan, LOSS_CALL, repair->pieces[block->piece].index, block->id);
   }
 }
 
@@ -92,6 +96,7 @@ static void drop_bare_reasoning(TurnRepair *repair, const Turn *turn) {
   }
   for (uint32_t i = turn->first; i < turn->end; i++) {
     for (uint32_t block = repair->pieces[i].first; block < repair->pieces[i].end; block++) {
+      if (!repair->blocks[block].removed) plan_lose(repair->plan, LOSS_REASONING, repair->pieces[i].index, NO_TEXT);
       repair->blocks[block].removed = true;
       set_reason(&repair->pieces[i], "reasoning without words");
     }

@@ -39,12 +39,20 @@ static const char *reason_to_remove(const Plan *plan, const Message *message, Pa
   return blank && plan_is_repairing(plan, CHECK_EMPTY_TEXT) ? "empty text" : NULL;
 }
 
+/* Reports a part that is left out whatever stands around it. */
+static void lose_part(Plan *plan, uint32_t index, PartKind kind, Text type) {
+  if (kind == PART_REASONING) plan_lose(plan, LOSS_REASONING, index, NO_TEXT);
+  else if (kind != PART_TEXT) plan_lose(plan, LOSS_PART, index, type);      /* a text is blank */
+}
+
 /* Adds a part as a block. Call parts and result parts stand in the order of the message's calls and
    results: *calls_seen and *results_seen count those of the parts before. STATUS_MEMORY. */
-static Status add_part(TurnRepair *repair, TurnPiece *piece, const Message *message, Part part, uint32_t *calls_seen,
-                       uint32_t *results_seen) {
+static Status add_part(TurnRepair *repair, TurnPiece *piece, const Message *message, uint32_t number,
+                       uint32_t *calls_seen, uint32_t *results_seen) {
+  Part part = message_part(message, number);
+  const Pairing *pairing = &repair->plan->pairing;
   Block block = {.raw = message_text(message, part.value), .kind = (PartKind)part.kind, .call_block = NO_BLOCK,
-                 .id = NO_TEXT,
+                 .id = NO_TEXT, .result = UNPAIRED,
                  .text = part.text.at == 0 ? NO_TEXT : message_text(message, part.text)};
   const char *reason = reason_to_remove(repair->plan, message, part);
   if (part.kind == PART_TOOL_USE) {
@@ -54,10 +62,14 @@ static Status add_part(TurnRepair *repair, TurnPiece *piece, const Message *mess
       if (id.at != 0) block.id = message_text(message, id);
     }
   } else if (part.kind == PART_TOOL_RESULT && *results_seen < message_result_count(message)) {
+    uint32_t place = pairing->first_result[piece->index] + *results_seen;
+    bool is_known = place < pairing->first_result[piece->index + 1] && pairing->results[place].part == number;
     block.id = message_text(message, message_result(message, (*results_seen)++).id);
+    block.result = is_known ? place : UNPAIRED;
   }
   block.removed = reason != NULL;
   if (reason != NULL) set_reason(piece, reason);
+  if (reason != NULL) lose_part(repair->plan, piece->index, (PartKind)part.kind, part_type(message, part));
   return add_block(repair, block);
 }
 
@@ -90,7 +102,7 @@ Status turn_repair_add_message(TurnRepair *repair, uint32_t index, TurnPiece *pi
   uint32_t part_count = piece->untouched ? 0 : message_part_count(message);
   for (uint32_t i = 0; i < part_count && status == STATUS_OK; i++) {
     Part part = message_part(message, i);
-    if (!part.nested) status = add_part(repair, piece, message, part, &calls_seen, &results_seen);
+    if (!part.nested) status = add_part(repair, piece, message, i, &calls_seen, &results_seen);
   }
   piece->end = repair->block_count;
   assert(piece->first <= piece->end);

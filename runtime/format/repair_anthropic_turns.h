@@ -17,6 +17,7 @@ typedef struct Block {
   bool removed, synthesized;    /* synthesized: a call that needs a synthesized result */
   bool cut;                  /* `text` is shorter than that in `raw` */
   uint32_t piece;
+  uint32_t result;           /* of a result: its number in the pairing, or UNPAIRED */
   uint32_t call_block;       /* of a result: the block that it answers, or NO_BLOCK */
   size_t name_at, name_size; /* of a call's new id in `names`; size 0: it keeps its id */
 } Block;

@@ -106,6 +106,7 @@ static uint32_t take_results(ContentPlan *contents, uint32_t index) {
     bool drops = !answers && repairs;
     contents->results[fate->results + i] = drops;
     if (drops) change(fate, orphan_reason(&pairing->results[first + i]));
+    if (drops) plan_lose_result(contents->plan, first + i);
     fits += !drops;
   }
   return fits;
@@ -129,6 +130,7 @@ static void settle(ContentPlan *contents, uint32_t index) {
     if (*call != CALL_WAITS) continue;
     *call = synthesize ? CALL_ANSWERED : CALL_DROPPED;
     dropped += !synthesize;
+    if (!synthesize) plan_lose(contents->plan, LOSS_CALL, caller, message_call_key(content_at(contents, caller), i));
   }
   if (synthesize && holder != NONE) {
     contents->fates[holder].answers = caller;

@@ -56,6 +56,7 @@ static Status decide_call(ToolRun *run, uint32_t call) {
     fate->answered = plan->options->synthesize;
     fate->dropped = !plan->options->synthesize;
     if (fate->dropped) because(run, "unanswered call");
+    if (fate->dropped) plan_lose(plan, LOSS_CALL, run->index, open->id);
   }
   IdRule rule = target_call_id(&plan->options->target);
   bool fits = open->id.size > 0 && (run->by_name || id_fits(&rule, open->id));
@@ -126,6 +127,7 @@ static Status put_content(ToolRun *run, const Message *message, Buffer *out, boo
     bool foreign = part_is_foreign(DIALECT_OPENAI, message, part, &code, &type);
     if (foreign && code == CHECK_FOREIGN_REASONING && plan_is_repairing(run->plan, code)) {
       removed++;
+      plan_lose(run->plan, LOSS_REASONING, run->index, NO_TEXT);
       continue;
     }
     if (remaining++ > 0) status = buffer_add_string(out, ",");
@@ -240,6 +242,8 @@ static Status write_result(ToolRun *run, uint32_t index) {
   if (call >= plan->calls.count) {           /* the call of none, or of another message */
     bool duplicate = result != NULL && result->is_again;
     if (!plan_is_repairing(plan, duplicate ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) return STATUS_OK;
+    if (result == NULL) plan_lose(plan, LOSS_ORPHAN, index, NO_TEXT);
+    else plan_lose_result(plan, pairing->first_result[index]);
     return plan_step(plan, PLAN_DROP, index, at, duplicate ? "duplicate result" : "orphan result");
   }
   ToolRun parts = {.plan = plan, .index = index};      /* its content is repaired like a head's */

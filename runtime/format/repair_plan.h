@@ -43,6 +43,12 @@ typedef struct Plan {
   Pairing pairing;           /* of the list */
   Calls calls;
   Map taken;                 /* hashes of all ids of the list and of new ones */
+  ConvertReport *report;     /* what is left out; NULL: not wanted */
+  const Sequence *first;     /* the list before the repair, which the report counts */
+  Map formers;               /* message that stands elsewhere -> the one before the repair */
+  Map kept;                  /* hashes of the results of the list that stay */
+  bool has_kept;
+  Status lost;               /* the first failure of plan_lose */
 } Plan;
 
 /* Plans to give calls and results the form that the target wants, and messages the reasoning. STATUS_MEMORY. */
@@ -74,6 +80,11 @@ Status plan_step(Plan *plan, PlanKind kind, uint32_t index, size_t at, const cha
 
 /* Notes that the message of the last step has what the one at `index` says. */
 Status plan_source(Plan *plan, uint32_t index);
+
+/* Reports something of the message at `index` that the plan leaves out for good. Failures stay in `lost`. */
+void   plan_lose(Plan *plan, LossKind kind, uint32_t index, Text subject);
+/* Reports a result of the pairing, unless one that stays says the same. */
+void   plan_lose_result(Plan *plan, uint32_t number);
 
 /* Adds a new id for a call of the message at `index` to `names`, at *at, of *size bytes,
    as the target wants it: letters, digits, _ and -. No other call has it. */

@@ -70,7 +70,9 @@ static void take_pairs(ItemPlan *items) {
     ItemFate *fate = &items->fates[result->message];
     if (result->call == UNPAIRED) {
       CheckCode code = result->is_again ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT;
-      if (plan_is_repairing(items->plan, code)) fate->dropped = orphan_reason(result);
+      if (!plan_is_repairing(items->plan, code)) continue;
+      fate->dropped = orphan_reason(result);
+      plan_lose_result(items->plan, i);
       continue;
     }
     uint32_t call = pairing->calls[result->call].message;
@@ -98,6 +100,7 @@ static Status decide_call(ItemPlan *items, uint32_t index, bool seen) {
     fate->answered = plan->options->synthesize && has_answer;
     if (!fate->answered) {
       fate->dropped = "unanswered call";
+      plan_lose(plan, LOSS_CALL, index, message_call_key(message, 0));
       return STATUS_OK;
     }
   }
@@ -137,7 +140,9 @@ static void decide_id(ItemPlan *items, uint32_t index, Text id, bool seen) {
   bool faulty = (seen && plan_is_repairing(items->plan, CHECK_DUPLICATE_ITEM)) ||
                 (!fits && plan_is_repairing(items->plan, CHECK_ITEM_ID));
   if (!faulty) return;
-  if (text_is(type, "item_reference")) fate->dropped = "id of an item";
+  bool is_reference = text_is(type, "item_reference");
+  if (is_reference) fate->dropped = "id of an item";
+  if (is_reference) plan_lose(items->plan, LOSS_PART, index, type);
   else fate->sheds_id = true;
 }
 
@@ -168,7 +173,9 @@ static void drop_alone(ItemPlan *items) {
   for (uint32_t i = items->plan->count; i-- > 0;) {
     const Message *message = plan_message(items->plan, i);
     if (items->fates[i].dropped != NULL) continue;
-    if (!replies && is_type(message, "reasoning")) items->fates[i].dropped = "reasoning without its item";
+    bool is_alone = !replies && is_type(message, "reasoning");
+    if (is_alone) items->fates[i].dropped = "reasoning without its item";
+    if (is_alone) plan_lose(items->plan, LOSS_REASONING, i, NO_TEXT);
     else replies = message_role(message) == ROLE_ASSISTANT;
   }
 }

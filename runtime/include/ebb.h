@@ -387,7 +387,8 @@ EBB_API ebb_status ebb_chat_request(ebb_chat *chat, const char *dialect, const c
      dialect      as above
      calls        what becomes of unanswered calls: "drop" (default), or "synthesize" results
      codes        mend these violations only: ["orphan_result", ..]
-   *report (may be NULL): {"dialect", "mended", "ledger": [as of a trim], "left": [violations]}. */
+   *report (may be NULL): {"dialect", "mended", "ledger": [as of a trim], "lost": [calls, results and
+   reasoning that are left out, as losses of a request], "left": [violations]}. */
 EBB_API ebb_status ebb_chat_repair(ebb_chat *chat, const char *options, size_t size, ebb_chat **fork,
                                    ebb_text *report);
 

@@ -357,6 +357,7 @@ static void repairs_are_forks(void **state) {
   must(ebb_chat_digest(chat, before));
   must(repair(chat, NULL, &fork, &text));
   assert_non_null(strstr(text.bytes, "{\"dialect\":\"openai\",\"mended\":2,\"ledger\":[{\"action\":\"dropped\""));
+  assert_non_null(strstr(text.bytes, "\"lost_call\""));
   assert_non_null(strstr(text.bytes, "\"left\":[]}"));
   writes(fork, NULL,
          "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"c\"}],\"n\":1}");

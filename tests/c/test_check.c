@@ -489,7 +489,10 @@ static Status repair(Loaded *loaded, Dialect dialect, uint64_t codes, bool synth
   RepairOptions options = {.target = strict(dialect), .codes = {{codes, 0}}, .synthesize = synthesize};
   uint64_t before = conversation_tokens(loaded->conversation);
   Ledger *ledger;
-  Status status = repair_conversation(loaded->conversation, &options, &ledger);
+  ConvertReport losses;
+  convert_report_init(&losses, *conversation_memory(loaded->conversation));
+  Status status = repair_conversation(loaded->conversation, &options, &ledger, &losses);
+  convert_report_free(&losses);
   if (status != STATUS_OK) return status;
   int64_t freed = 0;
   for (uint32_t i = 0; ledger != NULL && i < ledger_run_count(ledger); i++) freed += ledger_run(ledger, i).freed;
@@ -640,7 +643,7 @@ static void ids_go_with_their_reasoning(void **state) {
   load_list(&loaded, quoted(list), 0);
   RepairOptions options = {.target = strict(DIALECT_RESPONSES), .codes = CODES_ALL};
   codes_add(&options.target.profile.refuses, CHECK_REASONING_LOST);
-  assert_int_equal(repair_conversation(loaded.conversation, &options, &ledger), STATUS_OK);
+  assert_int_equal(repair_conversation(loaded.conversation, &options, &ledger, NULL), STATUS_OK);
   ledger_release(ledger);
   buffer_init(&out, memory_system());
   written_of(&loaded, &out);
@@ -668,7 +671,7 @@ static void reasons_are_told(void **state) {
     char reasons[500] = "";
     RepairOptions options = {.target = strict(told[i].dialect), .codes = CODES_ALL, .synthesize = true};
     load_list(&loaded, quoted(told[i].text), 0);
-    assert_int_equal(repair_conversation(loaded.conversation, &options, &ledger), STATUS_OK);
+    assert_int_equal(repair_conversation(loaded.conversation, &options, &ledger, NULL), STATUS_OK);
     for (uint32_t run = 0; run < ledger_run_count(ledger); run++) {
       Text reason = ledger_text(ledger, ledger_run(ledger, run).cause.reason);
       sprintf(reasons + strlen(reasons), "%.*s, ", (int)reason.size, reason.bytes);

@@ -54,7 +54,7 @@ static void repair(Conversation *conversation, Dialect dialect, bool synthesize)
   Conversation *copy;
   Ledger *ledger;
   assert(conversation_fork(conversation, &copy) == STATUS_OK);
-  assert(repair_conversation(copy, &options, &ledger) == STATUS_OK);
+  assert(repair_conversation(copy, &options, &ledger, NULL) == STATUS_OK);
   CodeSet after = codes_in(copy, &options.target);
   if (can_repair_all(&before, dialect)) assert(is_empty(&after));
   assert((ledger != NULL) <= !is_empty(&before));

@@ -252,6 +252,21 @@ local function check_rest(chat, copy, found, what)
   assert.same({ links, has }, { links_of(saved), marked(saved) }, what)
 end
 
+--- What is left out is told: each call without a result, and each result that no call has, or another one has.
+local function check_losses(chat, copy, history, way, lost, what)
+  local counts = { lost_call = 0, lost_result = 0, lost_orphan = 0 }
+  for _, loss in ipairs(lost) do
+    counts[loss.code] = counts[loss.code] + 1
+    assert.truthy(loss.index and loss.index <= #chat, what)
+  end
+  local function fewer(pattern)
+    return select(2, bodies(chat):gsub(pattern, "")) - select(2, bodies(copy):gsub(pattern, ""))
+  end
+  local gone, told = fewer '"r%d+"', counts.lost_result + counts.lost_orphan
+  assert.equal(way == "drop" and #history.unanswered or 0, counts.lost_call, what)
+  assert.truthy(gone <= told and told <= gone + fewer '"copy"', what)
+end
+
 local function check_repair(chat, history, dialect, way)
   local copy, report = chat:repaired { dialect = dialect, calls = way }
   local text = bodies(copy)
@@ -263,6 +278,7 @@ local function check_repair(chat, history, dialect, way)
   assert.same(expected_of(history, way), found.results, what)
   assert.same({ 0, 0 }, { found.orphans, found.unanswered }, what)
   check_rest(chat, copy, found, what)
+  check_losses(chat, copy, history, way, report.lost, what)
   local again, nothing = assert(ebb.parse(text)):repaired { dialect = dialect, calls = way }
   assert.equal(text, bodies(again))
   assert.is_nil(nothing.ledger)

@@ -79,6 +79,7 @@ function convert.converted(chat, args, import)
   local written, lost = write(chat, goal, args, import)
   local converted = outgoing.checked(chat, written, goal, args)
   converted.goal, converted.losses = goal, lost
+  for _, loss in ipairs(converted.repair and converted.repair.lost or {}) do lost[#lost + 1] = loss end
   return converted
 end
 

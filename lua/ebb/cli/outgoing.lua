@@ -211,6 +211,13 @@ function outgoing.tell_repaired(report)
     counts.replaced, counts.inserted))
 end
 
+--- Reports what a repair did, and what it left out.
+---@param report ebb.RepairReport
+function outgoing.tell_mended(report)
+  outgoing.tell_repaired(report)
+  losses.tell(report.lost)
+end
+
 --- Reports violations that are left in what is written; not all of a long list.
 ---@param left ebb.Violation[]
 ---@param dialect string
@@ -239,9 +246,9 @@ end
 ---@return ebb.RepairReport report
 function outgoing.mend(chat, rules, calls)
   local goal = rules.target
-  if chat.saved then return chat, { dialect = goal.dialect, left = {} } end   -- it is not sent
+  if chat.saved then return chat, { dialect = goal.dialect, left = {}, lost = {} } end   -- it is not sent
   local violations, dialect = violations_of(chat, rules)
-  if #violations == 0 then return chat, { dialect = dialect, left = violations } end
+  if #violations == 0 then return chat, { dialect = dialect, left = violations, lost = {} } end
   local copy, report = chat:repaired {
     dialect = goal.dialect, profile = goal.profile, model = goal.model, calls = calls,
     codes = not calls and fresh_codes(rules) or nil,
@@ -254,7 +261,7 @@ end
 ---@param report ebb.RepairReport
 ---@param args table
 function outgoing.tell(report, args)
-  outgoing.tell_repaired(report)
+  outgoing.tell_mended(report)
   outgoing.tell_left(report.left, report.dialect, not args.repair)
 end
 
@@ -318,6 +325,31 @@ end
 ---@field left ebb.Violation[]           what the target refuses of it
 ---@field repair? ebb.RepairReport       if something was repaired
 
+--- The last of some messages that has an id and is not taken; else the first.
+local function last_with(chat, first, last, id, taken)
+  for index = last, first, -1 do
+    if not taken[id .. index] and chat[index].json:find(id, 1, true) then return index end
+  end
+  return first
+end
+
+--- Gives losses of a repair the places that their messages have in the conversation of which the text was made.
+local function place_losses(lost, chat, written, goal, args)
+  local origins = #lost > 0 and request.origins(chat, goal.dialect,
+    { model = args.model, profile = args.profile and goal.profile or nil }) or {}
+  local system = #written - #origins // 2            -- texts that stand before the messages
+  local taken = {}
+  for i = #lost, 1, -1 do
+    local loss = lost[i]
+    local at = loss.index and 2 * (loss.index - system) - 1
+    local first = at and origins[at]
+    if first and first > 0 then
+      loss.index = last_with(chat, first, origins[at + 1], loss.subject, taken)
+      taken[loss.subject .. loss.index] = true
+    end
+  end
+end
+
 --- Checks a text that was made of a conversation by its target's rules, and repairs it where --repair asks for that.
 --- The text is read only if the target refuses something of the conversation, which may have another form, or has
 --- tools that came in another form, which only the text shows.
@@ -334,6 +366,7 @@ function outgoing.checked(chat, written, goal, args)
   local copy = read_written(written, args)
   if not args.repair then return { text = written, left = violations_of(copy, rules) } end
   local repaired, report = outgoing.mend(copy, rules, args.repair)
+  place_losses(report.lost, chat, copy, goal, args)
   return { text = report.ledger and repaired:json() or written, left = report.left, repair = report }
 end
 

@@ -183,7 +183,7 @@ local function tell(args, before, trimmed)
   elseif not args.json then
     terminal.inform(summary(trimmed, args))
   end
-  if trimmed.repair then outgoing.tell_repaired(trimmed.repair) end
+  if trimmed.repair then outgoing.tell_mended(trimmed.repair) end
   outgoing.tell(trimmed.mended, args)
 end
 

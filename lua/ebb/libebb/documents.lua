@@ -93,6 +93,8 @@ function documents.repairer(with_hints, api, chat, text, target)
     local copy, report = chat:repaired(options)
     api.write(('{"dialect":%s,"mended":%d,"ledger":'):format(json.encode(report.dialect), report.mended))
     emit.list(api.write, report.ledger or {}, json.encode)
+    api.write ',"lost":'
+    emit.list(api.write, report.lost, loss_of)
     api.write ',"left":'
     emit.list(api.write, report.left, violation_of)
     api.write "}"

@@ -313,6 +313,8 @@ function Conversation:explain(message) end
 ---@field ledger? ebb.Ledger       nil: there was nothing to mend
 ---@field mended integer           messages dropped, replaced, inserted
 ---@field left ebb.Violation[]     what only a conversion mends
+---@field lost ebb.Loss[]          what is left out: calls without a result, results without a call, or of a call that
+---                                another one answers which says something else; reasoning. By position before
 --- A fork that the provider will take: for sending, while the conversation stays as it is.
 ---@param options? ebb.Repair
 ---@return ebb.Conversation copy

@@ -25,10 +25,11 @@ function repair.run(chat, options, fork)
   local rules = violations.rules(goal)
   local copy = (fork or chat.fork)(chat)
   rules.calls, rules.codes = values.calls, values.codes
-  local ledger = core.repair(copy, rules)
+  local ledger, lost = core.repair(copy, rules)
   local left = copy:check { dialect = rules.dialect, profile = goal.profile, model = goal.model, members = false }
   return copy, {
     dialect = rules.dialect, profile = goal.profile, ledger = ledger, mended = ledger and #ledger or 0, left = left,
+    lost = lost,
   }
 end
 
@@ -49,6 +50,9 @@ function repair.lines(report)
   local lines = {}
   for _, each in ipairs(report.ledger and report.ledger:runs() or {}) do
     lines[#lines + 1] = ("repaired for %s: %s %d: %s"):format(report.dialect, each.action, each.count, each.reason)
+  end
+  for _, loss in ipairs(report.lost) do
+    lines[#lines + 1] = ("message %d: %s: %s"):format(loss.index, loss.code, loss.text)
   end
   for _, violation in ipairs(report.left) do
     local place = violation.index and ("message %d"):format(violation.index) or "the request"

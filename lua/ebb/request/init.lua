@@ -257,6 +257,16 @@ function request.write(chat, to, options)
   return text, losses
 end
 
+--- Which messages of a conversation each one is made of that is written for a dialect.
+---@param chat ebb.Conversation
+---@param to ebb.Dialect
+---@param options ebb.WriteOptions
+---@return integer[] origins    {first, last, first, last ..}, 0: none; empty if all are written as they are
+function request.origins(chat, to, options)
+  return select(5, convert(chat, to, { model = options.model, profile = options.profile, origins = true }, nil, false,
+    true))
+end
+
 --- What a list of messages has to become for a dialect: those that have its form stay as they are. A body where system
 --- texts leave the list; nil if it is right as it stands.
 ---@param chat ebb.Conversation      of an array, or of lines
