@@ -276,6 +276,13 @@ static int l_begin_group(lua_State *L) {
   return answer_done(L, status, &error);
 }
 
+/* db:claim() -> true | nil, error: to the end of the group nobody else changes what sessions share */
+static int l_claim(lua_State *L) {
+  StorageError error;
+  Status status = storage_claim(bind_check_storage(L, 1), &error);
+  return answer_done(L, status, &error);
+}
+
 /* db:end_group(keeps) -> true | nil, error */
 static int l_end_group(lua_State *L) {
   StorageError error;
@@ -446,6 +453,7 @@ int luaopen_ebb_storage(lua_State *L) {
     {"rows", bind_session_rows, "session", CHARGE_NEVER},
     {"commit", l_commit, "change", CHARGE_NEVER},
     {"begin_group", l_begin_group, "", CHARGE_NEVER},
+    {"claim", l_claim, "", CHARGE_NEVER},
     {"end_group", l_end_group, "keeps", CHARGE_NEVER},
     {"wait", l_wait, "session version ms", CHARGE_NEVER},
     {"lease", l_lease, "session owner ms", CHARGE_NEVER},

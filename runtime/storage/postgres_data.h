@@ -11,8 +11,10 @@
 **     an append            its session
 **     a commit of a branch, which may rewrite rows of its origins: ebb_schema shared, its session, and its origins
 **                          from the last to the first one
+**     a new branch         ebb_schema shared, its origin
 **     a removal, and a commit that replaces all rows, which give branches rows of their own: ebb_schema alone,
 **                          its session, its branches
+**     a claim of a group, which forgets in all sessions that share a message: ebb_schema alone, any sessions
 **
 ** Each lock is taken by a statement of its own at READ COMMITTED: the next statement sees what others committed until
 ** the lock was had. Reads see one snapshot, REPEATABLE READ.
@@ -155,6 +157,7 @@ Text postgres_bytes(const PostgresStorage *p, const PGresult *result, int row, i
 #define POSTGRES_TALLY_OF(row) "count(" row ".sum) AS count, coalesce(sum(" row ".sum & 1073741823), 0)::int8 AS total"
 _Static_assert(STORAGE_TALLY_BITS == 1073741823, "the bits of POSTGRES_TALLY_OF");
 #define POSTGRES_LOCK "SELECT version FROM ebb_schema FOR UPDATE"
+#define POSTGRES_LOCK_SHARED "SELECT version FROM ebb_schema FOR SHARE"
 #define POSTGRES_LOCK_SESSION "SELECT " POSTGRES_FIELDS " FROM ebb_session WHERE id = $1 FOR UPDATE"
 
 /* SHAPE: the row differs from its checksum. */
@@ -185,6 +188,7 @@ Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool
 Status postgres_put(Storage *storage, const StateRow *row, StorageError *error);
 Status postgres_commit(Storage *storage, StorageError *error);
 void   postgres_abandon(Storage *storage);
+Status postgres_claim(Storage *storage, StorageError *error);
 Status postgres_end_group(Storage *storage, bool keeps, StorageError *error);
 
 /* ---- postgres_notice.c ---- */

@@ -380,6 +380,14 @@ void postgres_abandon(Storage *storage) {
   p->commits = false;
 }
 
+Status postgres_claim(Storage *storage, StorageError *error) {
+  PostgresStorage *p = postgres_of(storage);
+  PostgresQuery queries[] = {{.sql = NULL}, {.sql = POSTGRES_LOCK}};
+  Status status = postgres_begin(p, true, &queries[0], error);
+  if (status == STATUS_OK) status = postgres_do(p, queries, 2, error);
+  return postgres_end(p, status, error);
+}
+
 Status postgres_end_group(Storage *storage, bool keeps, StorageError *error) {
   PostgresStorage *p = postgres_of(storage);
   StorageError ignored;

@@ -180,12 +180,12 @@ Status postgres_branch(Storage *storage, uint64_t session, Text name, int64_t no
   PostgresStorage *p = postgres_of(storage);
   int64_t id = (int64_t)session;
   PostgresSegments segments;
-  PostgresQuery queries[] = {{.sql = "BEGIN"}, postgres_query(POSTGRES_LOCK_SESSION, 1, &id),
-                             postgres_query(POSTGRES_CHAIN, 1, &id)};
+  PostgresQuery queries[] = {{.sql = "BEGIN"}, {.sql = POSTGRES_LOCK_SHARED},
+                             postgres_query(POSTGRES_LOCK_SESSION, 1, &id), postgres_query(POSTGRES_CHAIN, 1, &id)};
   Status status = postgres_begin(p, true, &queries[0], error);
-  if (status == STATUS_OK) status = postgres_run(p, queries, 3, error);
-  if (status == STATUS_OK) status = postgres_segments(p, &queries[2], info, &segments, error);
-  postgres_clear(p, queries, 3);
+  if (status == STATUS_OK) status = postgres_run(p, queries, 4, error);
+  if (status == STATUS_OK) status = postgres_segments(p, &queries[3], info, &segments, error);
+  postgres_clear(p, queries, 4);
   if (status == STATUS_OK && segments.count == STORAGE_ORIGINS_MAX) {
     status = storage_fail(error, STATUS_LIMIT, "%s: a branch of more than %d branches", p->name,
                           STORAGE_ORIGINS_MAX - 2);

@@ -221,6 +221,13 @@ Status sqlite_end(SqliteStorage *s, Status status, StorageError *error) {
   return status;
 }
 
+/* The transaction is the lock: SQLite has one writer. */
+Status sqlite_claim(Storage *storage, StorageError *error) {
+  SqliteStorage *s = sqlite_of(storage);
+  Status status = sqlite_begin(s, true, error);
+  return status == STATUS_OK ? sqlite_end(s, STATUS_OK, error) : status;
+}
+
 Status sqlite_end_group(Storage *storage, bool keeps, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
   StorageError ignored;

@@ -95,6 +95,7 @@ void   sqlite_watch(SqliteStorage *s);
 Status sqlite_begin(SqliteStorage *s, bool writes, StorageError *error);
 Status sqlite_end(SqliteStorage *s, Status status, StorageError *error);
 
+Status sqlite_claim(Storage *storage, StorageError *error);
 Status sqlite_end_group(Storage *storage, bool keeps, StorageError *error);
 
 /* Empties the log if it is large, or `always`. Does nothing while others read it; in a group at its end. */

@@ -194,6 +194,13 @@ Status storage_begin_group(Storage *storage, StorageError *error) {
   return STATUS_OK;
 }
 
+Status storage_claim(Storage *storage, StorageError *error) {
+  Status status = enter_to_write(storage, error);
+  if (status != STATUS_OK) return status;
+  if (storage->group != GROUP_NONE) return storage->driver->claim(storage, error);
+  return storage_fail(error, STATUS_ARGUMENT, "only edits that are made together lock what sessions share");
+}
+
 Status storage_end_group(Storage *storage, bool keeps, StorageError *error) {
   Status status = enter(storage, error);
   if (status != STATUS_OK) return status;

@@ -135,6 +135,9 @@ void   storage_abandon(Storage *storage);    /* ends a commit without a trace */
    nothing is on disk, and other programs see nothing, before the end. Others that write wait meanwhile: SQLite's all,
    PostgreSQL's those of the same sessions. Leases, waits and upkeep are refused: ARGUMENT, as is a group in a group. */
 Status storage_begin_group(Storage *storage, StorageError *error);
+/* Locks, to the end of the group, which sessions share rows, and the rows of branches: no other program branches,
+   removes or prunes a session meanwhile, nor commits to a branch. ARGUMENT without a group. */
+Status storage_claim(Storage *storage, StorageError *error);
 /* Ends the group: all is on disk when it returns, or nothing of it is kept. After a failure nothing is there, unless
    it is IO: then all of it may be. */
 Status storage_end_group(Storage *storage, bool keeps, StorageError *error);
@@ -189,6 +192,7 @@ typedef struct StorageDriver {
   Status (*put)(Storage *storage, const StateRow *row, StorageError *error);
   Status (*commit)(Storage *storage, StorageError *error);
   void (*abandon)(Storage *storage);
+  Status (*claim)(Storage *storage, StorageError *error);
   Status (*end_group)(Storage *storage, bool keeps, StorageError *error);
   Status (*wait)(Storage *storage, uint64_t session, uint64_t version, int64_t ms, uint64_t *actual,
                  StorageError *error);

@@ -195,7 +195,7 @@ const StorageDriver STORAGE_SQLITE = {
   .open = open_sqlite, .close = close_sqlite, .describe = describe, .list = sqlite_list, .find = sqlite_find,
   .create = sqlite_create, .rename = sqlite_rename, .remove = sqlite_remove, .branch = sqlite_branch,
   .read = sqlite_read, .look = sqlite_look, .begin = sqlite_begin_commit, .put = sqlite_put,
-  .commit = sqlite_commit, .abandon = sqlite_abandon, .end_group = sqlite_end_group, .wait = sqlite_wait,
-  .check = sqlite_check, .settle = sqlite_settle,
-  .backup = sqlite_backup,
+  .commit = sqlite_commit, .abandon = sqlite_abandon, .claim = sqlite_claim,
+  .end_group = sqlite_end_group, .wait = sqlite_wait,
+  .check = sqlite_check, .settle = sqlite_settle, .backup = sqlite_backup,
 };

@@ -154,6 +154,35 @@ local function together(world)
   return ended, why
 end
 
+local function claim_and_create(db)
+  local claimed, problem = db:claim()
+  if not claimed then return nil, problem end
+  return db:create("third", NOW)
+end
+
+--- Claims what sessions share, and creates one, in a group.
+local function claim(world)
+  local db = world.db
+  assert(db:begin_group())
+  local ok, done, problem = pcall(claim_and_create, db)
+  local ended, why = db:end_group(ok and done)
+  if not ok then error(done, 0) end
+  if not done then return nil, problem end
+  return ended, why
+end
+
+--- A session, one that shares its messages, and what a policy remembers of the last one in both. Its tokens are those
+--- of the text that overwrites it.
+local function shared(world)
+  session_of(world, false)
+  assert(world.session:append(user "(blackened)"))
+  assert(world.session:trim { budget = 1000, guards = false, policy = { name = "quoting", trim = function(draft)
+    draft.memory.text = draft[#draft].text
+  end } })
+  assert(store:branch("main", "twig"))
+  return world
+end
+
 --- Adds the rows.
 ---@param call fun(name: string, run: function, make: function, stride?: integer)
 ---@param make_chat fun(): ebb.Conversation
@@ -226,6 +255,7 @@ function sessions.add(call, make_chat)
     return each.db:commit(change)
   end, world_with(tailed))
   call("Storage:begin_group, end_group", together, world_with(edited))
+  call("Storage:claim", claim, world)
   call("Storage:wait", function(each) return each.db:wait(each.main.id, each.main.version, 0) end, world)
   call("Storage:lease, release", function(each)      -- refused: SQLite has none
     local left, problem = each.db:lease(each.main.id, "owner", 1000)
@@ -256,6 +286,18 @@ function sessions.add(call, make_chat)
   call("session:append", function(each) return each.session:append(user "one") end, whole)
   call("session:append, of a tail", function(each) return each.session:append(user "one") end, tail_alone)
   call("session:edit", function(each) return each.session:edit(edit_twice) end, whole)
+  local function world_shared() return shared(world()) end
+  call("session:forget, of what another shares", function(each)
+    return each.session:forget(#each.session)
+  end, world_shared)
+  call("session:forget, among others", function(each)
+    return each.session.store:together(function(opened_store)
+      assert(opened_store:session("other", OPTIONS):append(user "two"))
+      local done, problem = each.session:forget(#each.session)
+      if not done and problem.code == "memory" then error(problem, 0) end
+      return done, problem
+    end)
+  end, world_shared)
   call("session:refresh", function(each)
     local changed, problem = each.session:refresh()
     if changed == nil then return nil, problem end

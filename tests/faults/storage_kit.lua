@@ -61,6 +61,12 @@ function kit.state()
   return table.concat(texts, "\n")
 end
 
+--- The same without the times of batches.
+function kit.timeless_state()
+  local state, problem = kit.state()
+  return state and (state:gsub('"timestamp":%d+', ""):gsub('"digest":"[^"]*"', "")), problem
+end
+
 --- What is wrong with the database, as text; "": nothing.
 function kit.faults()
   local store <close>, problem = ebb.sessions(kit.place)
@@ -78,7 +84,7 @@ local function call(id)
   return { role = "assistant", tool_calls = { called } }, { role = "tool", tool_call_id = id, content = "result" }
 end
 
---- Edits of a conversation, by name, in order.
+--- Edits of a conversation, by name, in order. `branch`: the name of a session that shares all messages before it.
 kit.EDITS = {
   { "append", function(c) return c:append(user "one") end },
   { "append of some", function(c)
@@ -96,7 +102,13 @@ kit.EDITS = {
   { "checkpoint", function(c) return c:checkpoint "here" end },
   { "insert", function(c) return c:insert(1, user "inserted") end },
   { "replace", function(c) return c:replace(1, user "replaced") end },
-  { "forget", function(c) return c:forget(1) end },
+  { "trim that quotes", function(c)
+    return c:trim { budget = 300, policy = { name = "quoting", trim = function(draft)
+      draft.memory.text = "it says: replaced"
+      draft:drop(draft[2], "it is not replaced")
+    end } }
+  end },
+  { "forget", function(c) return c:forget(1) end, branch = "twig" },
   { "unmark", function(c) return c:unmark(1, "pinned") end },
   { "append at last", function(c) return c:append { user "five", user "six" } end },
   { "prune", function(c) return c:prune { keep = 2 } end },
@@ -118,6 +130,17 @@ function kit.edit(session, edit, operation)
     edit[2](chat)
     return true
   end, { operation = operation })
+end
+
+--- Is it the edit that EDIT names, if it names one?
+function kit.sweeps(edit)
+  local only = os.getenv "EDIT"
+  return not only or only == edit[1]
+end
+
+--- Makes the session that an edit is to share messages with.
+function kit.prepare(session, edit)
+  if edit.branch then assert(session:branch(edit.branch)):close() end
 end
 
 return kit

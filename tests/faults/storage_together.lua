@@ -53,7 +53,8 @@ end
 
 ---- Faults ----
 
---- What is struck: edits of two sessions, and a new one. A refused one ends them all.
+--- What is struck: edits of two sessions, of a new one, and of one that shares a message that is forgotten. A refused
+--- one ends them all.
 local function edit(store, a, b)
   return store:together(function()
     local function one(session, operation, run)
@@ -66,6 +67,7 @@ local function edit(store, a, b)
     if not c then error(why, 0) end
     one(c, "third", function(chat) return chat:append(kit.user "new") end)
     one(a, "fourth", function(chat) return chat:append(kit.user "again") end)
+    one(a, "fifth", function(chat) return chat:forget(1) end)
     return true
   end)
 end
@@ -78,14 +80,16 @@ end
 
 local undone, done_state     -- states of the database
 
---- All sessions with their versions and texts: times differ from run to run.
+--- All sessions with their versions, texts, and what policies remember: times differ from run to run.
 local function state_of()
   local store <close> = assert(ebb.sessions(kit.place))
   local lines = {}
   for i, info in ipairs(assert(store:list())) do
     local texts = {}
-    for k, message in ipairs(assert(store:session(info.name)):all()) do texts[k] = message.text end
-    lines[i] = ("%s %d %d: %s"):format(info.name, info.version, info.messages, table.concat(texts, " "))
+    local session = assert(store:session(info.name))
+    for k, message in ipairs(session:all()) do texts[k] = message.text end
+    local memory = kit.whole(session.chat):match '"memory":%b{}' or ""
+    lines[i] = ("%s %d %d: %s %s"):format(info.name, info.version, info.messages, table.concat(texts, " "), memory)
   end
   return table.concat(lines, "\n")
 end
@@ -93,12 +97,18 @@ end
 local function make()
   disk.format()
   local store <close> = assert(ebb.sessions(kit.place, { wait = 5 }))
-  store:session "a":append { kit.user "one", kit.user "two" }
+  local first = assert(store:session "a")
+  first:append { kit.user "one", kit.user "two" }
+  assert(first:trim { budget = 100, guards = false, policy = { name = "quoting", trim = function(draft)
+    draft.memory.text = "one was said"
+  end } })
+  assert(store:branch("a", "twig"))
   store:session "b":append { kit.user "three", kit.user "four" }
   disk.save()
   undone = state_of()
   assert(edit(store, store:session "a", store:session "b"))
   done_state = state_of()
+  expect(undone:find "twig.*one was said" and not done_state:find "one", "the twig has not forgotten: %s", done_state)
 end
 
 local struck, refused = 0, 0

@@ -68,7 +68,7 @@ local ACTS = {
     assert(session:rollback(0))
     assert(store:settle())
   end },
-  ["forget in all branches"] = { "storage.forgotten storage.forget", function(store)
+  ["forget in all branches"] = { "storage.forgotten storage.forget Storage:claim", function(store)
     assert(store:branch("s", "other"))
     assert(store:session "s":forget(1))
     assert(store:remove "other")

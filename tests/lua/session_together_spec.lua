@@ -124,6 +124,99 @@ describe("edits that are made together", function()
     on_disk()
   end)
 
+  local QUOTING = { name = "quoting", trim = function(draft)
+    draft.memory.text = "the password was said"
+    draft:drop(draft[2], "no password")
+  end }
+
+  --- Makes the n-th commit from now on fail, once.
+  local function fail_commit(session, n)
+    local db, count = session.store.db, 0
+    local failing = setmetatable({}, { __index = function(_, name)
+      return function(_, ...) return db[name](db, ...) end
+    end })
+    function failing.commit(_, change)
+      count = count + 1
+      if count == n then return nil, { code = "io", message = "another program has locked it for longer than 1 ms" } end
+      return db:commit(change)
+    end
+    session.store.db = failing
+    return function() session.store.db = db end
+  end
+
+  for what, forget in pairs {
+    ["alone"] = function(_, session) return session:forget(1) end,
+    ["with other edits"] = function(s, session)
+      return s:together(function()
+        assert(session:append(user "other"))
+        session:forget(1)      -- the error is ignored
+        return true
+      end)
+    end,
+  } do
+    for n = 1, 2 do
+      it(("forget in all sessions that share a message, or in none: %s, session %d fails"):format(what, n), function()
+        local a = store:session "a"
+        a:append { user "the password is hidden", user "two" }
+        assert(a:trim { budget = 12, guards = false, policy = QUOTING })
+        assert(a:branch "b")
+        local before, memory = on_disk(), whole(a)
+        local of_commit = what == "alone" and n or n + 1
+        local mend = fail_commit(a, of_commit)
+
+        local done, problem = forget(store, a)
+
+        mend()
+        if done then      -- its own commit was refused, and nothing else was forgotten
+          assert.same({ "with other edits", 1 }, { what, n })
+          assert.equal("a 3: the password is hidden two other\nb 1: the password is hidden two", on_disk())
+        else
+          assert.equal("io", problem.code)
+          assert.same({ before, memory }, { on_disk(), whole(a) })
+        end
+        assert(forget(store, a))
+        for _, name in ipairs { "a", "b" } do
+          assert.is_nil(whole(assert(ebb.session(place, name))):find("password", 1, true), name)
+        end
+      end)
+    end
+  end
+
+  it("are not kept where one forgot in part, though a later one forgets", function()
+    local a = store:session "a"
+    a:append { user "the password is hidden", user "two", user "three" }
+    assert(a:trim { budget = 20, guards = false, policy = QUOTING })
+    local b = assert(a:branch "b")
+    local before = on_disk()
+    local mend
+    local done, problem = store:together(function()
+      mend = fail_commit(a, 2)
+      assert.is_nil(a:forget(1))
+      b:forget(2)      -- its session is as it was
+      return true
+    end)
+    mend()
+    assert.same({ nil, "io" }, { done, problem and problem.code })
+    assert.equal(before, on_disk())
+  end)
+
+  it("forget in branches, too, where the same edit prunes what they share", function()
+    local a = store:session "a"
+    a:append { user "the password is hidden", user "two", user "three" }
+    assert(a:trim { budget = 20, guards = false, policy = QUOTING })
+    local b = assert(a:branch "b")
+    assert(b:branch "c")
+    assert(a:edit(function(chat)
+      chat:forget(1)
+      chat:prune { keep = 1 }
+      return true
+    end))
+    for _, name in ipairs { "a", "b", "c" } do
+      assert.is_nil(whole(assert(ebb.session(place, name))):find("password", 1, true), name)
+    end
+    assert.same({}, store:check())
+  end)
+
   it("are repeated by their operations after a lost answer", function()
     local a, b = store:session "a", store:session "b"
     local function run()

@@ -133,10 +133,11 @@ function Store:session(name, options) end
 --- `store:together(function() for _, name in ipairs(names) do store:session(name):append(message) end end)`
 ---
 --- In the function each edit is done or refused as ever, and later calls see it; one that is refused leaves the others
---- as they are, unless the function returns its error. Other processes see nothing before the end, and wait if they
---- write: to SQLite at all, to PostgreSQL if it is to the same sessions. So keep it short: no model, no waiting.
---- Leases, waits and upkeep are refused in it, and so is another `together`. After "io" all of it may be on disk, as a
---- single edit's answer may be lost: edits with operation ids can be repeated.
+--- as they are, unless the function returns its error; a `forget` that another session refuses undoes all. Other
+--- processes see nothing before the end, and wait if they write: to SQLite at all, to PostgreSQL if it is to the same
+--- sessions. So keep it short: no model, no waiting. Leases, waits and upkeep are refused in it, and so is another
+--- `together`. After "io" all of it may be on disk, as a single edit's answer may be lost: edits with operation ids can
+--- be repeated.
 ---@param run fun(store: ebb.Store): ...
 ---@return any ...             what the function returns; or nil and an error
 function Store:together(run) end

@@ -123,6 +123,60 @@ local function may_be_there(version, problem)
   return version == nil and problem.code == "io" and not problem.message:find("has locked it for longer", 1, true)
 end
 
+--- Of a group in which only some sessions have forgotten: it is not kept.
+local UNFINISHED = core.error("io", "a message was not forgotten by all sessions that share it, and nothing is kept")
+
+--- Writes a commit in a group, and makes the other sessions of the database forget what it forgets. Where one cannot,
+--- the group is not kept.
+local function write_all(self, change, lost)
+  local db, group = self.store.db, self.store.group
+  local claimed, refused = db:claim()
+  if not claimed then return nil, refused end
+  local infos, why = db:list()      -- before the commit, with which a pruned session may share no more
+  if not infos then return nil, why end
+  local version, repeated, tokens = db:commit(change)
+  if not version then return version, repeated, tokens end
+  local earlier = group.problem
+  group.problem = earlier or UNFINISHED      -- where the next call raises
+  local done, problem = require("ebb.session.siblings").forget(self, session.of, infos, lost)
+  group.problem = earlier or not done and problem
+  if not done then return nil, problem end
+  return version, repeated, tokens
+end
+
+--- The same in a group of its own, where there is none: all sessions have forgotten, or none has.
+local function write_together(self, change, lost)
+  local opened, db = self.store, self.store.db
+  if opened.group then return write_all(self, change, lost) end
+  local group = { names = {}, problem = false }
+  local begun, problem = db:begin_group()
+  if not begun then return nil, problem end
+  opened.group = group
+  local ok, version, repeated, tokens = pcall(write_all, self, change, lost)
+  opened.group = false
+  local done, why = db:end_group(ok and math.type(version) == "integer")
+  if not ok then error(version, 0) end
+  if version and not done then return nil, why end
+  return version, repeated, tokens
+end
+
+local COLLISIONS = 20      -- of transactions in PostgreSQL, of which nothing is there
+
+local function write_alone(self, change) return self.store.db:commit(change) end
+
+--- Writes a commit once, whatever the answers to it. `lost`: the messages that it forgets.
+local function write(self, change, lost)
+  local run = lost[1] and write_together or write_alone
+  local version, repeated, tokens = run(self, change, lost)
+  if self.store.group then return version, repeated, tokens end
+  for _ = 1, COLLISIONS do
+    if version ~= nil or not repeated.message:find("it collided with", 1, true) then break end
+    version, repeated, tokens = run(self, change, lost)
+  end
+  if may_be_there(version, repeated) and self.store:reopen() then return run(self, change, lost) end
+  return version, repeated, tokens
+end
+
 --- Commits the branch, which is one of the tail if that is given; with the same operation a second time nothing is done
 --- twice. Returns the version, whether the operation was committed before, and the tokens; or nil and an error; or
 --- false where the tail is not enough.
@@ -137,13 +191,9 @@ local function commit(self, branch, operation, of, replaces)
     operation = operation, options = options, new_options = is_new, now = core.now(), tail = of and place_of(of),
   }
   local lost = before and not of and not self.is_sibling and storage().forgotten(before, branch) or {}
-  local version, repeated, tokens = self.store.db:commit(change)
-  if may_be_there(version, repeated) and not group then
-    if self.store:reopen() then version, repeated, tokens = self.store.db:commit(change) end
-  end
+  local version, repeated, tokens = write(self, change, lost)
   if not version then return version, repeated end
   self.is_empty, self.saved_options = false, options
-  self.lost = lost[1] and lost or false
   return version, repeated, tokens
 end
 
@@ -174,14 +224,6 @@ local function merge(self, branch, version, repeated)
   if not pcall(join, self, branch, repeated) then doubt(self, version) end
 end
 
---- Other sessions that share what the last commit forgot forget it, too.
-local function forget_elsewhere(self)
-  local lost = self.lost
-  self.lost = false
-  if not lost then return true end
-  return require("ebb.session.siblings").forget(self, session.of, lost)
-end
-
 --- Runs an edit on the tail, where that was read and is enough. Nothing: it is not.
 local function attempt_on_tail(self, method, operation, ...)
   if not method or not self.tail then return nil end
@@ -202,8 +244,6 @@ local function attempt(self, run, method, operation, ...)
   local version, repeated = commit(self, branch, operation)
   if not version then return nil, repeated end
   merge(self, branch, version, repeated)
-  local done_there, problem_there = forget_elsewhere(self)
-  if not done_there then return nil, problem_there end
   return results
 end
 
@@ -279,8 +319,6 @@ function Session:commit(branch, options)
   local version, repeated = commit(self, branch, values.operation or storage().operation())
   if not version then return nil, repeated end
   merge(self, branch, version, repeated)
-  local done, problem = forget_elsewhere(self)
-  if not done then return nil, problem end
   return version
 end
 
@@ -483,7 +521,7 @@ Meta.__close = function(self) self:close() end
 function session.of(opened, name, options)
   local self = setmetatable({
     store = opened, name = name, options = options or false, closed = false, is_stale = false, saved_options = false,
-    owner = false, lease_ms = false, lost = false, is_sibling = false, tail = false, id = false,
+    owner = false, lease_ms = false, is_sibling = false, tail = false, id = false,
     version = false, state = false, is_shared = true,
   }, Meta)
   local ok, problem = take(self)

@@ -2,7 +2,7 @@
 --
 -- A message that one of them forgets is one row, which all of them show. What their policies remembered of it, and
 -- notes, reasons and descriptions that quote it, are in batches of their own: so each of them forgets it, too, in a
--- commit of its own.
+-- commit of its own. All these commits are one transaction.
 
 local core = require "ebb.support.core"
 
@@ -56,17 +56,13 @@ local function forget_in(other, messages)
 end
 
 --- Makes all sessions that share the messages forget them.
----@param self ebb.Session          whose commit has forgotten them
+---@param self ebb.Session          whose commit, in the same transaction, has forgotten them
 ---@param open fun(store: ebb.Store, name: string): ebb.Session?, ebb.Error?
+---@param infos ebb.SessionInfo[]   all sessions, as they were before that commit
 ---@param messages { seq: integer, raw: string }[]
 ---@return true? done
----@return ebb.Error? problem       another session still has what came of them
-function siblings.forget(self, open, messages)
-  local infos, problem = self.store:list()
-  if not infos then
-    return nil, core.error(problem.code, "forgotten here, but other sessions may still have what came of it: "
-      .. problem.message, "forget it again")
-  end
+---@return ebb.Error? problem       another session cannot: the transaction must not be kept
+function siblings.forget(self, open, infos, messages)
   local by_id = {}
   for _, info in ipairs(infos) do by_id[info.id] = info end
   for _, info in ipairs(infos) do
@@ -75,8 +71,8 @@ function siblings.forget(self, open, messages)
       local other, why = open(self.store, info.name)
       if other then why = forget_in(other, list) end
       if why and why.code ~= "absent" then
-        return nil, core.error(why.code, ("forgotten here, but session '%s' may still have what came of it: %s")
-          :format(info.name, why.message), "forget it again")
+        return nil, core.error(why.code, ("nothing was forgotten, for session '%s' shares the message: %s")
+          :format(info.name, why.message), why.hint)
       end
     end
   end

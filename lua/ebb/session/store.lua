@@ -115,6 +115,7 @@ end }
 
 local function run_in_group(group, run, opened)
   local results = table.pack(run(opened))
+  if group.problem then results = table.pack(nil, group.problem) end
   group.keeps = not (results[1] == nil and core.is_error(results[2]))
   return results
 end
@@ -129,7 +130,7 @@ function Store:together(run)
     refuse("argument", "together: a function is expected", "store:together(function() a:append(x) b:append(y) end)")
   end
   local db = self.db
-  local new = setmetatable({ store = self, keeps = false, is_kept = false, names = {} }, Group)
+  local new = setmetatable({ store = self, keeps = false, is_kept = false, problem = false, names = {} }, Group)
   local begun, problem = db:begin_group()
   if not begun then return nil, problem end
   local group <close> = new      -- from here on nothing that needs memory, but in the function
