@@ -254,16 +254,176 @@ describe("a reply of several items", function()
   end)
 end)
 
-local BRANCHES = '{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}}},{"type":"object"}]}'
+-- what it shows, the schema; what OpenAI, Responses and Gemini get, and what is said of it for OpenAI and for Gemini
+local TARGETS = {
+  { "alternatives", '{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},'
+    .. '{"type":"object","properties":{"a":{"type":"number"},"b":{}},"required":["a","b"]}]}',
+    '{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}]},"b":{}},"required":["a"]}', nil,
+    "the branches of anyOf are joined, the type is object" },
+  { "a union by a constant", '{"oneOf":[{"properties":{"kind":{"const":"x"},"p":{}},"required":["kind"]},'
+    .. '{"properties":{"kind":{"const":"y"}},"required":["kind"]}],"type":"object"}',
+    '{"type":"object","properties":{"kind":{"anyOf":[{"const":"x"},{"const":"y"}]},"p":{}},"required":["kind"]}', nil,
+    "the branches of oneOf are joined" },
+  { "own properties before those of branches", '{"type":"object","properties":{"a":{"type":"string"}},'
+    .. '"allOf":[{"properties":{"a":{"minLength":1},"c":{}}},{"required":["c"]}]}',
+    '{"type":"object","properties":{"a":{"type":"string"},"c":{}},"required":["c"]}', nil,
+    "the branches of allOf are joined" },
+  { "branches of branches", '{"type":"object","anyOf":[{"allOf":[{"properties":{"a":{}},"required":["a"]},'
+    .. '{"properties":{"b":{}}}]},{"oneOf":[{"properties":{"c":{}},"required":["a","c"]}]}]}',
+    '{"type":"object","properties":{"a":{},"b":{},"c":{}},"required":["a"]}', nil, "the branches of anyOf are joined" },
+  { "several combiners", '{"type":"object","anyOf":[{"properties":{"a":{}}}],"allOf":[{"properties":{"b":{}}}]}',
+    '{"type":"object","properties":{"a":{},"b":{}}}', nil, "the branches of anyOf and allOf are joined" },
+  { "a reference", '{"$ref":"#/$defs/A","$defs":{"A":{"properties":{"a":{"$ref":"#/$defs/A"}},"required":["a"]}}}',
+    '{"type":"object","$defs":{"A":{"properties":{"a":{"$ref":"#/$defs/A"}},"required":["a"]}},'
+    .. '"properties":{"a":{"$ref":"#/$defs/A"}},"required":["a"]}', nil,
+    "the reference is resolved, the type is object" },
+  { "branches in a circle", '{"type":"object","anyOf":[{"$ref":"#/$defs/A"}],"$defs":{"A":{"anyOf":['
+    .. '{"$ref":"#/$defs/A"},{"properties":{"a":{}}}]}}}',
+    '{"type":"object","$defs":{"A":{"anyOf":[{"$ref":"#/$defs/A"},{"properties":{"a":{}}}]}},"properties":{"a":{}}}',
+    nil, "the branches of anyOf are joined" },
+  { "no type", '{"properties":{"a":{}}}', '{"type":"object","properties":{"a":{}}}', nil, "the type is object" },
+  { "nothing", "{}", '{"type":"object","properties":{}}', '{"type":"object"}', "the type is object" },
+  { "true", "true", '{"type":"object","properties":{}}', '{"type":"object"}', "it was no object" },
+  { "what OpenAI alone refuses at the top",
+    '{"type":"object","properties":{"a":{}},"not":{"required":["b"]},"enum":[{}]}',
+    '{"type":"object","properties":{"a":{}}}',
+    '{"type":"object","properties":{"a":{}},"not":{"required":["b"]},"enum":[{}]}',
+    "enum and not are left out", "" },
+  { "alternatives further down", '{"type":"object","properties":{"a":{"oneOf":[{"allOf":[{}]},{"type":"null"}]}}}',
+    '{"type":"object","properties":{"a":{"oneOf":[{"allOf":[{}]},{"type":"null"}]}}}', nil, "" },
+}
 
--- a body whose tool has branches at its top, its target, that refuses them
+--- A body of each dialect with a tool `f` of a schema.
+local WITH_TOOL = {
+  openai = '{"messages":[{"role":"user","content":"q"}],"tools":[{"type":"function","function":{"name":"f",'
+    .. '"parameters":%s}}]}',
+  responses = '{"input":[{"role":"user","content":"q"}],"tools":[{"type":"function","name":"f","parameters":%s,'
+    .. '"strict":false}]}',
+  anthropic = '{"max_tokens":99,"system":"s","messages":[{"role":"user","content":"q"}],"tools":[{"name":"f",'
+    .. '"input_schema":%s}]}',
+  gemini = '{"contents":[{"role":"user","parts":[{"text":"q"}]}],"tools":[{"functionDeclarations":[{"name":"f",'
+    .. '"parametersJsonSchema":%s}]}]}',
+}
+local MEMBER = { openai = "parameters", responses = "parameters", gemini = "parametersJsonSchema" }
+
+describe("the schema of a tool becomes one object:", function()
+  for _, row in ipairs(TARGETS) do
+    for source, body in pairs(WITH_TOOL) do
+      for target, member in pairs(MEMBER) do
+        if source ~= target then
+          it(("%s, from %s to %s"):format(row[1], source, target), function()
+            local expected = target == "gemini" and row[4] or row[3]
+            local said = target == "gemini" and row[6] or row[5]
+
+            local _, told, losses, text = convert(body:format(row[2]), target)
+
+            assert.truthy(text:find(('"%s":%s'):format(member, expected), 1, true), text)
+            assert.equal(said ~= "" and "changed_tool f" or "", told)
+            if said ~= "" then
+              assert.equal("the schema of tool 'f' becomes one object: " .. said, losses[#losses].text)
+              assert.is_true(losses[#losses].changed)
+            end
+            assert.same({}, assert(ebb.parse(text)):check { dialect = target })
+          end)
+        end
+      end
+    end
+  end
+
+  it("stays as it is for servers that take it", function()
+    local schema = '{"anyOf":[{"type":"object","properties":{"a":{}}},{"type":"object"}]}'
+    for _, profile in ipairs { "vllm", "llama.cpp", "openrouter" } do
+      local _, told, _, text = convert(WITH_TOOL.anthropic:format(schema), "openai", { profile = profile })
+      assert.truthy(text:find('"parameters":' .. schema, 1, true), text)
+      assert.equal("", told)
+    end
+  end)
+
+  it("of a tool without arguments has none", function()
+    local body = WITH_TOOL.gemini:gsub(',"parametersJsonSchema":%%s', "")
+    local written, told = convert(body, "responses")
+    assert.same({ type = "object", properties = {}, additionalProperties = false }, written.tools[1].parameters)
+    assert.equal("", told)
+  end)
+end)
+
+describe("the schema of a tool in a pipeline", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local SCHEMA = '{"anyOf":[{"type":"object","properties":{"a":{}}},{"type":"object"}]}'
+  local rows = {
+    -- the body      what the request says of the schema, for its own dialect; and for openai
+    { "responses", SCHEMA .. ',"strict":false', '"parameters":{"type":"object","properties":{"a":{}}}' },
+    { "gemini",    SCHEMA,                      '"parameters":{"type":"object","properties":{"a":{}}}' },
+  }
+  for _, row in ipairs(rows) do
+    it("keeps its bytes in its own dialect, and is mended for another one: " .. row[1], function()
+      local path = command.file("body.json", (WITH_TOOL[row[1]]:format(SCHEMA)))
+      local agent = command.file("agent.json", '{"name":"A","presets":[{"role":"system","content":"S"},'
+        .. '{"type":"chat_history"}]}')
+      local words = ("pipeline %s --agent %s "):format(path, agent)
+      local out, err = command.does(words)
+      command.contains('":' .. row[2], out)
+      assert.is_nil(err:find("changed_tool", 1, true))
+      out, err = command.does(words .. "--to openai")
+      command.contains(row[3], out)
+      assert.is_nil(err:find("would refuse", 1, true))
+      local result = assert(ebb.pipeline({ agent = { presets = {} }, to = "openai" }):run(assert(ebb.parse(
+        command.read(path)))))
+      assert.equal("changed_tool", result.losses[1].code)
+    end)
+  end
+end)
+
+-- the schema, in which OpenAI refuses something if the tool is strict; what
+local STRICT = {
+  { '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}', nil },
+  { '{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"],'
+    .. '"additionalProperties":false}', nil },
+  { '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}',
+    "additionalProperties is not false at its top" },
+  { '{"type":"object","properties":{"a":{},"b":{}},"required":["b"],"additionalProperties":false}',
+    "a is not required at its top" },
+  { '{"type":"object","properties":{"a":{"oneOf":[{"type":"string"}]}},"required":["a"],"additionalProperties":false}',
+    "oneOf at properties.a" },
+  { '{"type":"object","properties":{"a":{"type":"array","items":{"allOf":[{}]}}},"required":["a"],'
+    .. '"additionalProperties":false}', "allOf at properties.a.items" },
+  { '{"type":"object","properties":{"a":{"anyOf":[{"type":"null"},{"type":"object","properties":{}}]}},'
+    .. '"required":["a"],"additionalProperties":false}', "additionalProperties is not false at properties.a.anyOf[1]" },
+  { '{"type":"object","properties":{},"additionalProperties":false,"$defs":{"D":{"not":{}}}}', "not at $defs.D" },
+}
+
+describe("a strict tool", function()
+  for _, row in ipairs(STRICT) do
+    for _, target in ipairs { "openai", "responses" } do
+      it(("stays strict for %s, or not: %s"):format(target, row[2] or row[1]), function()
+        local body = WITH_TOOL.anthropic:gsub('"name":"f"', '"name":"f","strict":true')
+        local written, told, losses = convert(body:format(row[1]), target)
+        local tool = written.tools[1]["function"] or written.tools[1]
+        assert.equal(row[2] == nil, tool.strict)
+        assert.same(ebb.json.decode(row[1]), tool.parameters)
+        assert.equal(row[2] and "changed_tool f" or "", told)
+        if row[2] then
+          assert.equal("tool 'f' is no longer strict, for its schema has " .. row[2], losses[#losses].text)
+        end
+      end)
+    end
+  end
+
+  it("whose branches are joined is not strict where one of them requires less", function()
+    local body = WITH_TOOL.anthropic:gsub('"name":"f"', '"name":"f","strict":true')
+    local schema = '{"type":"object","additionalProperties":false,"anyOf":[{"properties":{"a":{}},"required":["a"]},'
+      .. '{"properties":{"b":{}},"required":["b"]}]}'
+    local written, told = convert(body:format(schema), "openai")
+    assert.is_false(written.tools[1]["function"].strict)
+    assert.equal("changed_tool f, changed_tool f", told)
+  end)
+end)
+
+-- a body whose tool has a name that its target refuses
 local REFUSED = {
-  { '{"model":"claude-sonnet-4-5","max_tokens":9,"system":"s","messages":[{"role":"user","content":"q"}],'
-    .. '"tools":[{"name":"look","input_schema":%s}]}', "openai" },
-  { '{"model":"claude-sonnet-4-5","max_tokens":9,"system":"s","messages":[{"role":"user","content":"q"}],'
-    .. '"tools":[{"name":"look","input_schema":%s}]}', "responses" },
-  { '{"contents":[{"role":"user","parts":[{"text":"q"}]}],"tools":[{"functionDeclarations":[{"name":"look",'
-    .. '"parametersJsonSchema":%s}]}]}', "openai" },
+  { WITH_TOOL.anthropic, "openai" }, { WITH_TOOL.anthropic, "responses" }, { WITH_TOOL.gemini, "openai" },
 }
 
 describe("a tool that the target refuses", function()
@@ -272,11 +432,21 @@ describe("a tool that the target refuses", function()
 
   it("is named by the conversion, though only the written body shows it", function()
     for i, row in ipairs(REFUSED) do
-      local path = command.file(i .. ".json", row[1]:format(BRANCHES))
+      local path = command.file(i .. ".json", (row[1]:gsub('"f"', '"look.up"'):format '{"type":"object"}'))
       for _, way in ipairs { "", " --repair" } do
         local _, err = command.does(("convert --to %s%s %s"):format(row[2], way, path))
-        command.contains("tool_schema: the schema of tool 'look'", err)
+        command.contains("tool_name: 'look.up' is not a valid name", err)
       end
+    end
+  end)
+
+  it("is told by the command as it is mended, and refused by nobody", function()
+    for i, row in ipairs(REFUSED) do
+      local path = command.file(i .. ".json", (row[1]:format '{"anyOf":[{"type":"object","properties":{"a":{}}}]}'))
+      local out, err = command.does(("convert --strict --to %s %s"):format(row[2], path))
+      command.contains("changed_tool: the schema of tool 'f' becomes one object", err)
+      assert.is_nil(err:find("would refuse", 1, true))
+      assert.same({}, assert(ebb.parse(out)):check { dialect = row[2] })
     end
   end)
 end)

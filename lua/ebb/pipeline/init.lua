@@ -269,7 +269,8 @@ end
 local function finish(run, messages)
   if not run.adds_only_texts then run.request:check(messages) end
   local chat, goal = run.request:chat(messages), run.target
-  local options = { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true, origins = true }
+  local options = { profile = goal.profile, keep_extra = run.keep_extra, reasoning = true, origins = true,
+    keeps_schemas = run.base ~= nil }
   if run.unbound then options.unbound_from, options.unbound_past = unbound.range(run.unbound, messages) end
   local lost, list = read_back(run, messages, chat, options)
   local text, losses, origins = requests.change(chat, run.form, goal.dialect, options)
@@ -337,7 +338,7 @@ local function prepare(self, chat, options)
     local copy, problem = core.parse(text, parse_options)
     if not copy then error(problem, 0) end
     return copy
-  end)
+  end, run.target)
   run.form = run.link and "openai" or source
   run.base = run.link and run.target.dialect == source and requests.base(run.link, source) or nil
   run.request = request.open(run.link and run.link.copy or chat, request_model.members(self), parse_options, chat)

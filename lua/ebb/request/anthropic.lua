@@ -66,12 +66,12 @@ end
 
 local function schema_of(tool)
   if tool.custom then return tool_schema.OF_TEXT end
-  return tool_schema.as_object(tool.parameters)
+  return tool_schema.fit(tool, tool_schema.PLAIN).parameters
 end
 
 local function write_tool(tool)
   return object { { "name", text(tool.name) }, { "description", text(tool.description) },
-    { "input_schema", (schema_of(tool)) }, { "strict", text(tool.strict) } }
+    { "input_schema", schema_of(tool) }, { "strict", text(tool.strict) } }
 end
 
 --- Reports what tools lose, or how their schemas change, in this dialect.
@@ -79,13 +79,7 @@ end
 ---@param losses ebb.Losses
 function anthropic.tell_tools(tools, losses)
   settings.lose_grammars(tools, losses)
-  for _, tool in ipairs(tools) do
-    local _, change = schema_of(tool)
-    if change then
-      losses[#losses + 1] = { code = "changed_tool", subject = tool.name or "", changed = true,
-        text = ("the schema of tool '%s' becomes one object: %s"):format(tool.name, change) }
-    end
-  end
+  tool_schema.tell(tools, tool_schema.PLAIN, losses)
 end
 
 local function write_choice(values)

@@ -113,12 +113,24 @@ function gemini.read(body, losses)
   }
 end
 
-local function write_tool(tool)
-  return object { { "name", text(tool.name) }, { "description", text(tool.description) },
-    { "parametersJsonSchema", tool.custom and tool_schema.OF_TEXT or tool.parameters } }
+--- The schema of a function, which has to describe an object; nil where it takes no arguments.
+local function parameters_of(tool)
+  if tool.custom then return tool_schema.OF_TEXT end
+  return tool.parameters and tool_schema.fit(tool, tool_schema.PLAIN).parameters
 end
 
-gemini.tell_tools = settings.lose_grammars
+local function write_tool(tool)
+  return object { { "name", text(tool.name) }, { "description", text(tool.description) },
+    { "parametersJsonSchema", parameters_of(tool) } }
+end
+
+--- Reports what tools lose, or how their schemas change, in this dialect.
+---@param tools ebb.RequestTool[]
+---@param losses ebb.Losses
+function gemini.tell_tools(tools, losses)
+  settings.lose_grammars(tools, losses)
+  tool_schema.tell(tools, tool_schema.PLAIN, losses)
+end
 
 local function write_choice(choice)
   if not choice then return nil end

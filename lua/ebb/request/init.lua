@@ -60,7 +60,7 @@ local function lose_settings(form, values, losses, source)
     "effort", "schema", "json_answer" } do
     if values[name] ~= nil and not form.writes[name] then settings.lose_member(losses, own[name] or NAMES[name]) end
   end
-  if values.tools and form.tell_tools then form.tell_tools(values.tools, losses) end
+  if values.tools and form.tell_tools then form.tell_tools(values.tools, losses, values) end
 end
 
 --- What the model refuses of settings, temperature and its like, is a loss.
@@ -171,6 +171,18 @@ local function core_options(chat, dialect, options)
   }
 end
 
+--- True if a server refuses tools whose schemas are not one object.
+local function refuses_schemas(profile)
+  return tables.contains(profiles.find(profile).refuses or {}, "tool_schema")
+end
+
+--- True if schemas of tools become what the server of a request takes.
+local function mends_schemas(chat, dialect, options)
+  if options.keeps_schemas then return false end
+  local goal = { to = dialect, profile = options.profile, model = options.model or chat:model() }
+  return refuses_schemas(target.of(goal, "write").profile)
+end
+
 local function convert(chat, dialect, options, system, lines, probe, is_own)
   local values = core_options(chat, dialect, options)
   values.foreign, values.keep_extra = not is_own and chat:dialect() ~= dialect, options.keep_extra
@@ -199,6 +211,7 @@ local function write_foreign(chat, dialect, source, options)
   if options.edit then messages = options.edit(messages, origins, lost) end
   for _, name in ipairs(refused_sampling(values.model, values, losses)) do values[name] = nil end
   values.max_tokens = values.max_tokens or missing_limit(form, limited, losses)
+  values.mends_schemas = mends_schemas(chat, dialect, options)
   lose_settings(form, values, losses, source)
   table.move(lost, 1, #lost, #losses + 1, losses)
   return write_body(form, values, messages, system) .. "\n", losses, origins
@@ -306,11 +319,13 @@ end
 ---@param chat ebb.Conversation
 ---@param source ebb.Dialect
 ---@param parse fun(text: string): ebb.Conversation   raises
+---@param goal ebb.Target         where the copy is sent in the end
 ---@return ebb.ReadAs?
-function request.read_as(chat, source, parse)
+function request.read_as(chat, source, parse, goal)
   if FORMS[source].messages == "messages" then return nil end
+  local keeps_schemas = goal.dialect ~= "openai" or not refuses_schemas(goal.profile)
   return read_as.openai(chat, function(edit)
-    return write_foreign(chat, "openai", source, { keep_extra = true, edit = edit })
+    return write_foreign(chat, "openai", source, { keep_extra = true, edit = edit, keeps_schemas = keeps_schemas })
   end, parse)
 end
 
@@ -337,7 +352,7 @@ function request.keep_own(link, source, base, text, losses)
   local left = {}
   for _, loss in ipairs(losses) do
     local is_kept = not loss.index and (loss.code == "lost_member" and not changed[loss.subject:match "^[^.]*"]
-      or loss.code == "lost_tool" and not changed.tools)
+      or (loss.code == "lost_tool" or loss.code == "changed_tool") and not changed.tools)
     if not is_kept then left[#left + 1] = loss end
   end
   return kept, left
@@ -401,10 +416,11 @@ end
 ---@param to ebb.Dialect
 ---@param options { profile: string, keep_extra?: boolean, keep_ids?: boolean, reasoning?: boolean,
 ---    list?: ebb.Conversation, model?: string, unbound_from?: integer, unbound_past?: integer,
----    origins?: boolean }   keep_ids: those of
+---    origins?: boolean, keeps_schemas?: boolean }   keep_ids: those of
 ---    calls stay in messages of the target's form, valid or not; reasoning: its text stays; list: has the messages in
 ---    place of `chat`; unbound_from: the first one without thinking that is bound to what stood before it,
----    unbound_past: the first that has it again; origins: these are returned
+---    unbound_past: the first that has it again; origins: these are returned;
+---    keeps_schemas: those of tools stay as they are where the dialect was the source's
 ---@return string? text
 ---@return ebb.Loss[] losses
 ---@return integer[]? origins    {first, last, first, last ..}: which messages each one of the body is made of; nil:

@@ -1,6 +1,7 @@
 --- The request body of OpenAI's Chat Completions, without its messages.
 
 local settings = require "ebb.request.settings"
+local tool_schema = require "ebb.request.tool_schema"
 
 local openai = { messages = "messages" }
 
@@ -68,14 +69,23 @@ local function write_grammar(grammar)
     { "definition", grammar.definition } } } }
 end
 
-local function write_tool(tool)
+local function write_tool(tool, mends)
   local kind = tool.custom and "custom" or "function"
+  local fitted = mends and not tool.custom and tool.parameters and tool_schema.fit(tool, tool_schema.OPENAI) or tool
   return object {
     { "type", text(kind) },
     { kind, object { { "name", text(tool.name) }, { "description", text(tool.description) },
-      { "parameters", not tool.custom and tool.parameters or nil }, { "strict", text(tool.strict) },
+      { "parameters", not tool.custom and fitted.parameters or nil }, { "strict", text(fitted.strict) },
       { "format", tool.grammar and write_grammar(tool.grammar) } } },
   }
+end
+
+--- Reports how the schemas of tools change, for servers that refuse them as they are.
+---@param tools ebb.RequestTool[]
+---@param losses ebb.Losses
+---@param values ebb.RequestSettings
+function openai.tell_tools(tools, losses, values)
+  if values.mends_schemas then tool_schema.tell(tools, tool_schema.OPENAI, losses) end
 end
 
 local function write_choice(choice)
@@ -99,7 +109,7 @@ end
 function openai.write(values)
   return {
     { "model", text(values.model) },
-    { "tools", settings.list(values.tools, write_tool) },
+    { "tools", settings.list(values.tools, function(tool) return write_tool(tool, values.mends_schemas) end) },
     { "tool_choice", values.tools and write_choice(values.choice) },
     { "parallel_tool_calls", values.tools and text(values.parallel) },
     { "max_completion_tokens", values.max_tokens },

@@ -1,6 +1,8 @@
 --- The request body of OpenAI's Responses, without its items.
 
+local openai = require "ebb.request.openai"
 local settings = require "ebb.request.settings"
+local tool_schema = require "ebb.request.tool_schema"
 
 local responses = { messages = "input" }
 
@@ -65,14 +67,18 @@ local function write_grammar(grammar)
   return object { { "type", '"grammar"' }, { "syntax", grammar.syntax }, { "definition", grammar.definition } }
 end
 
-local function write_tool(tool)
+local function write_tool(tool, mends)
+  local fitted = mends and not tool.custom and tool_schema.fit(tool, tool_schema.OPENAI) or tool
   return object {
     { "type", text(tool.custom and "custom" or "function") }, { "name", text(tool.name) },
-    { "description", text(tool.description) }, { "parameters", not tool.custom and (tool.parameters or "{}") or nil },
-    { "strict", not tool.custom and text(tool.strict or false) or nil },
+    { "description", text(tool.description) },
+    { "parameters", not tool.custom and (fitted.parameters or tool_schema.OPENAI.none) or nil },
+    { "strict", not tool.custom and text(fitted.strict or false) or nil },
     { "format", tool.grammar and write_grammar(tool.grammar) },
   }
 end
+
+responses.tell_tools = openai.tell_tools
 
 local function write_format(values)
   if values.json_answer then return '{"format":{"type":"json_object"}}' end
@@ -89,7 +95,7 @@ function responses.write(values)
   local choice = values.choice
   return {
     { "model", text(values.model) },
-    { "tools", settings.list(values.tools, write_tool) },
+    { "tools", settings.list(values.tools, function(tool) return write_tool(tool, values.mends_schemas) end) },
     { "tool_choice", values.tools and (type(choice) == "table"
       and object { { "type", text(choice.custom and "custom" or "function") }, { "name", text(choice.name) } }
       or text(choice)) },

@@ -34,6 +34,7 @@ local json = core.json
 ---@field stream? boolean
 ---@field user? string
 ---@field effort? string              of reasoning
+---@field mends_schemas? boolean      its server refuses tools whose schemas are not one object
 ---@field schema? { name?: string, json: string, strict?: boolean }   of the answer
 ---@field json_answer? boolean        the answer is JSON of any shape
 
