@@ -223,8 +223,7 @@ static Status check_content(Walk *walk, uint32_t index) {
 
 /* ---- the end ---- */
 
-/* True if the model may go on behind the last part: of a server's tool, or a fallback. */
-static bool may_go_on(const Message *message) {
+bool message_may_go_on(const Message *message) {
   uint32_t count = message_part_count(message);
   if (count == 0) return false;
   Part last = message_part(message, count - 1);
@@ -237,7 +236,7 @@ static Status check_end(Checker *checker, uint32_t index) {
   uint32_t count = message_part_count(message);
   Text text = NO_TEXT;
   if (message_role(message) != ROLE_ASSISTANT) return STATUS_OK;
-  bool goes_on = message_call_count(message) > 0 || may_go_on(message);
+  bool goes_on = message_call_count(message) > 0 || message_may_go_on(message);
   Status status = checker_add_if(checker, !goes_on, CHECK_ASSISTANT_LAST, index, NO_TEXT);
   if (message_content_kind(message) == CONTENT_STRING) text = message_content(message);
   else if (count > 0 && message_part(message, count - 1).kind == PART_TEXT) {
@@ -396,6 +395,14 @@ static Status check_loop(Walk *walk, uint32_t index) {
 
 /* ---- the list ---- */
 
+bool message_is_text(const Message *message) {
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    PartKind kind = (PartKind)message_part(message, i).kind;
+    if (kind != PART_TEXT && kind != PART_OTHER) return false;
+  }
+  return true;
+}
+
 /* Checks a system message inside the list: where models take one, it follows the user and precedes the assistant. */
 static Status check_system(Walk *walk, uint32_t index) {
   Checker *checker = walk->checker;
@@ -404,14 +411,10 @@ static Status check_system(Walk *walk, uint32_t index) {
   if (!takes) return checker_add(checker, CHECK_SYSTEM_INSIDE, index, message_role_text(message));
   if (walk->next <= index) walk->next = next_of(checker, index);
   bool follows = walk->first != NOWHERE &&
-                 (side_of(checker, walk->first) == ROLE_USER || may_go_on(checker_message(checker, index - 1)));
+                 (side_of(checker, walk->first) == ROLE_USER || message_may_go_on(checker_message(checker, index - 1)));
   bool precedes = walk->next == checker->count || side_of(checker, walk->next) == ROLE_ASSISTANT;
-  bool is_text = true;
-  for (uint32_t i = 0; i < message_part_count(message); i++) {
-    PartKind kind = (PartKind)message_part(message, i).kind;
-    is_text &= kind == PART_TEXT || kind == PART_OTHER;
-  }
-  return checker_add_if(checker, !follows || !precedes || !is_text, CHECK_SYSTEM_PLACE, index, NO_TEXT);
+  bool fits = follows && precedes && message_is_text(message);
+  return checker_add_if(checker, !fits, CHECK_SYSTEM_PLACE, index, NO_TEXT);
 }
 
 /* Begins the turn at `index`: an assistant's has its calls open and answered, a user's has those of the turn before

@@ -52,6 +52,10 @@ Status check_common(Checker *checker, uint32_t index);
 Status check_media(Checker *checker, uint32_t index);
 /* Counts the images of the list, where the target's limit for a side depends on that. */
 void   check_media_begin(Checker *checker);
+/* True if Anthropic's model may go on behind the last part: of a server's tool, or a fallback. */
+bool   message_may_go_on(const Message *message);
+/* True if the parts of a system message are texts, or of types that are not known. */
+bool   message_is_text(const Message *message);
 /* True if a part of the message is an image, a sound or a file. */
 bool   message_has_media(const Message *message);
 /* The type of an image's bytes, static, if the dialect takes it and the image says another one; else NULL. */

@@ -241,8 +241,12 @@ static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
     status = carry_out_stage(repairer, plan, plan_moves, true);
     *any |= plan->step_count > 0;
   }
+  if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_system, true);
+  *any |= plan->step_count > 0;
   if (status != STATUS_OK) return status;
   status = carry_out_stage(repairer, plan, dialect_form(plan->options->target.dialect)->repair, false);
+  *any |= plan->step_count > 0;
+  if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_system, true);    /* neighbours may be gone */
   *any |= plan->step_count > 0;
   return status == STATUS_OK && *any ? link_again(repairer, plan) : status;
 }

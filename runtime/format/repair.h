@@ -18,6 +18,9 @@
 **     type of an image             that of its bytes
 **     file without a name          gets one of its type
 **     reasoning_content            added, as ""
+**     system messages              moved to the next place, joined into the first, or a user's
+**     role developer               system
+**     content null, tool_calls []  "" beside calls; left out
 **     id of an item                left out, if another item has it or it is not valid
 **
 ** Only what the target refuses is repaired: what other servers refuse stays. Violations

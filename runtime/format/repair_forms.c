@@ -6,6 +6,8 @@
 **     arguments "{\"a\": hello"    {"input": "{\"a\": hello"}   no object; as a conversion writes it
 **     output {"a": 1}, null        "{\"a\": 1}", ""
 **     no reasoning_content         ""
+**     content null beside calls    ""
+**     tool_calls []                left out
 */
 #include <assert.h>
 
@@ -184,6 +186,28 @@ static Status edit_item(FormRepair *repair, const Message *message, MemberEdit *
   return status;
 }
 
+/* Adds an edit of a member; an empty value leaves it out. */
+static void add_edit(FormRepair *repair, MemberEdit *edits, uint32_t *count, const char *key, const char *value,
+                     const char *reason) {
+  edits[(*count)++] = (MemberEdit){.key = text_of(key), .value = text_of(value)};
+  if (repair->reason == NULL) repair->reason = reason;
+}
+
+/* Edits what says nothing: content that is null beside calls, and a list without calls. */
+static void edit_nothing(FormRepair *repair, const Message *message, MemberEdit *edits, uint32_t *count) {
+  JsonValue list;
+  bool calls = message_call_count(message) > 0;
+  bool is_null = calls && message_content_kind(message) == CONTENT_NONE;
+  bool has_none = !calls && message_role(message) == ROLE_ASSISTANT &&
+                  json_find(message_raw(message), "tool_calls", JSON_ARRAY, &list);
+  if (is_null && plan_is_repairing(repair->plan, CHECK_NULL_CONTENT)) {
+    add_edit(repair, edits, count, "content", "\"\"", "content beside calls");
+  }
+  if (has_none && plan_is_repairing(repair->plan, CHECK_EMPTY_CALLS)) {
+    add_edit(repair, edits, count, "tool_calls", "", "list without calls");
+  }
+}
+
 /* Edits a message with a role: its calls in OpenAI's form, or its parts; and its reasoning. */
 static Status edit_message(FormRepair *repair, const Message *message, MemberEdit *edits, uint32_t *count) {
   Text raw = message_raw(message);
@@ -208,18 +232,18 @@ static Status edit_message(FormRepair *repair, const Message *message, MemberEdi
     }
   }
   if (repair->reason == NULL) *count = 0;
+  if (is_openai) edit_nothing(repair, message, edits, count);
   bool lacks = is_openai && plan_is_repairing(repair->plan, CHECK_REASONING_CONTENT) &&
                message_lacks_reasoning(&repair->plan->options->target, message);
   if (!lacks) return status;
-  edits[(*count)++] = (MemberEdit){.key = text_of("reasoning_content"), .value = text_of("\"\"")};
-  repair->reason = repair->reason == NULL ? "reasoning_content" : repair->reason;
+  add_edit(repair, edits, count, "reasoning_content", "\"\"", "reasoning_content");
   return status;
 }
 
 static Status plan_form(FormRepair *repair, uint32_t index) {
   Plan *plan = repair->plan;
   const Message *message = plan_message(plan, index);
-  MemberEdit edits[2];
+  MemberEdit edits[3];       /* calls, content, reasoning */
   uint32_t count = 0;
   size_t at = plan->bytes.size;
   repair->reason = NULL;
@@ -236,7 +260,8 @@ static Status plan_form(FormRepair *repair, uint32_t index) {
 Status plan_forms(Plan *plan) {
   FormRepair repair = {.plan = plan};
   bool mends = plan_is_repairing(plan, CHECK_CALL_ARGUMENTS) || plan_is_repairing(plan, CHECK_CALL_ARGUMENTS_FORM) ||
-               plan_is_repairing(plan, CHECK_RESULT_FORM) || plan_is_repairing(plan, CHECK_REASONING_CONTENT);
+               plan_is_repairing(plan, CHECK_RESULT_FORM) || plan_is_repairing(plan, CHECK_REASONING_CONTENT) ||
+               plan_is_repairing(plan, CHECK_NULL_CONTENT) || plan_is_repairing(plan, CHECK_EMPTY_CALLS);
   Status status = STATUS_OK;
   if (!mends) return status;
   buffer_init(&repair.value, plan->memory);

@@ -55,6 +55,8 @@ typedef struct Plan {
 Status plan_forms(Plan *plan);
 /* Plans to write the types that images have, and names of files that have none. STATUS_MEMORY. */
 Status plan_media(Plan *plan);
+/* Plans to give system messages the place and the role that the target wants. STATUS_MEMORY. */
+Status plan_system(Plan *plan);
 /* Plans to move results behind their calls, and to name these in them. STATUS_MEMORY. */
 Status plan_moves(Plan *plan);
 /* Plan the repair of a list in a dialect: add steps. STATUS_MEMORY. */

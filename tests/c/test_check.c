@@ -445,10 +445,18 @@ static const struct Case {
 
 /* The provider's own API, not a strict server. */
 static bool is_lenient;
+/* The newest Claude, or a server whose template takes one system message, at the beginning. */
+static bool places_system;
 
 /* A strict server, which joins no messages itself. */
 static CheckTarget strict(Dialect dialect) {
   CheckTarget target = {.dialect = dialect, .skips_members = true};
+  static const CheckCode codes[] = {CHECK_SYSTEM_LATE, CHECK_DEVELOPER_ROLE, CHECK_NULL_CONTENT};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes && places_system; i++) {
+    codes_add(&target.profile.refuses, codes[i]);
+  }
+  if (places_system) target.profile.traits = UINT32_C(1) << MODEL_SYSTEM_ROLE;
+  if (places_system) target.profile.model_known = true;
   if (dialect != DIALECT_ANTHROPIC || is_lenient) return target;
   codes_add(&target.profile.refuses, CHECK_ALTERNATION);
   codes_add(&target.profile.refuses, CHECK_USER_FIRST);
@@ -572,6 +580,32 @@ static void out_of_memory_changes_nothing(void **state) {
       for (size_t k = 1; repair_failing(&cases[i], way, k, false); k++) repair_failing(&cases[i], way, k, true);
     }
   }
+}
+
+#define S(text) "{'role':'system','content':'" text "'}"
+#define D(text) "{'role':'developer','content':'" text "'}"
+#define SP(parts) "{'role':'system','content':[" parts "]}"
+
+static const struct Case system_cases[] = {
+  {"joined", DIALECT_OPENAI, D("a") "," U "," S("b") "," SP(T("c")) "," U, "",
+   SP(T("a") "," T("b") "," T("c")) "," U "," U, NULL},
+  {"joined at the beginning", DIALECT_OPENAI, U "," S("a") "," D("b") "," U, "", S("a\\n\\nb") "," U "," U, NULL},
+  {"renamed", DIALECT_OPENAI, D("a") "," U, "", S("a") "," U, NULL},
+  {"moved", DIALECT_ANTHROPIC, S("a") "," U "," A("x") "," S("b") "," SP(T("c")) "," U, "",
+   U "," S("a") "," A("x") "," U "," S("b") "," SP(T("c")), NULL},
+  {"a user's", DIALECT_ANTHROPIC, U "," A("x") "," S("b"), "", U "," A("x") ",{'role':'user','content':'b'}", NULL},
+};
+
+static void system_messages_are_placed(void **state) {
+  (void)state;
+  places_system = true;
+  for (size_t i = 0; i < sizeof system_cases / sizeof *system_cases; i++) {
+    assert_mended(&system_cases[i], false);
+    for (size_t k = 1; repair_failing(&system_cases[i], false, k, false); k++) {
+      repair_failing(&system_cases[i], false, k, true);
+    }
+  }
+  places_system = false;
 }
 
 /* Checking fails as a whole, too. In most cases one violation is found, so that each rule is the one that fails. */
@@ -1010,6 +1044,7 @@ int main(void) {
     cmocka_unit_test(cases_are_found),
     cmocka_unit_test(cases_are_mended),
     cmocka_unit_test(out_of_memory_changes_nothing),
+    cmocka_unit_test(system_messages_are_placed),
     cmocka_unit_test(out_of_memory_finds_nothing),
     cmocka_unit_test(out_of_memory_wherever_a_block_ends),
     cmocka_unit_test(ids_go_with_their_reasoning),
