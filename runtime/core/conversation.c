@@ -102,6 +102,7 @@ void conversation_free(Conversation *conversation) {
   store_close(conversation->store);
   branch_base_free(conversation);
   memory_free(&memory, conversation->redacted, conversation->redacted_room * sizeof *conversation->redacted);
+  memory_free(&memory, conversation->lent, conversation->lent_room * sizeof *conversation->lent);
   memory_free(&memory, conversation->tools.bytes, conversation->tools.size);
   memory_free(&memory, conversation, sizeof *conversation);
 }
@@ -245,8 +246,13 @@ static Status redact_alone(Conversation *branch, MessageId id, char **bytes, siz
   void *grown = memory_grow(&branch->memory, branch->redacted, &branch->redacted_room, count, sizeof *branch->redacted);
   if (grown == NULL) return STATUS_MEMORY;
   branch->redacted = grown;
+  grown = memory_grow(&branch->memory, branch->lent, &branch->lent_room, branch->lent_count, sizeof *branch->lent);
+  if (grown == NULL) return STATUS_MEMORY;
+  branch->lent = grown;
+  Lent lent = {.id = id, .bytes = store_bytes(branch->store, id, size)};
   Status status = store_own_bytes(branch->store, id, bytes, size);
   if (status != STATUS_OK) return status;
+  branch->lent[branch->lent_count++] = lent;
   memmove(branch->redacted + at + 1, branch->redacted + at, (count - at) * sizeof *branch->redacted);
   branch->redacted[at] = id;
   branch->redacted_count++;
@@ -260,6 +266,22 @@ Status conversation_redact(Conversation *conversation, MessageId id, char **byte
   if (conversation->isolated && !known) return redact_alone(conversation, id, bytes, size);
   *bytes = store_bytes(conversation->store, id, size);
   return STATUS_OK;
+}
+
+void conversation_settle_redactions(Conversation *conversation, bool keeps) {
+  for (uint32_t i = 0; i < conversation->lent_count && !keeps; i++) {
+    Lent lent = conversation->lent[i];
+    uint32_t at = redacted_place(conversation, lent.id);
+    assert(at < conversation->redacted_count && conversation->redacted[at] == lent.id);
+    conversation->redacted_count--;
+    memmove(conversation->redacted + at, conversation->redacted + at + 1,
+            (conversation->redacted_count - at) * sizeof *conversation->redacted);
+    size_t size;
+    char *copy = store_bytes(conversation->store, lent.id, &size);
+    memset(copy, 0, size);      /* which is in an arena: else it would keep what may be forgotten soon */
+    store_return_bytes(conversation->store, lent.id, lent.bytes);
+  }
+  conversation->lent_count = 0;
 }
 
 /* ---- links ---- */

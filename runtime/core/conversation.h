@@ -156,8 +156,12 @@ void     conversation_share_bytes(Conversation *conversation, const Conversation
 
 /* Gives the bytes of a message for overwriting in place (format/redact.h): in a branch a
    copy, whose changes reach the conversation with the merge; else the bytes that all
-   forks share. STATUS_MEMORY. */
+   forks share. conversation_settle_redactions ends it. STATUS_MEMORY. */
 Status   conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size);
+
+/* Ends what calls of conversation_redact prepared: `keeps`: the copies are overwritten; else a branch shares the bytes
+   of these messages again. Cannot fail. */
+void     conversation_settle_redactions(Conversation *conversation, bool keeps);
 
 /* The messages that conversation_redact gave the bytes of in a branch, in order, each once; *ids is borrowed until the
    next one. */

@@ -28,6 +28,12 @@ typedef struct BranchBase {
   Counter counter;
 } BranchBase;
 
+/* A message whose bytes were copied for overwriting, and the bytes that it had. */
+typedef struct Lent {
+  MessageId id;
+  char *bytes;
+} Lent;
+
 struct Conversation {
   Memory memory;
   Clock clock;
@@ -48,6 +54,8 @@ struct Conversation {
   BranchBase *base;          /* NULL unless it is a branch */
   MessageId *redacted;       /* in a branch: messages that the merge redacts in the conversation */
   uint32_t redacted_count, redacted_room;
+  Lent *lent;                /* those of them that conversation_settle_redactions may drop */
+  uint32_t lent_count, lent_room;
   Redact redact;             /* the function of the last conversation_forget; NULL: none */
   Ring kin;                  /* its forks, and the conversation that it was forked from, with all of their forks */
   uint64_t version;

@@ -229,12 +229,13 @@ Status conversation_forget(Conversation *conversation, MessageId id, Text former
   Status status = new_forgotten(conversation, redact, &f);
   if (status == STATUS_OK && former.size > 0) status = note_words_of(f, former);
   conversation->removals++;      /* also where nothing is overwritten in the end */
-  conversation->redact = redact;
   if (status == STATUS_OK) status = add(f, conversation, id, conversation->isolated);
   Ring *end = conversation->isolated ? conversation->kin.behind : &conversation->kin;
   for (Ring *link = conversation->kin.behind; link != end && status == STATUS_OK; link = link->behind) {
     if (shares(conversation, owner_of(link), id)) status = add(f, owner_of(link), id, false);
   }
+  conversation_settle_redactions(conversation, status == STATUS_OK);
+  if (status == STATUS_OK) conversation->redact = redact;
   if (status == STATUS_OK) forgotten_apply(f);
   if (status == STATUS_OK && result != NULL) *result = f;
   else forgotten_free(f);

@@ -188,7 +188,7 @@ static Status prepare_redactions(const Merge *merge) {
     MessageId id = merge->branch->redacted[i];
     if (!is_redacted_in_both(merge, id)) continue;
     Status status = conversation_redact(conversation, id, &bytes, &size);
-    if (status != STATUS_OK) return status;      /* equal copies are invisible */
+    if (status != STATUS_OK) return status;      /* the end of the merge drops the copies */
   }
   return STATUS_OK;
 }
@@ -495,6 +495,7 @@ Status conversation_merge_branch(Conversation *conversation, Conversation *branc
   bool forgets = merge.forgotten != NULL;      /* also in its batches, whose state is then taken over */
   if (status != STATUS_OK) return status;
   status = !lists && !(forgets && still) ? merge_beside(&merge) : still ? become(&merge) : merge_behind(&merge);
+  conversation_settle_redactions(conversation, status == STATUS_OK);
   assert(status != STATUS_OK || (merge.marks == NULL && merge.windows == NULL && merge.history == NULL));
   if (status != STATUS_OK) merge_free(&merge);
   else if (*changed) conversation_touch(conversation);

@@ -97,6 +97,8 @@ int64_t    store_time(const Store *store, MessageId id);
    a copy for this store alone. STATUS_MEMORY. */
 char      *store_bytes(Store *store, MessageId id, size_t *size);
 Status     store_own_bytes(Store *store, MessageId id, char **bytes, size_t *size);
+/* Undoes store_own_bytes, right after it: the message has the bytes of before. Cannot fail. */
+void       store_return_bytes(Store *store, MessageId id, char *bytes);
 
 /* Shares the bytes of all messages so far, including adopted blocks, so that other spans
    into them outlive the store and its compaction. NULL if the store has no bytes. */

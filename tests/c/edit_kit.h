@@ -11,12 +11,14 @@
 **     d1         drops message 1 and its unit by a draft    D    drops message 0 by one, and keeps the last but one
 **     R1         replaces message 1 by a draft              K60  takes a report of 60 tokens
 **     e  E       chooses another counter                    &2   marks message 2 with another name
-**     vx         closes window x
+**     vx         closes window x                F2     forgets message 2
 */
 #ifndef EBB_TESTS_EDIT_KIT_H
 #define EBB_TESTS_EDIT_KIT_H
 
 #include "draft_kit.h"
+
+#include "core/forget.h"
 
 static Status trim_by_draft(Conversation *chat, uint32_t count) {
   Draft *draft = numbered_draft(chat, true);
@@ -85,13 +87,18 @@ static Status put_window(Conversation *chat, const char *id, unsigned flags) {
   return conversation_put_window(chat, &window);
 }
 
+static void blacken(char *bytes, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    if (bytes[i] == 'x') bytes[i] = '#';
+  }
+}
+
 static Status overwrite(Conversation *chat, MessageId id) {
   char *bytes;
   size_t size;
   Status status = conversation_redact(chat, id, &bytes, &size);
-  for (size_t i = 0; status == STATUS_OK && i < size; i++) {
-    if (bytes[i] == 'x') bytes[i] = '#';
-  }
+  conversation_settle_redactions(chat, status == STATUS_OK);
+  if (status == STATUS_OK) blacken(bytes, size);
   return status;
 }
 
@@ -116,6 +123,7 @@ static UNUSED Status edit(Conversation *chat, const char *word) {
   case 'w': return isdigit((unsigned char)word[1]) ? put(chat, WORDS_APPEND, 0, word) : put_window(chat, word + 1, 0);
   case 'd': return drop_by_draft(chat, number);
   case 'r': return overwrite(chat, number);
+  case 'F': return conversation_forget(chat, number, text_plain("", 0), blacken, NULL);
   case 'D': return drop_and_keep(chat);
   case 'R': return replace_by_draft(chat, number);
   case 'K': return conversation_calibrate(chat, number);

@@ -38,6 +38,7 @@ static const EditRow EDITS[] = {
     {"u4 a4 m\"a\":1 <1", "m\"a\":2"},                               {LONG, "@0:s4"},
     {"u4 a4 u4", "r2"},             {"u4 a4 u4 e", "r2"},            {"u4 a4", "p0"},
     {"u4 a4 *1 &2", "*3"},          {"u4 a4 *1 &2", "/1"},           {"u4 a4(y) =1:a4(y)", "r2"},
+    {"u4 a9 u4 =1:a8 =1:a7 m\"a\":\"xxxx\" <2", "F2"},               {"u4 a9 =1:a8 | m\"a\":1 #here", "F3"},
 };
 
 static void write_visible(FILE *out, const Conversation *chat) {
@@ -106,7 +107,7 @@ static bool edit_fails(const EditRow *row, bool isolated, size_t k, bool once, c
     assert_int_equal(edit(chat, row->edit), STATUS_OK);
   }
   assert_text(chat, after, row, k);
-  if (isolated || *row->edit != 'r') assert_text(fork, forked, row, k);      /* forks share what is overwritten */
+  if (isolated || (*row->edit != 'r' && *row->edit != 'F')) assert_text(fork, forked, row, k);      /* forks share what is overwritten */
   conversation_check(chat);
   conversation_check(fork);
   conversation_free(fork);
@@ -132,6 +133,69 @@ static void edits_beside_a_fork_are_whole_or_none(void **state) {
       while (edit_fails(&EDITS[i], isolated, k, true, after) && edit_fails(&EDITS[i], isolated, k, false, after)) k++;
     }
     free(after);
+  }
+}
+
+/* ---- a branch that fails to forget ---- */
+
+/* Versions of a message and what is remembered; the branch merges by the lists, behind them, or beside them. */
+static const char VERSIONS[] = "u4 a9 u3 =1:a8 =1:a7 m\"a\":\"xxxxx\"";
+
+/* True if a stored version of message 2, or what the current batch remembers, has its text still. */
+static bool tells(const Conversation *chat) {
+  const Store *store = conversation_store(chat);
+  Text memory = history_policy_memory(conversation_history(chat), history_current(conversation_history(chat)));
+  bool told = memory.size > 2;
+  for (MessageId id = store_next(store, 0); id != 0; id = store_next(store, id)) {
+    Text raw = message_raw(store_message(store, id));
+    if (store_origin(store, id) == 2) told |= memchr(raw.bytes, 'x', raw.size) != NULL;
+  }
+  return told;
+}
+
+/* `ours`: what the conversation does while the branch is open. */
+static bool branch_fails_to_forget(const char *theirs, const char *ours, size_t k, bool once) {
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, ""), *fork, *branch;
+  bool changed, forgets = strchr(ours, 'F') != NULL;
+  edits(chat, VERSIONS);
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  assert_int_equal(conversation_fork(chat, &branch), STATUS_OK);
+  assert_int_equal(conversation_begin_branch(branch, chat, merge_memories_by_name), STATUS_OK);
+  edits(branch, theirs);
+  fail.fail_at = fail.calls + k;
+  fail.once = once;
+  Status status = edit(branch, "F2");
+  fail.fail_at = 0;
+  if (status == STATUS_OK) assert_false(tells(branch));
+  else assert_true(tells(branch));
+  edits(chat, ours);
+  assert_int_equal(tells(fork), !forgets);
+  if (forgets) assert_false(tells(branch));      /* it shares the bytes again */
+  assert_int_equal(conversation_merge_branch(chat, branch, &changed), STATUS_OK);
+  assert_int_equal(tells(chat), status != STATUS_OK && !forgets);
+  assert_int_equal(tells(fork), status != STATUS_OK && !forgets);
+  conversation_free(branch);
+  conversation_check(chat);
+  conversation_check(fork);
+  conversation_free(fork);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+  return status != STATUS_OK;
+}
+
+static void a_branch_that_fails_to_forget_has_not_forgotten(void **state) {
+  (void)state;
+  static const char *const theirs[] = {"", "+u5", "<2"}, *const ours[] = {"", "F2", "+a5", "F4 +a5"};
+  for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) {
+    for (size_t j = 0; j < sizeof ours / sizeof *ours; j++) {
+      size_t k = 1;
+      while (branch_fails_to_forget(theirs[i], ours[j], k, true) &&
+             branch_fails_to_forget(theirs[i], ours[j], k, false)) {
+        k++;
+      }
+      assert_true(k > 8);
+    }
   }
 }
 
@@ -574,6 +638,7 @@ int main(void) {
                                      cmocka_unit_test(explanations_are_whole_or_none),
                                      cmocka_unit_test(tools_are_described_once_there_is_memory),
                                      cmocka_unit_test(no_more_windows_than_their_limit),
+                                     cmocka_unit_test(a_branch_that_fails_to_forget_has_not_forgotten),
                                      cmocka_unit_test(edits_beside_a_fork_are_whole_or_none),
                                      cmocka_unit_test(edits_of_drafts_are_whole_or_none)};
   return cmocka_run_group_tests(tests, NULL, NULL);
