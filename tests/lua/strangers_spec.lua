@@ -116,6 +116,93 @@ describe("a workflow in JSON is refused before anything runs:", function()
   end)
 end)
 
+describe("limits in a workflow in JSON", function()
+  local MIB = 1024 * 1024
+  local KEEP = "return function() return true end"
+
+  --- Nodes with limits, and the field that has them.
+  local LIMITED = {
+    { '{"type":"trim","budget":100000,"policy":"return function(draft) end","limits":{%s}}', "" },
+    { '{"type":"filter","filter":"' .. KEEP .. '","limits":{%s}}', "" },
+    { '{"type":"pipeline","agent":"agent.json","limits":{%s}}', "" },
+    { '{"type":"model","pipeline":{"agent":"agent.json","limits":{%s}}}', "pipeline" },
+    { '{"type":"loop","at_most":1,"nodes":[{"type":"filter","filter":"' .. KEEP .. '","limits":{%s}}]}', "" },
+    { '{"type":"branch","when":{"messages_over":0},"nodes":[{"type":"filter","filter":"' .. KEEP
+      .. '","limits":{%s}}]}', "" },
+    -- all else of this pipeline is checked when it is asked
+    { '{"type":"trim","budget":9,"policy":"summarize","ask":{"pipeline":{"limits":{%s}}}}', "ask.pipeline" },
+  }
+  local VALUES = {
+    -- limit      value                refusal; nil: it is taken
+    { "fuel",     "0",                 "only lowers limits: expected more than 0 and at most 200000000, got 0" },
+    { "fuel",     "0.0",               "only lowers limits" },
+    { "fuel",     "-0.0",              "only lowers limits" },
+    { "fuel",     "-1",                "expected a whole number" },
+    { "fuel",     "0.5",               "expected a whole number" },
+    { "fuel",     "200000001",         "at most 200000000, got 200000001" },
+    { "fuel",     "1e300",             "only lowers limits" },
+    { "fuel",     "null",              "expected a whole number" },
+    { "fuel",     '"5"',               "expected a whole number" },
+    { "fuel",     "200000000",         nil },
+    { "deadline", "0",                 "only lowers limits: expected more than 0 and at most 2000, got 0" },
+    { "deadline", "-1",                "expected a number of milliseconds" },
+    { "deadline", "2000.5",            "at most 2000, got 2000.5" },
+    { "deadline", "1e15",              "only lowers limits" },
+    { "deadline", "2000",              nil },
+    { "deadline", "1999.5",            nil },
+    { "memory",   "0",                 "only lowers limits" },
+    { "memory",   "-1",                "expected a whole number of bytes" },
+    { "memory",   "1048576.5",         "expected a whole number of bytes" },
+    { "memory",   tostring(MIB - 1),   "expected a whole number of bytes" },
+    { "memory",   tostring(64 * MIB + 1), "at most 67108864" },
+    { "memory",   tostring(64 * MIB),  nil },
+  }
+
+  for _, row in ipairs(VALUES) do
+    local name, value, expected = table.unpack(row)
+    it(("are %s: %s %s"):format(expected and "refused" or "taken", name, value), function()
+      for i, node in ipairs(LIMITED) do
+        if i == #LIMITED and expected and not expected:find "at most" and not expected:find "lowers" then return end
+        local text = node[1]:format(('"%s":%s'):format(name, value))
+        local path = flow('[{"type":"script","file":"s.lua"},' .. text .. "]")
+        local run = command.ebb(("run %s --check"):format(path))
+        assert.equal(expected and command.REFUSED or 0, run.status, node[1] .. run.err)
+        if expected then
+          contains("w.json:1:", run.err)
+          contains(node[2], run.err)
+          contains("limits." .. name .. ": ", run.err)
+          contains(expected, run.err)
+          assert.equal(command.REFUSED, command.ebb(("run %s %s"):format(path, path_of "small.json")).status)
+          assert.is_false(has_run())
+        end
+      end
+    end)
+  end
+
+  it("are refused of tools, too", function()
+    file("good.lua", "return { name = 'x', description = 'd', run = function() return 'r' end }")
+    for value, taken in pairs { ["0"] = false, ["300000000"] = false, ["1000"] = true } do
+      local tools = '{"tools":[{"file":"good.lua","limits":{"fuel":%s}}],"nodes":[{"type":"tool"}]}'
+      local path = flow(tools:format(value))
+      local run = command.ebb(("run %s --check"):format(path))
+      assert.equal(taken, run.status == 0, run.err)
+      if not taken then contains("tools[1].limits.fuel: a workflow in JSON only lowers limits", run.err) end
+    end
+  end)
+
+  it("stop a script for which 0 was asked", function()
+    local endless = '[{"type":"filter","filter":"return function() while true do end end"%s}]'
+    contains("only lowers limits", command.fails(command.REFUSED, ("run %s %s"):format(
+      flow(endless:format ',"limits":{"fuel":0,"deadline":0}'), path_of "small.json")))
+    contains("stopped: ", command.ebb(("run %s %s"):format(flow(endless:format ""), path_of "small.json")).err)
+  end)
+
+  it("may be none in Lua", function()
+    local filter = { type = "filter", filter = KEEP, limits = { fuel = 0, deadline = 0 } }
+    assert(nodes.run(helper.conversation "u1", { filter }))
+  end)
+end)
+
 describe("a workflow in JSON", function()
   it("names files beside it, and false is no power", function()
     file("keep.lua", "return function() return true end")

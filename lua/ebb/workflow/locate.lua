@@ -2,9 +2,11 @@
 --
 -- A workflow in Lua is code with all rights of the program. One in JSON may be a stranger's: its files
 -- lie below one of these two folders, and no link leads there; FORBIDDEN lists what its nodes and tools may not say;
--- and to look at it (check, draw) runs none of its files outside of a sandbox.
+-- limits of its scripts are lowered, not raised; and to look at it (check, draw) runs none of its files outside of a
+-- sandbox.
 
 local core = require "ebb.support.core"
+local loader = require "ebb.sandbox.loader"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
@@ -51,6 +53,17 @@ function locate.place(workflow, looks)
   return { folder = folder and folder:gsub("/*$", "/", 1), contained = contained, looks = contained and looks or false }
 end
 
+--- Refuses limits by which a workflow in JSON would allow its scripts more than any script gets: 0 would be no limit.
+local function check_limits(limits, prefix)
+  for _, name in ipairs(tables.keys(loader.DEFAULT)) do
+    local value, most = type(limits) == "table" and limits[name], loader.DEFAULT[name]
+    if type(value) == "number" and (value == 0 or value > most) then
+      refuse("forbidden", ("%slimits.%s: a workflow in JSON only lowers limits: expected more than 0 and at most %d, "
+        .. "got %s"):format(prefix, name, most, schema.describe(value)), IN_LUA)
+    end
+  end
+end
+
 --- Refuses fields of a node or tool that a workflow in JSON may not have.
 ---@param fields any
 ---@param place ebb.WorkflowPlace
@@ -63,6 +76,7 @@ function locate.check_fields(fields, place, prefix)
       refuse("forbidden", ("%s%s: a workflow in JSON %s"):format(prefix or "", name, why), hint)
     end
   end
+  check_limits(fields.limits, prefix or "")
   for _, name in ipairs(INNER) do locate.check_fields(fields[name], place, (prefix or "") .. name .. ".") end
 end
 
