@@ -117,24 +117,24 @@ run: deps   ## trim the sample conversation to 4000 tokens and show what was kep
 test: test-build   ## build and run all tests; ends with "N passed, N failed"
 	@tests/run.sh
 
-test-quick: deps-test   ## most Lua specs and C units, in under two minutes; T=trim runs those with trim in their name
-	+@$(SUBMAKE) products vocabularies build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
-	+@$(SUBMAKE) MODE=small test-programs
-	@tests/run.sh --quick $(T)
+test-quick: deps-test   ## most Lua specs and C units, in under two minutes; T=trim runs those with trim in their name, UNITS=no only specs
+	+@$(SUBMAKE) products vocabularies build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable $(if $(filter no,$(UNITS)),,build/tests/test_api_growth)
+	$(if $(filter no,$(UNITS)),,+@$(SUBMAKE) MODE=small test-programs)
+	@UNITS=$(UNITS) tests/run.sh --quick $(T)
 
 test-build: deps-test
 	+@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/sqlite_memory.so build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
 	+@$(SUBMAKE) MODE=release products
 	+@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
-	+@$(SUBMAKE) MODE=small test-programs
-	+@$(SUBMAKE) MODE=sanitize products build/sanitize/tests/test_sequence build/sanitize/tests/test_model
+	+@$(SUBMAKE) MODE=small test-programs build/small/ebb
+	+@$(SUBMAKE) MODE=sanitize build/sanitize/tests/test_sequence build/sanitize/tests/test_model
 	+@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads \
 	  build/threads/tests/test_storage_threads build/threads/tests/test_api_host
 	+@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
 check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but the binding's (one step in four), model tests with 1,000,000 steps, the command under sanitizers, a fifth of the Lua tests under valgrind, token ids against their oracles, a minute per fuzzer, up to twenty for the sandbox's
 	+@$(SUBMAKE) MODE=debug products
-	+@$(SUBMAKE) MODE=sanitize build/sanitize/bench/tokens
+	+@$(SUBMAKE) MODE=sanitize products build/sanitize/bench/tokens
 	WHOLE=1 CONVERSATIONS=$(or $(CONVERSATIONS),10000) DENSER=$(or $(DENSER),5) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) KILLS=$(or $(KILLS),200) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),50000) POLICIES=$(or $(POLICIES),2000) EBB=build/sanitize/ebb tests/run.sh
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c on as many inputs as take a minute of a processor; FUZZ_SHARE (100) percent of them

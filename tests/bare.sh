@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs README's commands as on a fresh machine: in a bare root of Debian, with what debootstrap's smallest variant has and
-# `make`, in a copy of the files that git knows. The last line is that of the tests. Test programs that are built under
-# sanitizers (build/small) are taken along, for they build longest; all that is shipped is built there.
+# `make`, in a copy of the files that git knows. The last line is that of the tests.
 #
 #     tests/bare.sh [COMMAND]     `make test-quick` by default; SUITE=trixie takes another Debian than this machine's
+#     ROOT=FOLDER ...             makes the root there, where there is none, and leaves it for the next command
 #
 # Exit status 3, and a line that says why, where no such root can be made.
 set -uo pipefail
@@ -19,19 +19,20 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2>/d
 [ -n "$suite" ] && [ -n "$mirror" ] || skip "apt names no suite and mirror"
 
 top=$(mktemp -d)
-root=$top/root
+root=${ROOT:-$top/root}
 trap 'rm -rf --one-file-system "$top"' EXIT
-mkdir -p "$root/etc/dpkg/dpkg.cfg.d"
-echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io"      # nothing in it outlives this run
-if ! debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$top/log" 2>&1; then
-  tail -n 3 "$top/log"
-  skip "debootstrap $suite failed"
+if [ ! -e "$root/ebb" ]; then
+  mkdir -p "$root/etc/dpkg/dpkg.cfg.d"
+  echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io"      # nothing in it outlives this run
+  if ! debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$top/log" 2>&1; then
+    tail -n 3 "$top/log"
+    skip "debootstrap $suite failed"
+  fi
+  # apt in it takes what apt takes here.
+  cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
+  mkdir "$root/ebb"
+  git ls-files -z | xargs -0 cp -a --parents -t "$root/ebb" || exit 1
 fi
-# apt in it takes what apt takes here.
-cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
-mkdir -p "$root/ebb/build"
-git ls-files -z | xargs -0 cp -a --parents -t "$root/ebb" || exit 1
-if [ -d build/small ]; then cp -a build/small "$root/ebb/build/"; fi
 
 # A namespace of its own, so that nothing stays mounted and no process stays behind.
 unshare --mount --pid --fork sh -c '

@@ -7,6 +7,7 @@
 #     WHOLE=1 tests/run.sh         all tests, sweeps in full, and what takes longest (make check-hard)
 #     tests/run.sh --quick         Lua specs (goldens among them) and C units, without long sweeps and #time
 #     tests/run.sh --quick WORD    those with WORD in their name, #time too
+#     UNITS=no tests/run.sh ...    without C units
 #
 # SEED repeats a run, JOBS=n runs so many at once.
 set -u
@@ -21,7 +22,8 @@ results=$(mktemp)
 trap 'rm -f "$results" "$results.failed"' EXIT
 export RESULTS=$results
 
-c_tests() { for source in tests/c/test_*.c; do echo "c build/small/tests/$(basename "$source" .c)"; done; }
+c_tests() { if [ "${UNITS:-}" != no ]; then units; fi; }
+units() { for source in tests/c/test_*.c; do echo "c build/small/tests/$(basename "$source" .c)"; done; }
 specs() { tests/specs.sh | sed 's/^/lua /'; }
 script() { if [ -x "$1" ]; then echo "script $*"; fi; }
 
@@ -34,8 +36,8 @@ TIMED='complexity_spec cli_complexity_spec cli_interrupt_spec session_postgres_s
 # Slices are measured one by one; growth is measured without sanitizers there (grown).
 SLOW='test_sandbox_slices test_api_growth'
 
-# Growth is measured without sanitizers, too.
-grown() { echo "c build/tests/test_api_growth"; }
+# Growth is measured without sanitizers, too; with them where all is tested.
+grown() { if [ "${UNITS:-}" != no ]; then echo "c build/tests/test_api_growth"; fi; }
 
 # quick [all]: without what takes long, and without SLOW and TIMED unless `all` is said
 quick() {
@@ -77,7 +79,7 @@ full() {
   if tests/fuzz/can.sh; then fuzzers; fi
   if tests/peers/packages.sh sdk >/dev/null; then script tests/peers/sdk/run.sh; fi
   specs
-  c_tests | grep -vwF "$(printf '%s\n' $LONG)"
+  c_tests | grep -vwF "$(printf '%s\n' $LONG $([ -n "${WHOLE:-}" ] || echo test_api_growth))"
   grown
   # Trees once more, with nodes as large as they are installed.
   for name in test_sequence test_model; do echo "c build/sanitize/tests/$name"; done
@@ -85,7 +87,7 @@ full() {
   echo "c build/threads/tests/test_api_host${WHOLE:+ CALLS=${THREADS_CALLS:-100000}}"      # 2.4 ms each there
 }
 
-if [ -z "${WHOLE:-}" ]; then export SAMPLE=${SAMPLE:-8}; fi
+if [ -z "${WHOLE:-}" ]; then export SAMPLE=${SAMPLE:-16}; fi
 if [ "${1:-}" = --quick ]; then
   if [ -z "${2:-}" ]; then export BUSTED="--exclude-tags=time" HISTORIES=${HISTORIES:-100} PLACES=${PLACES:-20}; fi
   runners=$(quick "${2:-}" | grep -F -e "${2:-}")

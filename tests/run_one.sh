@@ -95,7 +95,7 @@ sanitized() {
   unset WHOLE CONVERSATIONS DENSER STEPS MUTATIONS LIVES POLICIES CALLS
   # shellcheck disable=SC2086
   SANITIZED=1 HISTORIES=30 TURNS=1000 COMPLEXITY=${COMPLEXITY:-40} \
-    limited build/sanitize/ebb run tests/lua/under_ebb.lua -- $specs
+    limited build/small/ebb run tests/lua/under_ebb.lua -- $specs
   report_busted "specs under sanitizers${SAMPLE:+, one in $SAMPLE}" $?
 }
 

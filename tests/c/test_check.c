@@ -999,7 +999,7 @@ static void mend_history(const Page *page, Dialect dialect, uint64_t codes, bool
 static void nothing_is_left_in_random_histories(void **state) {
   static Page page;
   const char *given = getenv("HISTORIES");
-  uint32_t count = given != NULL ? (uint32_t)strtoul(given, NULL, 10) : 4000;
+  uint32_t count = given != NULL ? (uint32_t)strtoul(given, NULL, 10) : 1500;
   (void)state;
   chance = test_seed();
   for (uint32_t i = 0; i < count; i++) {

@@ -5,8 +5,8 @@
 # What holds for every run: status 0 and the new file, or the status of the signal and the
 # old one; only SIGKILL leaves a temporary file, and the next run removes it; an edit
 # that is acknowledged is in the file. The signals come at every call that touches a
-# file (through io_shim.c), and at random moments. SEED repeats a run; WHOLE=1 takes ten
-# times as many moments; EBB names another build.
+# file (through io_shim.c), and at random moments. SEED repeats a run; WHOLE=1 takes many
+# more moments; EBB names another build.
 set -u
 
 # Who started this may ignore signals, as nohup does; a shell cannot take that back.
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.."
 
 EBB=${EBB:-build/ebb}
 SEED=${SEED:-$(date +%s)}
-MOMENTS=${MOMENTS:-$([ -n "${WHOLE:-}" ] && echo 1000 || echo 100)}
+MOMENTS=${MOMENTS:-$([ -n "${WHOLE:-}" ] && echo 1000 || echo 40)}
 ROUNDS=${ROUNDS:-$([ -n "${WHOLE:-}" ] && echo 100 || echo 20)}
 RANDOM=$((SEED % 32768))
 ulimit -c 0

@@ -5,11 +5,11 @@
 # What holds for every run: it ends in time; its status is 0 and its output is
 # right, or 7 and it says why; a file under the output's name is the old one or
 # the new one, whole; no temporary is left. EBB names another build. SAMPLE=n strikes
-# one call in n, of four at most, which SEED decides.
+# one call in n, of eight at most, which SEED decides.
 set -u
 cd "$(dirname "$0")/../.."
 
-stride=$((${SAMPLE:-1} > 4 ? 4 : ${SAMPLE:-1}))
+stride=$((${SAMPLE:-1} > 8 ? 8 : ${SAMPLE:-1}))
 RANDOM=$((${SEED:-$(date +%s)} % 32768))
 
 EBB=${EBB:-build/ebb}

@@ -82,12 +82,16 @@ function helper.seed()
   return seed
 end
 
---- Every third of a list, beginning where SEED says; all of it with WHOLE=1.
-function helper.sample(list)
+--- Each n-th of a list, beginning where SEED and `turn` say; all of it with WHOLE=1.
+---@param list any[]
+---@param n integer
+---@param turn? integer     so that several samples of a list differ
+---@return any[]
+function helper.sample(list, n, turn)
   if (os.getenv "WHOLE" or "") ~= "" then return list end
-  local seed, chosen = helper.seed(), {}
+  local first, chosen = (math.tointeger(tonumber(os.getenv "SEED")) or os.time()) + (turn or 0), {}
   for i, item in ipairs(list) do
-    if (i + seed) % 3 == 0 then chosen[#chosen + 1] = item end
+    if (i + first) % n == 0 then chosen[#chosen + 1] = item end
   end
   return chosen
 end

@@ -1,6 +1,6 @@
 --- Runs specs inside the command itself, so that its sanitizers watch the binding:
 --
---     build/sanitize/ebb run tests/lua/under_ebb.lua -- tests/lua
+--     build/small/ebb run tests/lua/under_ebb.lua -- tests/lua
 
 package.path = package.path .. ";/usr/share/lua/5.4/?.lua;/usr/share/lua/5.4/?/init.lua"
 table.insert(arg, 1, "--ignore-lua")   -- .busted names lua5.4, which would take the command's place

@@ -84,7 +84,7 @@ describe("recall", function()
   local output = os.tmpname()
   teardown(function() os.remove(output) end)
 
-  for _, path in ipairs(helper.sample(helper.recordings "anthropic")) do
+  for _, path in ipairs(helper.sample(helper.recordings "anthropic", 6)) do
     it("of " .. path:match "[^/]+$", function()
       local chat, figures = ebb.load(path), {}
       if not chat then return end
