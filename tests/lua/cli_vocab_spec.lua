@@ -31,10 +31,10 @@ describe("ebb vocab", function()
     contains("small", (command.does "vocab ls"))
     assert.equal((command.does "vocab ls"), (command.does "vocab"))
     contains("gpt2", (command.does "vocab ls"))
-    for _, columns in ipairs { 60, 80, 200 } do
+    for _, columns in ipairs { 40, 80, 200 } do
       local out = command.at_width(columns, "vocab ls")
-      contains(path_of "home/ebb/vocab/small.vocab", out)
-      assert.equal(columns > 60, out:find "SHA" ~= nil)
+      if columns > 40 then contains(path_of "home/ebb/vocab/small.vocab", out) end
+      assert.equal(columns > 40, out:find "SHA" ~= nil)
     end
     contains("small.vocab: good", select(2, command.does "vocab verify small"))
     assert.equal("4\n", (command.does("run " .. path_of "use.lua")))
