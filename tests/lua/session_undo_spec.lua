@@ -164,3 +164,73 @@ describe("a step of a session", function()
     assert.equal("one two three" .. (" four"):rep(24), contents())
   end)
 end)
+
+describe("a command whose session another program edits meanwhile", function()
+  before_each(function()
+    command.make_folder()
+    database = command.path_of "s.db"
+    done("session new s " .. command.file("list.json", LIST))
+  end)
+  after_each(command.remove_folder)
+
+  --- A policy, as another program appends `times` times to the session: once in each run. It is trusted.
+  local function policy_of(times)
+    local more = command.file("more.json", '[{"role":"user","content":"late"}]')
+    local file = command.path_of "times"
+    return command.file("policy.lua", ([[
+      return function(draft, budget)
+        local file = io.open(%q)
+        local times = file and file:read "n" or 0
+        if file then file:close() end
+        if times < %d then
+          file = io.open(%q, "w")
+          file:write(times + 1)
+          file:close()
+          assert(os.execute(%q))
+        end
+        draft:drop_oldest { to = budget }
+      end]]):format(file, times, file, ("%s session append s %s --db %s >/dev/null 2>&1"):format(command.EBB, more,
+        database)))
+  end
+
+  local function trim(times, words)
+    return ebb(("trim --session s --budget 15 --trusted --policy %s %s"):format(policy_of(times), words))
+  end
+
+  for times = 1, 3 do
+    it(("runs anew in the newer version, and says what it did there: %d times"):format(times), function()
+      local result = trim(times, "--explain")
+      assert.equal(0, result.status, result.err)
+      assert.equal(0, select(2, result.err:gsub("%f[%d]3 messages", "")), result.err)
+      assert.equal(1, select(2, result.err:gsub("budget 15", "")), result.err)      -- it is told once
+      assert.equal(times, select(2, result.err:gsub("  late\n", "")), result.err)
+      assert.truthy(contents():find("late$"))
+      local log = done "session log s"
+      assert.truthy(log:find(("%d trim: %d to "):format(times + 1, 3 + times), 1, true), log)
+    end)
+  end
+
+  it("writes the report of the last run", function()
+    local path = command.path_of "ledger.json"
+    assert.equal(0, trim(2, "--ledger " .. path).status)
+    local report = json.decode(command.read(path))
+    assert.equal(5, report.kept + report.dropped)
+  end)
+
+  it("ends with a clear error, and changes nothing, where others never rest", function()
+    local result = trim(1000, "--explain")
+    assert.equal(command.IO, result.status)
+    assert.truthy(result.err:find("ebb trim: the session is at version %d+, not at %d+\n"), result.err)
+    assert.truthy(result.err:find("hint: other programs were faster 21 times; run the command again", 1, true),
+      result.err)
+    assert.is_nil((done "session log s"):find("trim", 1, true))
+  end)
+
+  it("goes to a file as it was read", function()
+    local path = command.path_of "out.json"
+    local result = trim(2, "-o " .. path)
+    assert.equal(0, result.status, result.err)
+    assert.is_nil(command.read(path):find("late", 1, true))
+    assert.equal("one two three late", contents())
+  end)
+end)

@@ -7,8 +7,9 @@ local operations = require "ebb.conversation.operations"
 local options = require "ebb.cli.options"
 local outgoing = require "ebb.cli.outgoing"
 local state = require "ebb.conversation.state"
+local terminal = require "ebb.cli.terminal"
 
-local apply = {}
+local apply = { runs_anew = true }      -- after a conflict of sessions
 
 apply.BYTES_MAX = 256 * 1024 * 1024   -- bytes, as for an array of messages
 
@@ -55,7 +56,8 @@ function apply.run(args)
   check(args)
   local path = options.path(args.file)
   local is_text = args.operations:find "^%s*[{%[]" ~= nil
-  local text = is_text and args.operations or failure.check(core.read_file(args.operations, apply.BYTES_MAX))
+  local text = is_text and args.operations or args.operations == "-" and terminal.read_stdin(apply.BYTES_MAX)
+    or failure.check(core.read_file(args.operations, apply.BYTES_MAX))
   local chat = options.load(path, args)
   local rules = outgoing.rules(chat, args)
   operations.apply(chat, text, not is_text and options.name(args.operations) or nil)

@@ -13,7 +13,7 @@ local target = require "ebb.models.target"
 local terminal = require "ebb.cli.terminal"
 local text = require "ebb.cli.text"
 
-local convert = {}
+local convert = { runs_anew = true }      -- after a conflict of sessions
 
 local SHAPES = { "body", "array", "jsonl" }
 

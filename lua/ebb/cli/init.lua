@@ -21,6 +21,41 @@ local function find(name)
   failure.usage(("unknown command '%s'"):format(name), hint and ("did you mean '%s'?"):format(hint) or "see 'ebb help'")
 end
 
+--- Keeps failures as they are; adds a traceback to other errors.
+local function catch(problem)
+  local is_caught = type(problem) == "string" and problem:find "^internal error: "
+  return is_caught and problem or failure.from_value(problem)
+    or debug.traceback("internal error: " .. tostring(problem), 2):gsub("\t", "  ")
+end
+
+local RETRIES = 20      -- where others write to the session at the same time
+
+local FASTER = ("other programs were faster %d times; run the command again"):format(RETRIES + 1)
+
+--- A copy, for a run that changes it.
+local function copy(args)
+  local list = {}
+  for key, value in pairs(args) do list[key] = type(value) == "table" and copy(value) or value end
+  return list
+end
+
+--- Runs a command that edits a session, anew after each conflict: it means the same in a newer version. What it says
+--- is that of the last run.
+local function run_anew(command, args)
+  local sessions = require "ebb.cli.sessions"
+  for try = 0, RETRIES do
+    terminal.hold()
+    local ok, result = xpcall(command.run, catch, copy(args))
+    if ok or not sessions.is_late() or try == RETRIES then
+      terminal.release()
+      if ok then return result end
+      if sessions.is_late() then result.hint = FASTER end
+      error(result, 0)
+    end
+    terminal.drop()
+  end
+end
+
 local function run_command(name, words)
   local command = find(name)
   local parser = require "ebb.cli.parser"
@@ -30,6 +65,7 @@ local function run_command(name, words)
     args.command_name = name
     terminal.quiet = args.quiet or false
     require("ebb.cli.places").prepare(command_parser, args, command.places and command.places(args))
+    if command.runs_anew and args.session and not args.output then return run_anew(command, args) end
     return command.run(args)
   end
   terminal.result(parser.help(command_parser, terminal.reading()))
@@ -53,11 +89,6 @@ local function run(words)
   else
     return run_command(first, table.move(words, 2, #words, 1, {}))
   end
-end
-
---- Keeps failures as they are; adds a traceback to other errors.
-local function catch(problem)
-  return failure.from_value(problem) or debug.traceback("internal error: " .. tostring(problem), 2):gsub("\t", "  ")
 end
 
 local STDOUT = 1

@@ -8,8 +8,9 @@ local failure = require "ebb.cli.failure"
 local json_arguments = require "ebb.support.json_arguments"
 local macro_options = require "ebb.cli.macro_options"
 local options = require "ebb.cli.options"
+local terminal = require "ebb.cli.terminal"
 
-local input = {}
+local input = { runs_anew = true }      -- after a conflict of sessions
 
 input.BYTES_MAX = 16 * 1024 * 1024   -- of a text, and of a window
 
@@ -88,7 +89,7 @@ local function text_of(args)
   if (args.file or "-") == "-" and not args.session then
     failure.usage("the text and the conversation cannot both come from standard input", "name a file for one of them")
   end
-  return (failure.check(core.read_file("-", input.BYTES_MAX)):gsub("\n$", ""))
+  return (terminal.read_stdin(input.BYTES_MAX):gsub("\n$", ""))
 end
 
 function input.run(args)

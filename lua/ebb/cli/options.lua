@@ -469,7 +469,7 @@ function options.load(file, args, quiet)
   return chat, path, result
 end
 
-local was_told = false
+local told_in      -- the run of the command (terminal.run_number)
 
 --- Tells once what counts for a model that is not listed, and that an estimator replaces the model's
 --- vocabulary, unless --encoding names what counts. Reports as JSON have it as a field.
@@ -477,9 +477,9 @@ local was_told = false
 ---@param args table
 ---@return boolean? is_reason     it was said now why the counts are estimates
 function options.tell_stand_in(chat, args)
-  if was_told or args.json or args.encoding then return end
+  if told_in == terminal.run_number or args.json or args.encoding then return end
   local missing, note = models.missing(chat), models.note(chat)
-  was_told = note ~= nil or missing ~= nil
+  if note or missing then told_in = terminal.run_number end
   if note then terminal.say("ebb: " .. note) end
   if not missing then return note ~= nil and models.of_chat(chat) == nil end
   local fetch = require("ebb.cli.vocab_fetch").SOURCES[missing] and ("; ebb vocab fetch %s brings it"):format(missing)

@@ -107,6 +107,7 @@ function sessions.load(args, name, conversation)
   local session = sessions.open(args, name, next(conversation) and conversation or nil)
   local branch = session:begin()
   if name == args.session then
+    if edited then edited.session:close() end      -- of a former run
     edited = { session = session, branch = branch, version = session.version, state = steps.state(branch),
       by = args.command_name or "edit" }
   end
@@ -157,13 +158,19 @@ function sessions.save_beside(args)
   if version ~= edited.version then terminal.inform(("session %s: version %d"):format(args.session, version)) end
 end
 
+--- Was another program faster than the commit of the result?
+---@return boolean
+function sessions.is_late() return edited ~= nil and edited.is_late == true end
+
 --- Commits the result of the command. False if it goes elsewhere.
 ---@param chat ebb.Conversation
 ---@param args table
 ---@return boolean
 function sessions.save(chat, args)
   if not sessions.is_edited(args) then return false end
-  local version = sessions.check(edited.session:commit(note_step(branch_of(chat))))
+  local version, problem = edited.session:commit(note_step(branch_of(chat)))
+  edited.is_late = not version and problem.code == "conflict"
+  sessions.check(version, problem)
   terminal.inform(version == edited.version and ("session %s: nothing changed"):format(args.session)
     or ("session %s: version %d"):format(args.session, version))
   return true

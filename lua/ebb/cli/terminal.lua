@@ -94,6 +94,37 @@ local function named_lines(lines)
   end))
 end
 
+--- What a command that may run anew has said; nil: it is written at once.
+local messages
+
+--- The number of the run of a command: what is told once is told anew in the next one.
+terminal.run_number = 1
+
+--- From now on messages are kept, until `release` writes them or `drop` forgets them.
+function terminal.hold() messages = {} end
+
+function terminal.release()
+  local list = messages or {}
+  messages = nil
+  io.stderr:write(table.unpack(list))
+end
+
+function terminal.drop() messages, terminal.run_number = nil, terminal.run_number + 1 end
+
+local function emit(bytes)
+  if messages then messages[#messages + 1] = bytes else io.stderr:write(bytes) end
+end
+
+local stdin_text
+
+--- All of standard input, also where the command runs anew.
+---@param max integer     bytes
+---@return string
+function terminal.read_stdin(max)
+  stdin_text = stdin_text or failure.check(core.read_file("-", max))
+  return stdin_text
+end
+
 --- Writes a line to standard error; a terminal gets it broken at spaces.
 ---@param line string     may hold newlines; all else that is not printable is escaped
 function terminal.say(line)
@@ -102,7 +133,7 @@ function terminal.say(line)
   terminal.progress(nil)
   if next(fifos) then line = line:gsub("/dev/fd/%d+", fifos) end
   local page = terminal.talks_to_person and terminal.messages() or WHOLE
-  io.stderr:write(terminal.fill(page, line, "  "))
+  emit(terminal.fill(page, line, "  "))
 end
 
 --- A function that writes what a program says on its standard error to ours, as it comes in pieces. It cannot steer a
@@ -116,7 +147,7 @@ function terminal.listener()
     local lead = rest:byte() or 0
     if #rest >= (lead >= 0xF0 and 4 or lead >= 0xE0 and 3 or 2) then rest = "" end
     terminal.progress(nil)
-    io.stderr:write((core.printable(core.utf8(bytes:sub(1, #bytes - #rest)), "\n\t")))
+    emit((core.printable(core.utf8(bytes:sub(1, #bytes - #rest)), "\n\t")))
   end
 end
 
@@ -152,7 +183,7 @@ function terminal.show(lines)
   if subject and terminal.is_silent then return end
   if subject then lines = named_lines(lines) end
   terminal.progress(nil)
-  io.stderr:write(terminal.talks_to_person and text.escaped(lines) or lines)
+  emit(terminal.talks_to_person and text.escaped(lines) or lines)
 end
 
 --- The identity of the input, if the output replaces it.

@@ -15,7 +15,7 @@ local text = require "ebb.cli.text"
 local trimming = require "ebb.trim"
 local trust = require "ebb.cli.trust"
 
-local trim = {}
+local trim = { runs_anew = true }      -- after a conflict of sessions
 
 local LONG_TO_TRIM = 200000   -- messages; about a second
 
