@@ -11,8 +11,6 @@
 
 #include "sandbox/sandbox_state.h"
 
-#define STRING_HEADER 24   /* bytes of Lua's own before those of a text */
-
 void dense_note(Sandbox *sandbox, BlockHead *head, size_t size) {
   assert(size > SANDBOX_NULS);
   head->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;

@@ -34,7 +34,7 @@
 #define CLOSURE_SQUARE 5              /* variables * variables in a unit's time */
 #define STRING_SHORT   ((size_t)65)   /* bytes of the longest string that Lua keeps once: 40 and a header */
 #define PART_BIG       ((size_t)256 << 10)
-#define STACK_SLOT     ((size_t)16)   /* bytes of a value on Lua's stack */
+#define STACK_SLOT     ((size_t)16)   /* bytes of a value on Lua's stack, and in lists */
 #define STRINGS_FIRST  (128 * sizeof(void *))   /* bytes of Lua's table of short strings, while lua_newstate runs */
 #define FULL_PART      16             /* of the limit: one part is left for blocks while the rest is collected */
 #define FULL_ROOM      64             /* one part must have become free by that */
@@ -86,7 +86,7 @@ static COLD void note_string(Sandbox *sandbox, size_t size, int change) {
   sandbox->strings[class_of(size)] += (uint32_t)change;
   int longest = STRING_CLASSES - 1;
   while (longest > 0 && sandbox->strings[longest] == 0) longest--;
-  int64_t count = longest > 0 ? STRING_WORK >> (longest + 1) : HOOK_INSTRUCTIONS;
+  int64_t count = longest > 0 ? (int64_t)STRING_WORK >> (longest + 1) : HOOK_INSTRUCTIONS;
   count = count < 1 ? 1 : count > HOOK_INSTRUCTIONS ? HOOK_INSTRUCTIONS : count;
   if (!holds(sandbox, GUARD_LONG)) count = HOOK_INSTRUCTIONS;
   bool sooner = count < sandbox->hook_strings;
@@ -104,7 +104,8 @@ static size_t keys_of(size_t size) {
 static bool may_grow(const Sandbox *sandbox, size_t keys) {
   if (sandbox->current == NULL || keys <= KEYS_LEAST || sandbox->hashes[class_of(keys) - 1] == 0) return true;
   uint64_t time = limits_time(&sandbox->limits);
-  return time == 0 || (uint64_t)keys * keys / GROWTH_UNIT <= time || !holds(sandbox, GUARD_GROWTH);
+  bool is_short = keys <= UINT32_MAX && (uint64_t)keys * keys / GROWTH_UNIT <= time;
+  return time == 0 || is_short || !holds(sandbox, GUARD_GROWTH);
 }
 
 /* An allocator cannot stop the script: its next instruction does. */
@@ -371,4 +372,37 @@ void guard_check_stack(lua_State *L, int room, const char *what) {
   }
   if (what == NULL) luaL_error(L, "stack overflow");
   luaL_error(L, "stack overflow (%s)", what);
+}
+
+/* ---- the layout of Lua's objects ---- */
+
+static const GuardLayout KNOWN_LAYOUT = {.string = STRING_HEADER + 1, .key = KEY_BYTES, .value = STACK_SLOT};
+
+/* Bytes that a table takes with room for so many values in its list and keys in its hash part. */
+static size_t size_of_table(lua_State *L, int values, int keys) {
+  const Sandbox *sandbox = sandbox_of(L);
+  size_t before = sandbox->memory_used;
+  lua_createtable(L, values, keys);
+  size_t size = sandbox->memory_used - before;
+  lua_pop(L, 1);
+  return size;
+}
+
+/* No cycle of the collector runs so early, so that all differences are of what is made. */
+GuardLayout guard_measure_layout(lua_State *L) {
+  enum { LONG = 1000, FEW = 8, MORE = 16 };      /* a text that Lua does not keep once */
+  static const char text[LONG];
+  const Sandbox *sandbox = sandbox_of(L);
+  size_t before = sandbox->memory_used;
+  lua_pushlstring(L, text, LONG);
+  GuardLayout layout = {.string = sandbox->memory_used - before - LONG};
+  lua_pop(L, 1);
+  layout.key = (size_of_table(L, 0, MORE) - size_of_table(L, 0, FEW)) / (MORE - FEW);
+  layout.value = (size_of_table(L, MORE, 0) - size_of_table(L, FEW, 0)) / (MORE - FEW);
+  return layout;
+}
+
+bool guard_knows_layout(const GuardLayout *layout) {
+  return layout->string == KNOWN_LAYOUT.string && layout->key == KNOWN_LAYOUT.key &&
+         layout->value == KNOWN_LAYOUT.value;
 }

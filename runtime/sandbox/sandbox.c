@@ -22,8 +22,15 @@ static SandboxConfig with_defaults(const SandboxConfig *config) {
   return full;
 }
 
+/* Refuses a Lua whose objects are laid out otherwise: costs and limits would be wrong without a word. */
+static void check_layout(lua_State *L) {
+  GuardLayout layout = guard_measure_layout(L);
+  if (!guard_knows_layout(&layout)) luaL_error(L, "this Lua lays its objects out otherwise than the sandbox knows");
+}
+
 static int open_all(lua_State *L) {
   Sandbox *sandbox = lua_touserdata(L, 1);
+  check_layout(L);
   mode_open(L);
   library_open(L);
   lua_createtable(L, MATCH_CACHED, 0);

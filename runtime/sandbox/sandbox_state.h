@@ -267,7 +267,21 @@ void  guard_note_garbage(Sandbox *sandbox);
 /* True while Lua calls a finalizer, or closes. */
 bool  guard_calls_finalizer(const Sandbox *sandbox);
 
+/* How Lua lays out what the allocator knows by its size. */
+typedef struct GuardLayout {
+  size_t string;             /* bytes of a text's block before and behind its bytes */
+  size_t key;                /* of a key and its value in a hash part */
+  size_t value;              /* of a value in a list */
+} GuardLayout;
+
+/* Measures it, before any script runs. Raises if memory runs out. */
+GuardLayout guard_measure_layout(lua_State *L);
+/* True if the costs and limits of this layer are meant for such a Lua. */
+bool  guard_knows_layout(const GuardLayout *layout);
+
 /* ---- dense_text.c ---- */
+
+#define STRING_HEADER ((size_t)24)   /* bytes of Lua's own before those of a text (guard_measure_layout) */
 
 /* Notes a new text in a block of `size` bytes, to be counted at the next instruction, which the caller lets look;
    forgets one that goes. */
