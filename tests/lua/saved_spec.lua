@@ -253,7 +253,8 @@ describe("a saved conversation", function()
     local text = text_of(ebb.conversation { model = "gpt-4o" })
     for wrong, expected in pairs {
       ['{"model":"gpt-none"}'] = "unknown_name: .*the options of the saved conversation: .*unknown model 'gpt%-none'",
-      ['{"modle":"gpt-4o"}'] = "unknown_name: .*has no option 'modle'",
+      ['{"modle":"gpt-4o"}'] = "unknown_version: .*of the saved conversation: they have 'modle', which this version",
+      ['{"model":"gpt-4o","steps":[],"stepNames":{"1":"a"}}'] = "unknown_version: .*they have 'stepNames'",
       ['{"limit":-1}'] = "argument: .*limit", ['{"tools":[1]}'] = "argument: .*tools",
       ['{"document":{"before":"[","gap":"x","after":"]"}}'] = "damaged: .*what stands around messages",
       ['{"document":{"before":"[","gap":",","after":"]"},"roleMap":{"p":"king"}}'] = "unknown_name: .*'king'",

@@ -165,6 +165,20 @@ describe("a step of a session", function()
   end)
 end)
 
+describe("a session that no command has edited", function()
+  it("has no steps in its options, which versions before them refuse", function()
+    command.make_folder()
+    database = command.path_of "s.db"
+    done("session new s " .. command.file("list.json", LIST))
+    assert.is_nil((done "session export s"):find('"steps"', 1, true))
+    done "session checkpoint s here"      -- it changes no list
+    assert.is_nil((done "session export s"):find('"steps"', 1, true))
+    done "session rollback s 0 1"
+    assert.truthy((done "session export s"):find('"steps":[{', 1, true))
+    command.remove_folder()
+  end)
+end)
+
 describe("a command whose session another program edits meanwhile", function()
   before_each(function()
     command.make_folder()

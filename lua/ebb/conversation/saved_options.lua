@@ -10,6 +10,8 @@
 
 local core = require "ebb.support.core"
 local json_arguments = require "ebb.support.json_arguments"
+local names = require "ebb.support.names"
+local refuse = require "ebb.support.refuse"
 local roles = require "ebb.conversation.roles"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
@@ -97,6 +99,19 @@ function saved_options.keep_run(chat, run) keep(chat, "run", run) end
 
 local CHANGES = { "model", "encoding", "limit", "tools", "tools_heading", "role_map" }
 
+local KNOWN = {}
+for name in pairs(FIELDS) do KNOWN[names.camel(name)] = true end
+
+--- Refuses an option that only newer versions know: what it asks for would not be done.
+local function check_names(text)
+  for name in pairs(json_arguments.object(text, "options")) do
+    if not KNOWN[name] then
+      refuse("unknown_version", ("they have '%s', which this version of Ebb does not know"):format(name),
+        "a newer version of Ebb saved it, and reads it")
+    end
+  end
+end
+
 --- Reads the options of a saved conversation; the caller's take the place of saved ones. A model or counter of the
 --- caller's takes the place of the saved encoding, too. Raises what is wrong.
 ---@param text string            JSON
@@ -106,6 +121,7 @@ local CHANGES = { "model", "encoding", "limit", "tools", "tools_heading", "role_
 ---@return ebb.WorkflowPosition? run
 ---@return ebb.SessionStep[]? steps
 function saved_options.read(text, caller)
+  check_names(text)
   local options = json_arguments.options(text, FIELDS, "a saved conversation")
   local merged, changed = {}, false
   caller = caller or {}
