@@ -51,6 +51,36 @@ describe("bodies for providers", function()
     end)
   end
 
+  --- Schemas of a tool of the workflow, what the body has, and what is said of it.
+  local SCHEMAS = {
+    { '{"type":"object","properties":{"a":{}}}', '{"type":"object","properties":{"a":{}}}', "" },
+    { '{"anyOf":[{"type":"object","properties":{"a":{}}},{"properties":{"b":{}}}]}',
+      '{"type":"object","properties":{"a":{},"b":{}}}', "changed_tool" },
+  }
+  local ENDPOINTS = {
+    -- dialect      model                profile      the member
+    { "openai",    "gpt-4o",             "openai",    '"parameters":' },
+    { "responses", "gpt-5",              "responses", '"parameters":' },
+    { "anthropic", "claude-sonnet-4-5",  "anthropic", '"input_schema":' },
+    { "gemini",    "gemini-2.5-flash",   "gemini",    '"parametersJsonSchema":' },
+    { "openai",    "qwen3",              "vllm",      '"parameters":', keeps = true },
+  }
+  for _, row in ipairs(ENDPOINTS) do
+    it(("of a model node have tools that the server takes: %s, %s"):format(row[3], row[1]), function()
+      local provider = require "ebb.provider"
+      for _, case in ipairs(SCHEMAS) do
+        local tools = { { name = "f", description = "d", parameters = case[1] } }
+        local body, losses = provider.body(assert(ebb.parse '[{"role":"user","content":"q"}]'),
+          { tools = tools, max_tokens = 99 },
+          { dialect = row[1], model = row[2], profile = row[3], form = provider.form(row[1]) }, false)
+        command.contains(row[4] .. (row.keeps and case[1] or case[2]), body)
+        local codes = {}
+        for i, loss in ipairs(losses) do codes[i] = loss.code end
+        assert.equal(row.keeps and "" or case[3], (table.concat(codes, " "):gsub("added_member ?", "")))
+      end
+    end)
+  end
+
   it("of a Claude Code log with a tool result and a user text draw no warning", function()
     local lines = {}
     for i, message in ipairs {

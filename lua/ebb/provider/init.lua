@@ -132,8 +132,10 @@ function provider.body(chat, wants, endpoint, is_stream)
     if is_stream then fields[name] = value else dropped[#dropped + 1] = name end
   end
   if form.model_in_path then dropped[#dropped + 1] = "model" end
+  local mends = request.refuses_schemas(endpoint.profile)
+  request.tell_tools(wants.tools or {}, endpoint.dialect, mends, losses)
   text = request.set(text, endpoint.dialect, {
-    tools = wants.tools, max_tokens = wants.max_tokens and core.json.encode(wants.max_tokens),
+    tools = wants.tools, mends_schemas = mends, max_tokens = wants.max_tokens and core.json.encode(wants.max_tokens),
     temperature = wants.temperature and core.json.encode(wants.temperature),
     choice = wants.choice and (CHOICES[wants.choice] or { name = wants.choice }),
   }, fields, dropped)

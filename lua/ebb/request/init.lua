@@ -172,15 +172,17 @@ local function core_options(chat, dialect, options)
 end
 
 --- True if a server refuses tools whose schemas are not one object.
-local function refuses_schemas(profile)
+---@param profile string
+---@return boolean
+function request.refuses_schemas(profile)
   return tables.contains(profiles.find(profile).refuses or {}, "tool_schema")
 end
 
 --- True if schemas of tools become what the server of a request takes.
-local function mends_schemas(chat, dialect, options)
+local function needs_plain_schemas(chat, dialect, options)
   if options.keeps_schemas then return false end
   local goal = { to = dialect, profile = options.profile, model = options.model or chat:model() }
-  return refuses_schemas(target.of(goal, "write").profile)
+  return request.refuses_schemas(target.of(goal, "write").profile)
 end
 
 local function convert(chat, dialect, options, system, lines, probe, is_own)
@@ -211,7 +213,7 @@ local function write_foreign(chat, dialect, source, options)
   if options.edit then messages = options.edit(messages, origins, lost) end
   for _, name in ipairs(refused_sampling(values.model, values, losses)) do values[name] = nil end
   values.max_tokens = values.max_tokens or missing_limit(form, limited, losses)
-  values.mends_schemas = mends_schemas(chat, dialect, options)
+  values.mends_schemas = needs_plain_schemas(chat, dialect, options)
   lose_settings(form, values, losses, source)
   table.move(lost, 1, #lost, #losses + 1, losses)
   return write_body(form, values, messages, system) .. "\n", losses, origins
@@ -323,7 +325,7 @@ end
 ---@return ebb.ReadAs?
 function request.read_as(chat, source, parse, goal)
   if FORMS[source].messages == "messages" then return nil end
-  local keeps_schemas = goal.dialect ~= "openai" or not refuses_schemas(goal.profile)
+  local keeps_schemas = goal.dialect ~= "openai" or not request.refuses_schemas(goal.profile)
   return read_as.openai(chat, function(edit)
     return write_foreign(chat, "openai", source, { keep_extra = true, edit = edit, keeps_schemas = keeps_schemas })
   end, parse)
@@ -459,6 +461,15 @@ function request.write_tools(tools, dialect)
   for _, member in ipairs(FORMS[dialect].write({ tools = tools })) do
     if member[1] == "tools" then return member[2] end
   end
+end
+
+--- Reports what tools that are put into a body lose, or how their schemas change.
+---@param tools ebb.RequestTool[]
+---@param dialect ebb.Dialect
+---@param mends_schemas boolean  as `wants.mends_schemas` of `request.set`
+---@param losses ebb.Loss[]
+function request.tell_tools(tools, dialect, mends_schemas, losses)
+  FORMS[dialect].tell_tools(tools, losses, { mends_schemas = mends_schemas })
 end
 
 --- Puts settings and members into a body; others stay as they are.

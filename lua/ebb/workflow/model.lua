@@ -182,7 +182,7 @@ local function answer_to(source, wants, run)
   if not endpoint then return nil, lack end
   local body, losses, report = provider.body(source, wants, endpoint, is_http and host.show and wants.stream or false)
   for _, loss in ipairs(losses) do
-    if not loss.changed then run:note(loss.text) end
+    if not loss.changed or loss.code == "changed_tool" then run:note(loss.text) end
   end
   for _, line in ipairs(report and repair.lines(report) or {}) do run:note(line) end
   local answer, problem = ask(endpoint, wants, body, host)
