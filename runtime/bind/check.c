@@ -71,7 +71,7 @@ static void push_violation(lua_State *L, int rules, const CheckTarget *target, c
   bind_set_text(L, "text", text_plain(text->bytes, text->size));
   lua_pushstring(L, severity_name(violation->severity));
   lua_setfield(L, -2, "severity");
-  lua_pushboolean(L, rule->can_repair);
+  lua_pushboolean(L, target_repairs(target, rule));
   lua_setfield(L, -2, "mendable");
 }
 

@@ -53,6 +53,11 @@ Severity target_severity(const CheckTarget *target, CheckCode code) {
   return rule->severity == SEVERITY_REFUSED ? SEVERITY_STRICT : rule->severity;
 }
 
+bool target_repairs(const CheckTarget *target, const CheckRule *rule) {
+  bool stands_in = rule->code == CHECK_MISSING_SIGNATURE;
+  return rule->can_repair && !(stands_in && target_severity(target, CHECK_SENTINEL_SIGNATURE) == SEVERITY_REFUSED);
+}
+
 /* ---- words ---- */
 
 /* Adds `words` with its % replaced by a text. STATUS_MEMORY: *out is unchanged. */

@@ -118,6 +118,8 @@ const CheckRule *check_rules(uint32_t *count);
 const CheckRule *check_rule(CheckCode code, Dialect dialect);
 /* How severe a violation of the code is at the target. */
 Severity         target_severity(const CheckTarget *target, CheckCode code);
+/* True if repair.h can mend violations of the rule for this target: what stands in for a signature must be taken. */
+bool             target_repairs(const CheckTarget *target, const CheckRule *rule);
 
 /* ---- checking ---- */
 

@@ -5,24 +5,26 @@
 **     user  |  model  call a, call b  |  user  response a, response b  |  model  text
 */
 #include "format/check_rules.h"
+#include "format/thought_signature.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "json/json_fields.h"
 
-/* What stands in for a lost signature. */
-static const char *const SENTINELS[] = {"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"};
-
 static bool is_model(const Checker *checker, uint32_t index) {
   return message_role(checker_message(checker, index)) == ROLE_ASSISTANT;
 }
 
-static Text find_signature(const Message *message, Part part) {
+Text part_signature(const Message *message, Part part) {
   JsonValue value;
   bool has = part_find(message, part, "thoughtSignature", JSON_STRING, &value) ||
              part_find(message, part, "thought_signature", JSON_STRING, &value);
   return has ? json_text(&value) : NO_TEXT;
+}
+
+bool signature_stands_in(Text signature) {
+  return text_is(signature, NO_THOUGHT_SIGNATURE) || text_is(signature, "context_engineering_is_the_way_to_go");
 }
 
 /* ---- parts ---- */
@@ -85,9 +87,7 @@ static Status check_part(Checker *checker, uint32_t index, Part part) {
   const Message *message = checker_message(checker, index);
   bool misplaced = (part.kind == PART_TOOL_USE && !is_model(checker, index)) ||
                    (part.kind == PART_TOOL_RESULT && is_model(checker, index));
-  bool stands_in = false;
-  Text signature = find_signature(message, part);
-  for (size_t i = 0; i < 2; i++) stands_in |= text_is(signature, SENTINELS[i]);
+  bool stands_in = signature_stands_in(part_signature(message, part));
   Status status = checker_add_if(checker, is_empty_part(message, part), CHECK_EMPTY_CONTENT, index, NO_TEXT);
   Text kind = text_of(part_kind_name((PartKind)part.kind));
   if (status == STATUS_OK) status = checker_add_if(checker, misplaced, CHECK_MISPLACED_PART, index, kind);
@@ -154,10 +154,12 @@ static Status check_results(Checker *checker, uint32_t index) {
 /* Checks that the first call of a step behind the last text of the user is signed. */
 static Status check_signature(Checker *checker, uint32_t index) {
   const Message *message = checker_message(checker, index);
+  const Message *before = index == 0 ? NULL : checker_message(checker, index - 1);
+  if (before != NULL && is_model(checker, index - 1) && message_call_count(before) > 0) return STATUS_OK;
   for (uint32_t i = 0; i < message_part_count(message); i++) {
     Part part = message_part(message, i);
     if (part.kind != PART_TOOL_USE) continue;
-    bool is_signed = find_signature(message, part).size > 0;
+    bool is_signed = part_signature(message, part).size > 0;
     return checker_add_if(checker, !is_signed, CHECK_MISSING_SIGNATURE, index, message_call_key(message, 0));
   }
   return STATUS_OK;

@@ -52,6 +52,10 @@ Status check_common(Checker *checker, uint32_t index);
 Status check_media(Checker *checker, uint32_t index);
 /* Counts the images of the list, where the target's limit for a side depends on that. */
 void   check_media_begin(Checker *checker);
+/* The thought signature of a part of Gemini's; size 0: none. */
+Text   part_signature(const Message *message, Part part);
+/* True for what stands in for a lost signature. */
+bool   signature_stands_in(Text signature);
 /* True if Anthropic's model may go on behind the last part: of a server's tool, or a fallback. */
 bool   message_may_go_on(const Message *message);
 /* True if the parts of a system message are texts, or of types that are not known. */

@@ -323,7 +323,7 @@ static const CheckRule RULES[] = {
    "item '%' without the reasoning that stood before it", "leave out the item's `id`; its call_id stays",
    "OpenAI, for replies of reasoning models", "", "github openai/openai-agents-python issue 3207",
    "function_call with an id, without its reasoning"},
-  {CHECK_MISSING_SIGNATURE, GEMINI, SEVERITY_REFUSED, MODEL_SIGNED_CALLS, false,
+  {CHECK_MISSING_SIGNATURE, GEMINI, SEVERITY_REFUSED, MODEL_SIGNED_CALLS, true,
    "the first call of a step, '%', has no thought signature", "send the one that came with it", "",
    "Gemini 3 and later", "ai.google.dev/gemini-api/docs/thought-signatures",
    "model [functionCall] behind the last user text"},

@@ -183,9 +183,6 @@ static void write_part(Convert *convert, const Piece *piece) {
   json_out_close(out, '}');
 }
 
-/* Takes the place of the signature that the newest models demand on the first call of a step. */
-#define NO_SIGNATURE "skip_thought_signature_validator"
-
 /* Writes a call; has_others: the open message has calls. A signature of its own goes before what stands in for one. */
 static void write_call(Convert *convert, const Piece *call, Text signature) {
   JsonOut *out = convert->out;
@@ -200,7 +197,9 @@ static void write_call(Convert *convert, const Piece *call, Text signature) {
   json_out_member_raw(out, "args", convert_arguments_object(convert, call));
   json_out_close(out, '}');
   if (signature.size > 0) json_out_member_text(out, "thoughtSignature", signature);
-  else if (first && convert->options->signs_calls) json_out_member_string(out, "thoughtSignature", NO_SIGNATURE);
+  else if (first && convert->options->signs_calls) {
+    json_out_member_string(out, "thoughtSignature", NO_THOUGHT_SIGNATURE);
+  }
   json_out_close(out, '}');
 }
 
@@ -373,5 +372,5 @@ static const char *const MORE_IMAGES[] = {"image/heic", "image/heif", NULL};
 const DialectWriter gemini_writer = {
   .system = write_system, .message = write_message, .close = close_message,
   .signs_thoughts = true, .more_images = MORE_IMAGES,
-  .id_max = 128, .any_character = true, .unsigned_call = "\"thoughtSignature\":\"" NO_SIGNATURE "\"",
+  .id_max = 128, .any_character = true, .unsigned_call = "\"thoughtSignature\":\"" NO_THOUGHT_SIGNATURE "\"",
 };

@@ -248,6 +248,8 @@ static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
   *any |= plan->step_count > 0;
   if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_system, true);    /* neighbours may be gone */
   *any |= plan->step_count > 0;
+  if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_signatures, true);
+  *any |= plan->step_count > 0;
   return status == STATUS_OK && *any ? link_again(repairer, plan) : status;
 }
 
@@ -315,7 +317,7 @@ static CodeSet codes_to_repair(const RepairOptions *options) {
   for (unsigned i = 0; i < CHECK_CODE_COUNT; i++) {
     CheckCode code = (CheckCode)i;
     const CheckRule *rule = check_rule(code, options->target.dialect);
-    bool repairs = rule != NULL && rule->can_repair && codes_have(&options->codes, code);
+    bool repairs = rule != NULL && target_repairs(&options->target, rule) && codes_have(&options->codes, code);
     if (repairs && target_severity(&options->target, code) == SEVERITY_REFUSED) codes_add(&codes, code);
   }
   return codes;
@@ -341,6 +343,6 @@ Status repair_conversation(Conversation *conversation, const RepairOptions *opti
   if (status != STATUS_OK || !work) return status;
   Plan plan = {.memory = *conversation_memory(conversation), .options = options, .codes = codes,
                .store = conversation_store(conversation), .report = losses,
-               .first = conversation_list(conversation)};
+               .first = conversation_list(conversation), .stored = store_count(conversation_store(conversation))};
   return repair_and_commit(conversation, &plan, ledger);
 }

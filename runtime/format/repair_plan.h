@@ -32,6 +32,7 @@ typedef struct Plan {
   const RepairOptions *options;
   CodeSet codes;             /* of the options, those that the target refuses */
   const Store *store;
+  MessageId stored;          /* the last message before the repair */
   MessageId *ids;            /* of the list */
   uint32_t count;
   size_t room;               /* of `ids` */
@@ -57,6 +58,8 @@ Status plan_forms(Plan *plan);
 Status plan_media(Plan *plan);
 /* Plans to give system messages the place and the role that the target wants. STATUS_MEMORY. */
 Status plan_system(Plan *plan);
+/* Plans to give calls of Gemini's the signatures that are wanted. STATUS_MEMORY. */
+Status plan_signatures(Plan *plan);
 /* Plans to move results behind their calls, and to name these in them. STATUS_MEMORY. */
 Status plan_moves(Plan *plan);
 /* Plan the repair of a list in a dialect: add steps. STATUS_MEMORY. */

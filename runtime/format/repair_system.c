@@ -3,7 +3,7 @@
 **
 **     anthropic   assistant | system | user | assistant    ->   assistant | user | system | assistant
 **                 user | assistant | system                ->   user | assistant | user           no place follows
-**     openai      system a | user | system b | user        ->   system a, b | user | user       where one may, the first
+**     openai      system a | user | system b | user        ->   system a, b | user | user       one may, the first
 **                 user | system a                          ->   system a | user
 **                 developer a                              ->   system a                        or a user's
 **
@@ -15,6 +15,7 @@
 #include "format/repair_plan.h"
 
 #define MOVED "place of a system message"
+#define LATE "late system message"
 
 static bool is_system(const Plan *plan, uint32_t index) {
   return index < plan->count && message_role(plan_message(plan, index)) == ROLE_SYSTEM;
@@ -129,6 +130,7 @@ static Status put_texts(const Plan *plan, uint32_t first, Buffer *out) {
 
 /* Adds the same as parts. */
 static Status put_parts(const Plan *plan, uint32_t first, Buffer *out) {
+  static const char before[] = "{\"type\":\"text\",\"text\":\"";
   Status status = buffer_add_byte(out, '[');
   size_t start = out->size;
   for (uint32_t i = first; i < plan->count && status == STATUS_OK; i++) {
@@ -136,7 +138,7 @@ static Status put_parts(const Plan *plan, uint32_t first, Buffer *out) {
     if (!is_system(plan, i)) continue;
     if (message_content_kind(message) == CONTENT_STRING) {
       if (out->size > start) status = buffer_add_byte(out, ',');
-      if (status == STATUS_OK) status = plan_put(out, "{\"type\":\"text\",\"text\":\"", message_content(message), "\"}");
+      if (status == STATUS_OK) status = plan_put(out, before, message_content(message), "\"}");
     }
     for (uint32_t k = 0; k < message_part_count(message) && status == STATUS_OK; k++) {
       Text raw = message_text(message, message_part(message, k).value);
@@ -183,13 +185,13 @@ static Status drop_joined(Plan *plan, uint32_t index) {
 static Status join_system(Plan *plan, uint32_t first, uint32_t last) {
   size_t at = plan->bytes.size;
   Status status = put_joined(plan, first);
-  if (status == STATUS_OK) status = plan_step(plan, first == 0 ? PLAN_REWRITE : PLAN_PLACE, 0, at, "late system message");
+  if (status == STATUS_OK) status = plan_step(plan, first == 0 ? PLAN_REWRITE : PLAN_PLACE, 0, at, LATE);
   for (uint32_t i = first; i <= last && status == STATUS_OK; i++) {
     if (is_system(plan, i)) status = plan_source(plan, i);
   }
   if (first > 0) plan_lose(plan, CHANGE_PLACE, first, NO_TEXT);
   if (status == STATUS_OK && first > 0) {
-    status = plan_step(plan, PLAN_LEAVE, first, plan->bytes.size, "late system message");
+    status = plan_step(plan, PLAN_LEAVE, first, plan->bytes.size, LATE);
   }
   for (uint32_t i = first + 1; i <= last && status == STATUS_OK; i++) {
     if (is_system(plan, i)) status = drop_joined(plan, i);
@@ -199,7 +201,8 @@ static Status join_system(Plan *plan, uint32_t first, uint32_t last) {
 
 /* Plans the roles of system messages that stay where they are. */
 static Status write_roles(Plan *plan) {
-  bool takes_none = plan_is_repairing(plan, CHECK_SYSTEM_ROLE), renames = plan_is_repairing(plan, CHECK_DEVELOPER_ROLE);
+  bool takes_none = plan_is_repairing(plan, CHECK_SYSTEM_ROLE);
+  bool renames = plan_is_repairing(plan, CHECK_DEVELOPER_ROLE);
   Status status = STATUS_OK;
   for (uint32_t i = 0; i < plan->count && status == STATUS_OK; i++) {
     if (!is_system(plan, i)) continue;

@@ -18,6 +18,9 @@
 #include "format/pieces.h"
 #include "json/json_out.h"
 
+/* What the newest models of Gemini take in place of a signature that is lost, on the first call of a step. */
+#define NO_THOUGHT_SIGNATURE "skip_thought_signature_validator"
+
 /* The places of signatures in messages of openai's form; sets are bits. */
 typedef enum SignaturePlace {
   SIGNATURE_NOWHERE = 0,

@@ -445,7 +445,7 @@ static const struct Case {
 
 /* The provider's own API, not a strict server. */
 static bool is_lenient;
-/* The newest Claude, or a server whose template takes one system message, at the beginning. */
+/* The newest Claude and Gemini, or a server whose template takes one system message, at the beginning. */
 static bool places_system;
 
 /* A strict server, which joins no messages itself. */
@@ -455,7 +455,7 @@ static CheckTarget strict(Dialect dialect) {
   for (size_t i = 0; i < sizeof codes / sizeof *codes && places_system; i++) {
     codes_add(&target.profile.refuses, codes[i]);
   }
-  if (places_system) target.profile.traits = UINT32_C(1) << MODEL_SYSTEM_ROLE;
+  if (places_system) target.profile.traits = UINT32_C(1) << MODEL_SYSTEM_ROLE | UINT32_C(1) << MODEL_SIGNED_CALLS;
   if (places_system) target.profile.model_known = true;
   if (dialect != DIALECT_ANTHROPIC || is_lenient) return target;
   codes_add(&target.profile.refuses, CHECK_ALTERNATION);
@@ -593,6 +593,9 @@ static const struct Case system_cases[] = {
   {"renamed", DIALECT_OPENAI, D("a") "," U, "", S("a") "," U, NULL},
   {"moved", DIALECT_ANTHROPIC, S("a") "," U "," A("x") "," S("b") "," SP(T("c")) "," U, "",
    U "," S("a") "," A("x") "," U "," S("b") "," SP(T("c")), NULL},
+  {"signed", DIALECT_GEMINI, GU(GT("x")) "," GM(GC("a") "," GC("b")) "," GU(GR("b")), "",
+   GU(GT("x")) "," GM("{'functionCall':{'id':'b','name':'f','args':{}},"
+   "'thoughtSignature':'skip_thought_signature_validator'}") "," GU(GR("b")), NULL},
   {"a user's", DIALECT_ANTHROPIC, U "," A("x") "," S("b"), "", U "," A("x") ",{'role':'user','content':'b'}", NULL},
 };
 

@@ -204,6 +204,72 @@ describe("contents of one step have the signature of the first call:", function(
   end)
 end)
 
+local LOST = (',"thoughtSignature":"%s"'):format(STAND_IN)
+local K1_LOST, K2_LOST = CALL:format("k1", LOST), CALL:format("k2", LOST)
+
+--- The user's responses of some calls, in a content each.
+local function responses(...)
+  local list = {}
+  for i, id in ipairs { ... } do list[i] = (RESULTS:sub(2):gsub("k1", id)) end
+  return table.concat(list, ",")
+end
+
+--- Contents behind a question: parts of the model, or "results k1 k2", or a text of the user.
+local function steps(...)
+  local contents = {}
+  for i, words in ipairs { ... } do
+    local ids = {}
+    for id in words:gmatch "%f[k]k%d" do ids[#ids + 1] = id end
+    contents[i] = words:find "^results" and responses(table.unpack(ids))
+      or words:find "^{" and ('{"role":"model","parts":[%s]}'):format(words)
+      or ('{"role":"user","parts":[{"text":"%s"}]}'):format(words)
+  end
+  return ('{"contents":[{"role":"user","parts":[{"text":"q"}]},%s]}'):format(table.concat(contents, ","))
+end
+
+-- what it shows, contents, the signatures behind a repair for Gemini 3
+local REPAIRED = {
+  { "the first call, which is dropped", steps(K1_SIGNED, K2, "results k2"), "k2=" .. STAND_IN },
+  { "the first call of one content", steps(K1_SIGNED .. "," .. K2, "results k2"), "k2=" .. STAND_IN },
+  { "the first call of an earlier turn", steps(K1_SIGNED .. "," .. K2, "results k2", "so"), "k2=" .. STAND_IN },
+  { "none of the calls", steps(K1, K2, "results k1 k2"), "k1=" .. STAND_IN },
+  { "both, which stand in", steps(K1_LOST, K2_LOST, "results k1 k2"), "k1=" .. STAND_IN },
+  { "both, and one stands in", steps(K1_SIGNED, K2_LOST, "results k1 k2"), "k1=QQ==" },
+  { "both steps, which stand in", steps(K1_LOST, "results k1", K2_LOST, "results k2"),
+    ("k1=%s k2=%s"):format(STAND_IN, STAND_IN) },
+  { "both calls, apart from their results", steps(K1_LOST, "wait", K2_LOST, "results k1 k2"),
+    ("k1=%s k2=%s"):format(STAND_IN, STAND_IN) },
+  { "an earlier turn alone, which is not refused", steps(K1, "results k1", "so", K2_LOST, "results k2"),
+    "k2=" .. STAND_IN },
+}
+
+describe("a repair signs the first call of a step, where the signature was of", function()
+  for _, row in ipairs(REPAIRED) do
+    it(row[1], function()
+      local copy, report = assert(ebb.parse(row[2])):repaired { dialect = "gemini", model = G3 }
+      assert.same({ row[3], {} }, { signatures(copy:json()), report.left })
+      local again = copy:repaired { dialect = "gemini", model = G3 }
+      assert.equal(copy:json(), again:json())
+    end)
+  end
+
+  it("a call, but not where the server refuses what stands in", function()
+    local chat = assert(ebb.parse(steps(K1, "results k1")))
+    local copy, report = chat:repaired { dialect = "gemini", model = G3, profile = "vertex" }
+    assert.same({ "", "missing_signature", false },
+      { signatures(copy:json()), report.left[1].code, report.left[1].mendable })
+    local other, none = chat:repaired { dialect = "gemini", model = G2 }
+    assert.same({ "", {} }, { signatures(other:json()), none.left })
+  end)
+
+  it("a call in a pipeline, too, whose processors take the one before away", function()
+    local body = steps(K1_SIGNED, K2, "results k1 k2"):gsub("^{", '{"model":"' .. G3 .. '",')
+    local result = assert(ebb.pipeline { trusted = true, processors = { { id = "cut", name = "Cut", priority = 700,
+      execute = function(context) table.remove(context.messages, 2) end } } }:run(assert(ebb.parse(body))))
+    assert.equal("k2=" .. STAND_IN, signatures(result.body))
+  end)
+end)
+
 describe("a thought signature that has no place", function()
   local SOURCES = { openai(G3, calls(extra "QQ==", "", "")), gemini(CALL:format("k1", SIGNED)),
     gemini('{"text":"Yes.","thoughtSignature":"QQ=="}'),
