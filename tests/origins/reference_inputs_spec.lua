@@ -411,20 +411,30 @@ describe("commands that run others", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
+  local MODELS = { openai = "gpt-4o", anthropic = "claude-sonnet-4-5", gemini = "gemini-3-flash-preview" }
   for _, name in ipairs { "id-empty.json", "ids-empty-parallel.json", "steer-between-results.json",
-    "calls-in-two-messages.json", "signature-in-chat-form.json" } do
-    it("the model node sends " .. name .. " as a provider takes it", function()
-      local dialect = name:find "^signature" and "gemini" or "anthropic"
-      local model = dialect == "gemini" and "gemini-3-flash-preview" or "claude-sonnet-4-5"
-      local agent = command.file("agent.lua", ("return { nodes = { { type = 'model', model = '%s' } } }"):format(model))
-      local shell = command.file("model.sh", ("cat > %s; echo Hi\n"):format(command.path_of "body.json"))
+    "calls-in-two-messages.json", "gemini-calls-apart.json", "signature-in-chat-form.json" } do
+    for dialect, model in pairs(MODELS) do
+      it(("the model node sends %s as %s takes it"):format(name, dialect), function()
+        local agent = command.file("agent.lua",
+          ("return { nodes = { { type = 'model', model = '%s' } } }"):format(model))
+        local shell = command.file("model.sh", ("cat > %s; echo Hi\n"):format(command.path_of "body.json"))
 
-      command.does(("run %s %sfield/%s --model-command 'sh %s'"):format(agent, FOLDER, name, shell))
+        command.does(("run %s %sfield/%s --model-command 'sh %s'"):format(agent, FOLDER, name, shell))
 
-      local body = command.read(command.path_of "body.json")
-      expect_accepted(dialect, body)
-      if dialect == "gemini" then command.contains('"thoughtSignature":"c2lnMQ=="', body) end
-    end)
+        local body = command.read(command.path_of "body.json")
+        expect_accepted(dialect, body)
+        if dialect ~= "gemini" then return end
+        if name:find "^signature" then command.contains('"thoughtSignature":"c2lnMQ=="', body) end
+        for _, content in ipairs(json.decode(body).contents) do
+          local calls = 0
+          for _, part in ipairs(content.parts) do
+            calls = calls + (part.functionCall and 1 or 0)
+            if part.functionCall then assert.equal(calls == 1, part.thoughtSignature ~= nil) end
+          end
+        end
+      end)
+    end
   end
 
   it("a tool that needs a task is not offered, a link says its name", function()
