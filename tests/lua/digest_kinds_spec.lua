@@ -7,7 +7,6 @@ local ebb = helper.ebb
 
 local GOALS = { { 1 / 2, 0.97, 0.97, 0.93 }, { 1 / 3, 0.95, 0.93, 0.88 } }   -- share, arguments, values, labelled
 local POLICIES = { "digest", "agent", "keep_recent", "stable_prefix" }
-local MARKED = { "digest", "agent", "keep_recent", { "stable_prefix", low = 0.5 } }   -- with one low mark for all
 
 local function add(sums, result)
   for _, use in ipairs { "arguments", "values" } do
@@ -29,7 +28,7 @@ local function measure(share)
     local recording = ebb.conversation { encoding = "cjk" }
     recording:append(kind.messages)
     local budget = math.floor(recording:tokens() * share)
-    local results = assert(ebb.replay(recording, { budget = budget, policies = MARKED, cache = "general" }))
+    local results = assert(ebb.replay(recording, { budget = budget, policies = POLICIES, cache = "general" }))
     for i, policy in ipairs(POLICIES) do
       add(sums[policy], results[i + 1])
     end

@@ -179,7 +179,7 @@ describe("The note of a digest", function()
   it("has at most its share of the budget, and most tokens", function()
     local messages = {}
     for i = 1, 100 do messages[i] = { role = "user", content = ("order X-%d for user_%d"):format(i * 37, i) } end
-    for _, row in ipairs { { 0.12, 4000, 150 }, { 0.3, 4000, 180 }, { 0.3, 50, 50 } } do
+    for _, row in ipairs { { 0.12, 4000, 72 }, { 0.3, 4000, 180 }, { 0.3, 50, 50 } } do
       local chat = conversation(messages)
       assert(chat:trim { budget = 600, policy = { "digest", share = row[1], most = row[2] } })
       local _, at = note_of(chat)

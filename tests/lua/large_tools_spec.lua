@@ -1,4 +1,4 @@
---- What policies leave where tools and guarded messages take most of the budget: marks are shares of what may go.
+--- What policies leave where tools and guarded messages take most of the budget: marks leave a share of what may go.
 
 local helper = dofile "tests/lua/helper.lua"
 local large_tools = dofile "tests/lua/large_tools.lua"
@@ -76,6 +76,62 @@ describe("Where guarded messages and tools take most of the budget", function()
       end)
     end
   end
+end)
+
+describe("A mark", function()
+  local marks = require "ebb.support.marks"
+
+  --- The marks of a request whose system message has a share of the budget, and that share.
+  local function marks_at(share, options, budget)
+    local chat = helper.conversation(("s%d u5 a5 u5"):format(math.floor(share * budget)))
+    local draft = chat:draft()
+    local at = marks.of(draft, budget, options)
+    core.draft.discard(draft)
+    return at
+  end
+
+  for _, pair in ipairs { { 1, 0.5 }, { 0.9, 0.2 }, { 0.8, 0.4 }, { 1, 0.8 }, { 1, 0 } } do
+    local options = { high = pair[1], low = pair[2] }
+
+    it(("is its share of the budget where little is fixed: high=%g low=%g"):format(pair[1], pair[2]), function()
+      for fixed = 0, 0.8, 0.05 do
+        local at = marks_at(fixed * options.low, options, 10000)
+        assert.equal(math.floor(10000 * options.high), at.high)
+        if options.low > 0 then assert.equal(math.floor(10000 * options.low), at.low) end
+      end
+    end)
+
+    it(("leaves a share of what may go where much is fixed: high=%g low=%g"):format(pair[1], pair[2]), function()
+      for fixed = 0.5, 0.95, 0.05 do
+        local at = marks_at(fixed, options, 10000)
+        assert.is_true(at.low - at.fixed >= 0.5 * options.low * (10000 - at.fixed) - 1)
+        assert.is_true(at.low < at.high and at.high <= 10000)
+      end
+    end)
+
+    it(("does not jump: high=%g low=%g"):format(pair[1], pair[2]), function()
+      local before = marks_at(0, options, 10000)
+      for fixed = 0.01, 1, 0.01 do
+        local at = marks_at(fixed, options, 10000)
+        for _, name in ipairs { "fixed", "low", "high" } do
+          local step = at[name] - before[name]
+          assert.is_true(step >= 0 and step <= 220, ("%s at %g: %d"):format(name, fixed, step))
+        end
+        before = at
+      end
+    end)
+  end
+
+  it("does not jump where the last user message grows", function()
+    local before
+    for tokens = 10, 590, 10 do
+      local draft = helper.conversation(("s400 u%d"):format(tokens)):draft()
+      local at = marks.of(draft, 1000, { high = 1, low = 0.5 })
+      core.draft.discard(draft)
+      assert.is_true(not before or at.low >= before and at.low - before <= 40)
+      before = at.low
+    end
+  end)
 end)
 
 describe("A cut where the cache is cold", function()

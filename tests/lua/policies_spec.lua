@@ -129,7 +129,7 @@ describe("stable_prefix", function()
       return chat
     end)
     assert.is_true(changes <= 22, tostring(changes))
-    assert.is_true(fill >= 0.66, tostring(fill))
+    assert.is_true(fill >= 0.7, tostring(fill))
   end)
 
   it("and on the whole history, trimmed anew for each", function()
@@ -139,7 +139,7 @@ describe("stable_prefix", function()
       return view
     end)
     assert.is_true(changes <= 22, tostring(changes))
-    assert.is_true(fill >= 0.66, tostring(fill))
+    assert.is_true(fill >= 0.7, tostring(fill))
   end)
 
   it("keep_recent does not", function()

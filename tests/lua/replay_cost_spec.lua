@@ -222,6 +222,29 @@ describe("the cost of a replay", function()
     assert.is_nil(results[2].optimum)
   end)
 
+  it("is never less for refusing, with what the refused requests had", function()
+    local chat = chat_of("s900 u400 a300 u400 c50(x) r300(x) a100 u50 a900 u30 a10", "claude-sonnet-4-5")
+    local function refusing(positions)
+      local count = 0
+      return function(draft, budget)
+        count = count + 1
+        if not positions[count] then draft:drop_oldest { to = budget } end
+      end
+    end
+    local policies = { refusing {} }
+    for i = 1, 5 do policies[i + 1] = refusing { [i] = true } end
+    local results = results_of(chat, { budget = 1500, policies = policies })
+    local dearest = math.max(1, rule_of("claude-sonnet-4-5").write)   -- tokens of fresh input
+    local refused = 0
+    for i = 3, #results do
+      assert.is_true(results[i].cost + results[i].refused_tokens * dearest >= results[2].cost)
+      refused = refused + results[i].refusals
+    end
+    assert.is_true(refused > 0)
+    assert.equal(0, results[2].refusals)
+    assert.equal(2, require("ebb.replay.choice").position(results))
+  end)
+
   it("is not asked for before refusals: a cheaper policy that refuses more is not taken", function()
     local chat = chat_of("s900 u400 a300 u400 c50(x) r300(x) a100 u50 a900 u30 a10", "claude-sonnet-4-5")
     local results = results_of(chat, { budget = 1500, policies = { function() end, "keep_recent" } })

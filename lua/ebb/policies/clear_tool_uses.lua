@@ -187,8 +187,8 @@ Acts once the trigger is passed: more than so many input_tokens, tool_uses or
 messages; several in one table must all be passed, of a list of tables one. Then all
 results but those of the newest `keep` tool uses are cleared, the oldest first, so
 that calls and results stay together. Excluded tools still count among the newest.
-Without a trigger, `idle` makes it act above half of what may go where the
-provider's cache is cold anyway.
+Without a trigger, `idle` makes it act above half of the budget (more beside large
+tools) where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (pinned, a call without its results). It may
 leave more than the budget, so another policy usually comes after it.]],

@@ -12,7 +12,8 @@ local note = require "ebb.policies.digest.note"
 local READ = 3           -- times what a note can show, and MORE: older messages are not read any more
 local KEPT = 3           -- times what a note can show, and MORE: what is remembered
 local MORE = 250         -- tokens: of a small note the choice is wider
-local LEAST = 150        -- tokens that a note may have, whatever its share: of a shorter one the heading is too much
+local LEAST = 72         -- tokens that a note may have, whatever its share: of a shorter one the heading is too much
+local REST = 4 / 3       -- times its share: beside large tools the note has that share of what may go, at most
 local REMEMBERED = 8000  -- tokens of a note up to which it is remembered what it was chosen from: memory is bounded
 
 --- What was remembered with the old note, or since there was no room for one; empty if someone has changed the note.
@@ -42,7 +43,7 @@ end
 
 --- Tokens that the note may have; what a cut leaves free below the low mark comes to them.
 local function room_of(at, budget, options)
-  local share = math.floor((budget - at.fixed) * options.share)
+  local share = math.floor(options.share * math.min(budget, REST * (budget - at.fixed)))
   return options.share == 0 and 0 or math.min(math.max(share, LEAST), options.most)
 end
 
@@ -62,8 +63,8 @@ local function need_of(set, room) return math.min(room, math.ceil(set.size)) end
 
 local OPTIONS = marks.options(0.5, {
   share = { type = "number", default = 0.3, min = 0, max = 1,
-    help = "share of the budget, less tools and guarded messages, that the note may have; 150 tokens, and what a cut "
-      .. "leaves free below the low mark, are its own whatever the share, but 0" },
+    help = "share of the budget that the note may have, less beside large tools; 72 tokens, and what a cut leaves free "
+      .. "below the low mark, are its own whatever the share, but 0" },
   most = { type = "integer", default = 4000, min = 0, help = "tokens that the note may have, whatever its share" },
   keep = { type = "integer", default = 2, min = 0, help = "newest units that stay where there is room" },
   recall = { type = "boolean", default = false,

@@ -62,7 +62,8 @@ than needed: obsolete items of windows, wherever they stand; units before the la
 `turns` turns, with windows that are not important; important windows among those;
 windows in the last turns; and only then units of the last turns, so that a
 conversation with one user message (an agent at work) is trimmed too. With `idle`
-it cuts to half of what may go where the provider's cache is cold anyway.
+it cuts to half of the budget (more beside large tools) where the provider's cache
+is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],

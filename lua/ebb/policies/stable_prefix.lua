@@ -16,7 +16,7 @@
 local idle = require "ebb.support.idle"
 local marks = require "ebb.support.marks"
 
-local OPTIONS = marks.options(0.4, {
+local OPTIONS = marks.options(0.5, {
   grid = { type = "integer", default = 0, min = 0,
     help = "tokens between two cuts; 0: the distance between high and low" },
   idle = idle.OPTION,
@@ -30,12 +30,12 @@ return {
   check = marks.check,
   help = [[
 Up to the high mark nothing is dropped; above it the oldest units go until the
-request is near the low mark. Marks are shares of what may go: of the budget less
-tools and guarded messages. Units so large that a cut leaves hardly anything stay
-where they fit. Between two cuts every request begins like the one
-before it. Works on a trimmed conversation that grows and on a whole history
-trimmed anew for each request: both are cut at the same places. With `idle` it cuts
-to the low mark where the provider's cache is cold anyway.
+request is near the low mark. Marks are shares of the budget; where tools and
+guarded messages have much of it, the low mark leaves a share of the rest, and units
+so large that a cut leaves hardly anything stay where they fit. Between two cuts
+every request begins like the one before it. Works on a trimmed conversation that
+grows and on a whole history trimmed anew for each request: both are cut at the same
+places. With `idle` it cuts to the low mark where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message).]],

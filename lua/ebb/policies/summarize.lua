@@ -6,7 +6,7 @@ local marks = require "ebb.support.marks"
 local OPTIONS = {
   keep = { type = "integer", default = 6, min = 0, help = "newest units that are never summarized" },
   to = { type = "number", default = 0.8, min = 0, max = 1,
-    help = "share of the budget, less tools and guarded messages, that is in use afterwards" },
+    help = "share of the budget that is in use afterwards; more where tools and guarded messages have much of it" },
   instructions = { type = "string", help = "instructions for the model",
     default = "Summarize the conversation below for the one who continues it. Keep facts, names, numbers, decisions, "
       .. "file paths and what is still to be done; leave out pleasantries. Fold the earlier summary in, if there is "
@@ -36,8 +36,8 @@ return {
   options = OPTIONS,
   help = [[
 Acts only on a draft that is over the budget; then it comes down to the share
-`to` of it, so that the next summary is not due at once. With `idle` half of what
-may go counts where the provider's cache is cold anyway. The host answers the
+`to` of it, so that the next summary is not due at once. With `idle` half of the
+budget (more beside large tools) counts where the provider's cache is cold anyway. The host answers the
 request: `model = function(request)` in Lua, `--model-command` on the command
 line. A summary that is empty, cut off, or not smaller is refused, and with it
 the trim; an earlier summary is folded into the new one and goes.

@@ -175,8 +175,8 @@ return {
   help = [[
 Differs from LangChain where that would break requests: a call and its results are kept
 or dropped together, and neither system messages nor calls nor results are cut.
-start_on and include_system go with the strategy `last` only. With `idle` half of what
-may go counts where the provider's cache is cold anyway.
+start_on and include_system go with the strategy `last` only. With `idle` half of the
+budget (more beside large tools) counts where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), also between dropped messages.]],

@@ -15,7 +15,7 @@ idle.OPTION = { type = "integer", default = 0, min = 0,
 
 idle.PAUSE = 300      -- seconds: the shortest lifetime of a provider's prompt cache
 
-local DEPTH = 0.5     -- share of what may go, of policies without a mark of their own
+local DEPTH = 0.5     -- the mark of policies that have none of their own
 
 --- The option with another default.
 ---@param seconds integer
@@ -39,7 +39,7 @@ function idle.is_cold(draft, seconds)
   return newest.timestamp - answer.timestamp > seconds * 1000
 end
 
---- The budget of a policy that cuts to its budget: where the cache is cold, half of what may go stays.
+--- The budget of a policy that cuts to its budget: where the cache is cold, the mark at its half.
 ---@param draft ebb.Draft
 ---@param budget integer
 ---@param seconds integer
