@@ -37,11 +37,10 @@ int bind_forget_again(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   Conversation *conversation = handle->conversation;
   uint64_t seq = (uint64_t)bind_integer(L, 2, NULL, 1, INT64_MAX);
-  size_t size;
-  const char *raw = luaL_checklstring(L, 3, &size);
+  Text raw = bind_text(L, 3);
   const Store *store = conversation_store(conversation);
   if (seq > store_count(store) || !store_has(store, (MessageId)seq)) return 0;
-  if (message_raw(store_message(store, (MessageId)seq)).size != size) return 0;
-  Status status = conversation_forget(conversation, (MessageId)seq, text_plain(raw, size), redact_message, NULL);
+  if (message_raw(store_message(store, (MessageId)seq)).size != raw.size) return 0;
+  Status status = conversation_forget(conversation, (MessageId)seq, raw, redact_message, NULL);
   return status == STATUS_OK ? 0 : bind_raise_status(L, status, "forget");
 }
