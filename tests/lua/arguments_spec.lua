@@ -50,7 +50,7 @@ end
 
 local function count(message)
   meddle()
-  return helper.tokens_of(message)
+  return type(message.content) == "string" and helper.tokens_of(message) or 1
 end
 
 --- Handles of every kind, alive and ended.
