@@ -18,6 +18,7 @@ void convert_init(Convert *convert, const ConvertOptions *options, Memory memory
   buffer_init(&convert->ids, memory);
   calls_init(&convert->calls, memory);
   map_init(&convert->used, memory);
+  map_init(&convert->last, memory);
 }
 
 /* ---- messages ---- */
@@ -271,6 +272,7 @@ Status convert_end(Convert *convert) {
   buffer_free(&convert->ids);
   calls_free(&convert->calls);
   map_free(&convert->used);
+  map_free(&convert->last);
   pieces_free(&convert->pieces);
   return convert->status;
 }

@@ -169,6 +169,7 @@ typedef struct Convert {
   CallNames *known;          /* by call of the pairing: how it is written; at UINT32_MAX: it is not yet. The caller's */
   uint32_t counted;          /* the message whose calls and results are counted */
   uint32_t calls_seen, results_seen;
+  Map last;                  /* hash of an id -> the number in the pairing of the last call that has it */
   Map used;                  /* hash of an id -> calls that had it, or 1 for one that was made */
 } Convert;
 

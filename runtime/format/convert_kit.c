@@ -203,7 +203,9 @@ static Text open_call(Convert *convert, const Piece *call, bool keeps) {
   size_t at = is_known ? convert->known[number].at : convert->ids.size - id.size;
   convert->names[index] = (CallNames){.name = call->name, .is_custom = call->is_custom,
                                       .at = (uint32_t)at, .size = (uint32_t)id.size};
-  if (number != UNPAIRED) convert->known[number] = convert->names[index];
+  if (number == UNPAIRED) return id;
+  convert->known[number] = convert->names[index];
+  convert_fail(convert, map_put(&convert->last, hash_text(key_of(call), &convert->calls.key), number));
   return id;
 }
 
@@ -222,6 +224,12 @@ void convert_note(Convert *convert, const Piece *piece) {
   else convert_result(convert, piece, &call);
 }
 
+/* How the call is written whose id a result has that answers none: another result answers it. NULL: there is none. */
+static const CallNames *find_again(Convert *convert, Text key) {
+  const uint64_t *number = map_find(&convert->last, hash_text(key, &convert->calls.key));
+  return number == NULL ? NULL : &convert->known[*number];
+}
+
 Text convert_result(Convert *convert, const Piece *result, CallNames *call) {
   uint32_t index = 0;
   convert->answered = true;
@@ -230,6 +238,7 @@ Text convert_result(Convert *convert, const Piece *result, CallNames *call) {
   const CallNames *known = find_names(convert, next_number(convert, false));
   if (convert->status != STATUS_OK) return key;      /* a call may have been opened without its names */
   bool fits = calls_answer(&convert->calls, key, &index) == ANSWER_FITS;
+  if (known == NULL && !fits) known = find_again(convert, key);
   if (known == NULL && !fits) return key;
   *call = known != NULL ? *known : convert->names[index];
   return id_at(convert, call->at, call->size);

@@ -76,7 +76,7 @@ static void read_kept(Plan *plan, Pieces *pieces) {
   }
 }
 
-/* True if another result of the same id that stays says the same. */
+/* True if another result that stays says the same under the same id, or name where there are no ids. */
 static bool is_copy(Plan *plan, uint32_t number) {
   const Pairing *pairing = &plan->pairing;
   const PairedResult *result = &pairing->results[number];
@@ -93,7 +93,7 @@ static bool is_copy(Plan *plan, uint32_t number) {
 void plan_lose_result(Plan *plan, uint32_t number) {
   const PairedResult *result = &plan->pairing.results[number];
   assert(number < plan->pairing.result_count);
-  if (plan->report == NULL || plan->lost != STATUS_OK || (result->is_again && is_copy(plan, number))) return;
+  if (plan->report == NULL || plan->lost != STATUS_OK || is_copy(plan, number)) return;
   plan_lose(plan, result->is_again ? LOSS_RESULT : LOSS_ORPHAN, result->message,
             result->id.size > 0 ? result->id : result->name);
 }

@@ -150,6 +150,27 @@ describe("a repair tells of", function()
     end
   end)
 
+  it("calls and results by the ids of the input, where those of the target differ", function()
+    for _, second in ipairs { "one", "two" } do
+      local events = { "q", { calls = { "a.1" } }, of("a.1", "one"), of("a.1", second), "so", of("a.1", second), "x" }
+      local file = command.file("c.json", body_of(events, "openai"))
+      for dialect in pairs(write) do
+        local run = command.ebb(("convert %s --to %s --repair --strict"):format(file, dialect))
+        assert.equal(second == "two", run.status ~= 0, run.err)
+        if second == "two" then command.contains("a result of call 'a.1' is left out", run.err) end
+        if second == "two" then command.contains("(messages 4, 6)", run.err) end
+      end
+    end
+  end)
+
+  it("nothing where results without ids say the same", function()
+    local events = { "q", { calls = { "" } }, of("", "one"), of("", "one"), "x" }
+    for dialect in pairs(write) do
+      local _, report = assert(ebb.parse(body_of(events, dialect))):repaired { dialect = dialect }
+      assert.same({ "", {} }, { told(report.lost), report.left })
+    end
+  end)
+
   it("all of it where a trim repairs, and a pipeline", function()
     local file = command.file("c.json", body_of(ROWS["two others"][1], "openai"))
     for _, words in ipairs { "trim %s --budget 1000 --repair -o %s.out", "pipeline %s -o %s.out" } do

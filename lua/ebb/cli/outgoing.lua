@@ -325,12 +325,27 @@ end
 ---@field left ebb.Violation[]           what the target refuses of it
 ---@field repair? ebb.RepairReport       if something was repaired
 
---- The last of some messages that has an id and is not taken; else the first.
+--- The last of some messages that has an id, or is a result under another one; of several, one that is not taken.
 local function last_with(chat, first, last, id, taken)
-  for index = last, first, -1 do
-    if not taken[id .. index] and chat[index].json:find(id, 1, true) then return index end
+  local place
+  for _, role in ipairs { false, "tool" } do
+    for index = last, first, -1 do
+      local fits = role and chat[index].role == role or not role and chat[index].json:find(id, 1, true)
+      if fits and not taken[id .. index] then return index end
+      place = place or fits and index
+    end
   end
-  return first
+  return place or first
+end
+
+--- Names the call of a result by the id that it has in its message, where the text has another one.
+local function name_call(loss, message)
+  local id = message.role == "tool" and message:totable().tool_call_id
+  if type(id) ~= "string" or message.json:find(loss.subject, 1, true) then return end
+  local from, to = loss.text:find(loss.subject, 1, true)
+  if not from then return end
+  loss.text = loss.text:sub(1, from - 1) .. id .. loss.text:sub(to + 1)
+  loss.subject = id
 end
 
 --- Gives losses of a repair the places that their messages have in the conversation of which the text was made.
@@ -346,6 +361,7 @@ local function place_losses(lost, chat, written, goal, args)
     if first and first > 0 then
       loss.index = last_with(chat, first, origins[at + 1], loss.subject, taken)
       taken[loss.subject .. loss.index] = true
+      name_call(loss, chat[loss.index])
     end
   end
 end
