@@ -6,10 +6,10 @@
 --
 --     mark = max(share * budget, fixed + share * (budget - fixed) * fixed / budget)
 --
--- `fixed` are the tokens that cannot go. The second term leaves a share of what may go; the more is fixed, the nearer
--- it is to the whole share. It is the larger one once `fixed` has 0.38 of the budget for a share of 0.5, 0.17 for one
--- of 0.2. There both are equal, so that no mark jumps; with less that is fixed, lists are cut as if there were no second
--- term.
+-- `fixed` are the tokens that cannot go. The second term leaves a share of what may go; the more is fixed, the
+-- nearer it is to the whole share. It is the larger one once `fixed` has 0.38 of the budget for a share of 0.5, 0.17
+-- for one of 0.2. There both are equal, so that no mark jumps; with less that is fixed, lists are cut as if there
+-- were no second term.
 --
 -- What stays for good is the same for many requests, so that cuts lie on one grid. So the last user message counts only
 -- where it is large: not up to LARGE of what may go, and wholly from twice as much on.
