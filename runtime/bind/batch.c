@@ -29,6 +29,7 @@ const Sequence *bind_push_batch_list(lua_State *L, int index, bool has_length, u
   BatchHandle *batch_handle = bind_new(L, &BIND_BATCH, sizeof *batch_handle, 1);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
+  batch_handle->removals = conversation_removals(handle->conversation);
   Status status = conversation_reweigh(handle->conversation, batch);
   if (status == STATUS_OK) status = history_state(history, batch, length, &batch_handle->list);
   if (status != STATUS_OK) bind_raise_status(L, status, "batch");

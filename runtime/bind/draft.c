@@ -51,6 +51,7 @@ Draft *bind_check_draft(lua_State *L) {
   lua_getiuservalue(L, 1, CONVERSATION);
   bind_check_conversation(L, -1);            /* the copy of a transaction ends before its drafts do */
   lua_pop(L, 1);
+  bind_check_draft_lasts(L, handle->draft);
   return handle->draft;
 }
 

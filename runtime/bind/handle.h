@@ -53,6 +53,7 @@ struct ConversationHandle {
 typedef struct BatchHandle {
   Sequence *list;
   Units *units;
+  uint64_t removals;         /* conversation_removals when the conversation was last known to have all its messages */
 } BatchHandle;
 
 typedef struct DraftHandle {

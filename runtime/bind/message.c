@@ -338,12 +338,7 @@ static Access access_of(lua_State *L) {
   lua_settop(L, 2);
   lua_getiuservalue(L, 1, 1);
   access.view = bind_look(L, 3);
-  if (access.handle->id > store_count(conversation_store(access.view.conversation))) {
-    bind_raise(L, "closed", NULL, "the message is gone with its draft");
-  }
-  if (!store_has(conversation_store(access.view.conversation), access.handle->id)) {
-    bind_raise_argument(L, "out_of_range", NULL, "message %d was pruned", (int)access.handle->id);
-  }
+  bind_check_there(L, &access.view, access.handle->id);
   access.message = conversation_message(access.view.conversation, access.handle->id);
   return access;
 }

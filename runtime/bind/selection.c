@@ -120,7 +120,9 @@ static int l_tokens(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   View view = bind_look(L, -1);
   for (uint32_t i = 0; i < selection->count; i++) {
-    tokens += bind_view_message_tokens(&view, bind_selected(selection, i).id);
+    MessageId id = bind_selected(selection, i).id;
+    bind_check_there(L, &view, id);
+    tokens += bind_view_message_tokens(&view, id);
   }
   lua_pushinteger(L, tokens);
   return 1;

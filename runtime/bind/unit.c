@@ -150,9 +150,12 @@ static void push_turn_messages(lua_State *L, const View *view, const Turn *turn)
   }
 }
 
-static lua_Integer turn_tokens(const View *view, const Turn *turn) {
+static lua_Integer turn_tokens(lua_State *L, const View *view, const Turn *turn) {
   lua_Integer tokens = 0;
-  for (uint32_t i = 0; i < turn->count; i++) tokens += bind_view_message_tokens(view, turn->ids[i]);
+  for (uint32_t i = 0; i < turn->count; i++) {
+    bind_check_there(L, view, turn->ids[i]);
+    tokens += bind_view_message_tokens(view, turn->ids[i]);
+  }
   return tokens;
 }
 
@@ -172,7 +175,7 @@ static int l_turn_index(lua_State *L) {
     break;
   }
   case TURN_OF_COUNT: lua_pushinteger(L, turn->count); break;
-  case TURN_OF_TOKENS: lua_pushinteger(L, turn_tokens(&view, turn)); break;
+  case TURN_OF_TOKENS: lua_pushinteger(L, turn_tokens(L, &view, turn)); break;
   case TURN_OF_AGE: lua_pushinteger(L, turn->age); break;
   }
   return 1;

@@ -4,6 +4,7 @@
 ** a draft the slots that it began with.
 */
 #include "base/minmax.h"
+#include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/type.h"
@@ -25,6 +26,32 @@ static ConversationHandle *owner_of(lua_State *L, int index) {
   return handle;
 }
 
+/* Refuses a batch of which messages were pruned since it was taken. */
+static void check_batch(lua_State *L, const Conversation *conversation, BatchHandle *batch) {
+  uint64_t removals = conversation_removals(conversation);
+  if (batch->removals == removals) return;
+  SequenceWalk walk = sequence_walk(batch->list, 0, sequence_count(batch->list));
+  guard_charge(L, 1 + sequence_count(batch->list) / 16);
+  while (sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count; i++) {
+      if (store_has(conversation_store(conversation), walk.ids[i])) continue;
+      bind_raise_argument(L, "out_of_range", "keep it with prune, or take a batch after it",
+                          "message %d of the batch was pruned", (int)walk.ids[i]);
+    }
+  }
+  batch->removals = removals;
+}
+
+void bind_check_there(lua_State *L, const View *view, MessageId id) {
+  const Store *store = conversation_store(view->conversation);
+  if (id > store_count(store)) bind_raise(L, "closed", NULL, "the message is gone with its draft");
+  if (!store_has(store, id)) bind_raise_argument(L, "out_of_range", NULL, "message %d was pruned", (int)id);
+}
+
+void bind_check_draft_lasts(lua_State *L, const Draft *draft) {
+  if (draft_lost_messages(draft)) bind_raise(L, "closed", NULL, "the draft has ended: its conversation was pruned");
+}
+
 View bind_look(lua_State *L, int index) {
   View view = {.owner = lua_absindex(L, index)};
   const BindType *type = bind_type_of(L, index);
@@ -37,6 +64,7 @@ View bind_look(lua_State *L, int index) {
     const DraftHandle *draft = lua_touserdata(L, index);
     if (draft->draft == NULL) bind_raise(L, "closed", NULL, "the draft has ended");
     view.handle = owner_of(L, index);
+    bind_check_draft_lasts(L, draft->draft);
     view.conversation = view.handle->conversation;
     view.draft = draft->draft;
   } else {
@@ -57,6 +85,7 @@ void bind_view_list(lua_State *L, View *view) {
 
 View bind_view(lua_State *L, int index) {
   View view = bind_look(L, index);
+  if (view.batch != NULL) check_batch(L, view.conversation, view.batch);
   bind_view_list(L, &view);
   return view;
 }
@@ -72,6 +101,7 @@ const Units *bind_view_units(lua_State *L, View *view) {
   if (view->batch == NULL) {
     status = conversation_units(view->conversation, &units);
   } else {
+    check_batch(L, view->conversation, view->batch);
     if (view->batch->units == NULL) {
       status = units_new(conversation_memory(view->conversation), conversation_store(view->conversation), view->list,
                          &view->batch->units);

@@ -25,6 +25,10 @@ View  bind_view(lua_State *L, int index);
    policy that edits and looks in turns needs the slots only. */
 View  bind_look(lua_State *L, int index);
 void  bind_view_list(lua_State *L, View *view);            /* fills in the list after bind_look; raises */
+/* Refuses a message that the conversation has no longer. */
+void  bind_check_there(lua_State *L, const View *view, MessageId id);
+/* Refuses a draft whose conversation, which is open, was pruned since: messages that it shows are gone. */
+void  bind_check_draft_lasts(lua_State *L, const Draft *draft);
 bool  bind_is_view(lua_State *L, int index);               /* true if bind_view accepts the value */
 const Units *bind_view_units(lua_State *L, View *view);    /* of the list, or of a draft's slots; raises */
 /* The same, but of a draft they may be out of order: for what looks at single units. */

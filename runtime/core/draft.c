@@ -15,7 +15,8 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
   if (draft == NULL) return STATUS_MEMORY;
   *draft = (Draft){.memory = *memory, .conversation = conversation,
                    .store = store_share(conversation_store(conversation)), .guarded = guarded,
-                   .version = conversation_version(conversation), .before = conversation_tokens(conversation),
+                   .version = conversation_version(conversation), .removals = conversation_removals(conversation),
+                   .before = conversation_tokens(conversation),
                    .base = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
   pages_init(&draft->slot_of, *memory, sizeof(uint32_t));
@@ -76,6 +77,10 @@ void draft_free(Draft *draft) {
 }
 
 Ledger *draft_ledger(const Draft *draft) { return draft->ledger; }
+bool draft_lost_messages(const Draft *draft) {
+  const Conversation *conversation = draft->conversation;
+  return draft->store != conversation_store(conversation) && draft->removals != conversation_removals(conversation);
+}
 uint32_t draft_count(const Draft *draft) { return draft->live; }
 uint32_t draft_unchanged_count(const Draft *draft) { return draft->unchanged; }
 uint64_t draft_overhead(const Draft *draft) { return draft->overhead; }

@@ -75,6 +75,7 @@ Text     draft_author(const Draft *draft);           /* borrowed until draft_set
    O(n) for all. STATUS_MEMORY, STATUS_LIMIT: the edits stay, and a later call may succeed. */
 Status   draft_list(Draft *draft, const Sequence **list);
 uint32_t draft_waiting(const Draft *draft);          /* how many edits wait for draft_list */
+bool     draft_lost_messages(const Draft *draft);        /* messages were freed since: it can only be ended */
 uint32_t draft_count(const Draft *draft);            /* messages of the current list */
 uint32_t draft_unchanged_count(const Draft *draft);  /* messages of the first list that are still in it, unreplaced */
 uint64_t draft_tokens(const Draft *draft);           /* of the request with the current list */

@@ -73,6 +73,7 @@ struct Draft {
   bool always;               /* the commit makes a batch without edits, too */
   bool done;                 /* committed */
   uint64_t version;          /* of the conversation at the start */
+  uint64_t removals;         /* conversation_removals at the start */
   uint32_t base;             /* messages of the store at the start */
   StoreMark mark;            /* the store before the draft's first addition */
   uint32_t stored;           /* messages that the draft added to the store */

@@ -180,6 +180,51 @@ describe("a conversation that is pruned", function()
     assert.same(shown(twin), shown(read_again(chat)))
   end)
 
+  --- Each value was taken before the conversation was cleared and pruned: no message is left.
+  for name, row in pairs {
+    ["a batch's queries"] = { "out_of_range", function(t) return t.batch:where { role = "user" } end },
+    ["a batch's tokens"] = { "out_of_range", function(t) return t.batch:tokens() end },
+    ["a batch's texts"] = { "out_of_range", function(t) return t.batch:shows { "question" } end },
+    ["a batch's messages"] = { "out_of_range", function(t) return t.batch[1].text end },
+    ["a message"] = { "out_of_range", function(t) return t.message.text end },
+    ["a selection's messages"] = { "out_of_range", function(t) return t.selection[1].text end },
+    ["a selection's tokens"] = { "out_of_range", function(t) return t.selection:tokens() end },
+    ["a draft's queries"] = { "closed", function(t) return t.draft:where { matches = "q" } end },
+    ["a draft's messages"] = { "closed", function(t) return t.draft[1] end },
+    ["a draft's tokens"] = { "closed", function(t) return t.draft:tokens() end },
+    ["a draft's walk"] = { "closed", function(t) return t.draft:units()() end },
+    ["an edit of a draft"] = { "closed", function(t) return t.draft:drop(t.unit) end },
+    ["a unit of a draft"] = { "closed", function(t) return t.unit.tokens end },
+    ["a turn of a draft"] = { "closed", function(t) return t.turn.tokens end },
+  } do
+    it("refuses what is gone: " .. name, function()
+      local chat = ebb.conversation {}
+      chat:append { user "question", call { "c1" }, result "c1", user "last" }
+      local draft = chat:draft { guards = false }
+      local taken = { batch = chat:batch(0), message = chat[1], selection = chat:where { role = "user" }, draft = draft,
+        unit = draft:units()(), turn = draft:turns()() }
+      chat:clear {}
+      chat:prune()
+
+      local ok, problem = pcall(row[2], taken)
+
+      assert.same({ false, row[1] }, { ok, problem.code })
+      assert.truthy(problem.message:find("pruned", 1, true), problem.message)
+    end)
+  end
+
+  it("leaves what it keeps to batches that were taken before", function()
+    local chat = ebb.conversation {}
+    chat:append { user "question", user "last" }
+    local first = chat:batch(0)
+    chat:truncate { keep_last = 1 }
+    local second = chat:batch(1)
+    chat:prune()
+
+    assert.same({ 1, "last" }, { #second:where { role = "user" }, second[1].text })
+    assert.equal("out_of_range", select(2, pcall(first.tokens, first)).code)
+  end)
+
   it("keeps marks of messages that were inserted and replaced", function()
     local chat = ebb.conversation {}
     chat:append(user "second")
