@@ -250,15 +250,18 @@ static inline PlainEnd memory_conflict(const PlainChat *chat, const PlainBranch 
   return END_JOINED;
 }
 
+static inline bool moved_on(const PlainChat *chat, const PlainChat *base) {
+  return chat->count != base->count || chat->current != base->current || chat->prunings != base->prunings ||
+         added_elsewhere(chat, base);
+}
+
 static inline PlainEnd plain_conflict(const PlainChat *chat, const PlainBranch *branch) {
   const PlainChat *copy = &branch->copy, *base = &branch->base;
   if (copy->window_edits != base->window_edits && chat->window_edits != base->window_edits) return END_WINDOWS;
   if (copy->prunings != base->prunings && chat->namings != base->namings) return END_LISTS;
   if (chat->prunings != base->prunings && copy->namings != base->namings) return END_LISTS;
   if (!lists_changed(branch)) return memory_conflict(chat, branch);
-  bool moved_on = chat->count != base->count || chat->current != base->current || chat->prunings != base->prunings ||
-                  added_elsewhere(chat, base);
-  return moved_on ? END_LISTS : memory_conflict(chat, branch);
+  return moved_on(chat, base) ? END_LISTS : memory_conflict(chat, branch);
 }
 
 static inline uint32_t renumbered(const PlainBranch *branch, uint32_t seq, uint32_t shift) {
@@ -366,7 +369,8 @@ static inline void plain_join(PlainChat *chat, PlainBranch *branch, Cell *(*own)
                               void *user) {
   const PlainChat *base = &branch->base, *copy = &branch->copy;
   uint32_t shift = chat->stored - base->stored;
-  bool lists = lists_changed(branch), becomes = lists && shift == 0;
+  bool lists = lists_changed(branch), forgets = branch->forgotten_count > 0;
+  bool becomes = shift == 0 && (lists || (forgets && !moved_on(chat, base)));      /* its bytes are the branch's */
   for (uint32_t i = 0; i < branch->forgotten_count; i++) {
     uint32_t seq = branch->forgotten[i];
     bool both = seq <= base->stored && chat->cells[seq] != NULL && copy->cells[seq] != NULL;
@@ -400,7 +404,7 @@ static inline void plain_join(PlainChat *chat, PlainBranch *branch, Cell *(*own)
     chat->memory_edits += merge_memory(batch, branch, batch->memory, copy->batches[base->current].memory);
   }
   plain_take_names(chat, branch, as_one);
-  if (branch->forgotten_count > 0) plain_forget_memory(chat);
+  if (forgets) plain_forget_memory(chat);
   if (lists && !as_one) chat->prunings = copy->prunings;
 }
 

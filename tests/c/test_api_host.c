@@ -21,7 +21,7 @@ enum { THREADS_USUAL = 1 };
 enum { LIFE_USUAL = 2000 };
 
 enum { PIECE = 4, PIECES = 2 };   /* bytes of a streamed text's pieces, and how many it has */
-enum { CHATS = 6, TASKS = 6, LIST_MAX = 40, BATCHES_MAX = 40 };
+enum { CHATS = 6, TASKS = 6, LIST_MAX = 40, BATCHES_MAX = 40, ACTIONS = 200 };
 
 typedef enum Edit {
   EDIT_APPEND, EDIT_INSERT, EDIT_KEEP_LAST, EDIT_ROLLBACK, EDIT_ROLLBACK_TO, EDIT_NAME, EDIT_MARK, EDIT_UNMARK,
@@ -33,6 +33,14 @@ typedef struct Drawn {
   uint32_t a, b, label;
 } Drawn;
 
+/* What becomes of a task's branch: an edit of its script, or a message that others forget. */
+typedef struct Action {
+  bool forgets;
+  Drawn drawn;
+  uint32_t seq;
+  const Cell *cell;
+} Action;
+
 typedef struct LifeChat {
   ebb_chat *chat;            /* NULL: no such chat */
   PlainChat plain;
@@ -43,10 +51,12 @@ typedef struct LifeChat {
 typedef struct LifeTask {
   ebb_task *task;            /* NULL: no such task */
   LifeChat *chat;
-  PlainBranch branch;
-  PlainBranch asked;         /* what the branch is at its request */
-  Drawn after[6];            /* the edits behind the request */
-  uint32_t after_count;
+  PlainBranch start;         /* what the branch is at the beginning */
+  PlainBranch branch;        /* and at the end, after all actions */
+  Action actions[ACTIONS];
+  uint32_t action_count;
+  uint32_t done;             /* edits that the script has made */
+  uint32_t others[TASKS];    /* the same of all tasks, when its script ended */
   bool waits, fails, cancelled;
   bool starved;              /* memory failed while it lived: it may end so, also in a later slice */
 } LifeTask;
@@ -254,7 +264,14 @@ static Drawn draw_edit(Life *life, const PlainChat *plain) {
   return drawn;
 }
 
-static void forget_in_all(Life *life, const LifeTask *joins, uint32_t seq, Cell *cell);
+/* A message that chats and tasks share, and which edits each task had made when it was forgotten. */
+typedef struct Forgetting {
+  uint32_t seq;
+  Cell *cell;
+  uint32_t done[TASKS];
+} Forgetting;
+
+static void host_forgets(Life *life, uint32_t seq, Cell *cell);
 
 /* `branch` NULL: the host's own edit. */
 static void plain_do(Life *life, PlainChat *plain, PlainBranch *branch, Drawn drawn) {
@@ -270,7 +287,7 @@ static void plain_do(Life *life, PlainChat *plain, PlainBranch *branch, Drawn dr
   case EDIT_UNMARK: plain->marks[seq] &= (uint8_t)~(1u << drawn.b); break;
   case EDIT_FORGET:
     if (branch == NULL) {
-      forget_in_all(life, NULL, seq, plain->cells[seq]);
+      host_forgets(life, seq, plain->cells[seq]);
       break;
     }
     plain->cells[seq] = new_cell(life, plain->cells[seq]->label, true);
@@ -390,15 +407,9 @@ static bool went(Life *life, ebb_status status) {
   return status == EBB_OK;
 }
 
-static void step_all(Life *life);
-
 static void do_edit(Life *life) {
   LifeChat *chat = some_chat(life);
   Drawn drawn = draw_edit(life, &chat->plain);
-  if (drawn.edit == EDIT_FORGET) {           /* each task stands at its request then */
-    step_all(life);
-    if (drawn.a >= plain_current(&chat->plain)->count) return;
-  }
   if (chat->plain.count > BATCHES_MAX) drawn = (Drawn){.edit = EDIT_COMPACT, .a = 1};
   fail_memory_soon(life);
   if (!went(life, host_do(life, chat, drawn))) return;
@@ -439,7 +450,7 @@ static void branch_free(PlainBranch *branch) {
 
 static void end_task(LifeTask *task) {
   branch_free(&task->branch);
-  branch_free(&task->asked);
+  branch_free(&task->start);
   *task = (LifeTask){0};
 }
 
@@ -495,45 +506,96 @@ static PlainBranch branch_copy(const PlainBranch *branch) {
   return copy;
 }
 
-/* The task stands at its request: what it does behind it comes after the forgetting. */
-static void forget_in_task(Life *life, LifeTask *task, uint32_t seq, const Cell *cell) {
-  if (task->task == NULL || !plain_has(&task->asked.copy, seq, cell)) return;
-  plain_forget_memory(&task->asked.copy);
-  memset(plain_current(&task->asked.base)->memory, 0, sizeof task->asked.base.batches->memory);
+static void branch_forgets(PlainBranch *branch, uint32_t seq, const Cell *cell) {
+  if (!plain_has(&branch->copy, seq, cell)) return;
+  plain_forget_memory(&branch->copy);
+  memset(plain_current(&branch->base)->memory, 0, sizeof branch->base.batches->memory);
+}
+
+/* Makes all actions anew. */
+static void replay(Life *life, LifeTask *task) {
   branch_free(&task->branch);
-  task->branch = branch_copy(&task->asked);
-  for (uint32_t i = 0; i < task->after_count; i++) branch_do(life, &task->branch, task->after[i]);
+  task->branch = branch_copy(&task->start);
+  for (uint32_t i = 0; i < task->action_count; i++) {
+    const Action *action = &task->actions[i];
+    if (action->forgets) branch_forgets(&task->branch, action->seq, action->cell);
+    else branch_do(life, &task->branch, action->drawn);
+  }
+}
+
+/* Puts a forgetting behind the edits that the task had made. */
+static void forget_in_task(Life *life, LifeTask *task, const Forgetting *forgetting, uint32_t done) {
+  uint32_t at = 0;
+  for (uint32_t edits = 0; at < task->action_count; at++) {
+    if (!task->actions[at].forgets && ++edits > done) break;
+  }
+  ensure(life, task->action_count < ACTIONS);
+  memmove(task->actions + at + 1, task->actions + at, (task->action_count - at) * sizeof *task->actions);
+  task->actions[at] = (Action){.forgets = true, .seq = forgetting->seq, .cell = forgetting->cell};
+  task->action_count++;
+  replay(life, task);
 }
 
 /* `joins`: the task that brings it back; NULL: the host forgets. */
-static void forget_in_all(Life *life, const LifeTask *joins, uint32_t seq, Cell *cell) {
-  cell->forgotten = true;
+static void forget_in_all(Life *life, const LifeTask *joins, const Forgetting *forgetting) {
+  forgetting->cell->forgotten = true;
   for (int i = 0; i < CHATS; i++) {
-    if (joins != NULL && joins->chat == &life->chats[i]) continue;      /* the merge does that */
-    if (life->chats[i].chat != NULL && plain_has(&life->chats[i].plain, seq, cell)) {
-      plain_forget_memory(&life->chats[i].plain);
+    LifeChat *chat = &life->chats[i];
+    if (joins != NULL && joins->chat == chat) continue;      /* the merge does that */
+    if (chat->chat != NULL && plain_has(&chat->plain, forgetting->seq, forgetting->cell)) {
+      plain_forget_memory(&chat->plain);
     }
   }
   for (int i = 0; i < TASKS; i++) {
-    if (&life->tasks[i] != joins) forget_in_task(life, &life->tasks[i], seq, cell);
+    LifeTask *task = &life->tasks[i];
+    if (task != joins && task->task != NULL) forget_in_task(life, task, forgetting, forgetting->done[i]);
   }
+}
+
+static void host_forgets(Life *life, uint32_t seq, Cell *cell) {
+  Forgetting forgetting = {.seq = seq, .cell = cell};
+  for (int i = 0; i < TASKS; i++) forgetting.done[i] = life->tasks[i].done;
+  forget_in_all(life, NULL, &forgetting);
+}
+
+/* at(task, edits) from scripts; with {task}: it ends, and its branch joins before any other script goes on. */
+static ebb_status note_place(void *user, const char *arguments, size_t size, ebb_sink *result) {
+  Life *life = user;
+  unsigned task, done;
+  (void)size, (void)result;
+  if (sscanf(arguments, "[%u,%u]", &task, &done) == 2) {
+    life->tasks[task].done = done;
+  } else if (sscanf(arguments, "[[%u]", &task) == 1) {
+    for (int i = 0; i < TASKS; i++) life->tasks[task].others[i] = life->tasks[i].done;
+  }
+  return EBB_OK;
+}
+
+/* One edit, and the note that it is made. Where it matters whether a forgetting comes before or after it, no slice ends
+   between the two: a function of sort's cannot yield, which calls it once. */
+static size_t write_edit(const LifeTask *task, unsigned slot, Drawn drawn, unsigned number, char *out, size_t room) {
+  bool is_whole = drawn.edit == EDIT_REMEMBER || drawn.edit == EDIT_COMPACT || drawn.edit == EDIT_FORGET;
+  size_t size = (size_t)snprintf(out, room, "%s", is_whole ? "table.sort({1, 2}, function()\n" : "");
+  script_do(&task->branch.copy, drawn, out + size, room - size);
+  size += strlen(out + size);
+  return size + (size_t)snprintf(out + size, room - size, "at(%u, %u)%s\n", slot, number, is_whole ? " return false end)" : "");
 }
 
 /* A script of some edits with a request among them; the branch is as it will be at the end. */
 static void write_script(Life *life, LifeTask *task, char *source, size_t room) {
   uint32_t edits = life_below(life, 6), before = life_below(life, edits + 1);
+  unsigned slot = (unsigned)(task - life->tasks);
   PlainBranch *branch = &task->branch;
-  size_t size = (size_t)snprintf(source, room, "local chat = ...\n");
+  size_t size = (size_t)snprintf(source, room, "local chat = ...\n"
+                                 "local last <close> = setmetatable({%u}, {__close = at})\n", slot);
   for (uint32_t i = 0; i <= edits; i++) {
     const char *asks = life_one_in(life, 3) ? "request { timer = 2 }\n" : "request {}\n";
-    if (i == before) task->asked = branch_copy(branch);
     if (i == before) size += (size_t)snprintf(source + size, room - size, "%s", asks);
     if (i == edits) break;
     Drawn drawn = draw_edit(life, &branch->copy);
     if (drawn.edit == EDIT_COMPACT && !life_one_in(life, 3)) drawn.edit = EDIT_APPEND;
-    script_do(&branch->copy, drawn, source + size, room - size);
-    size += strlen(source + size);
-    if (i >= before) task->after[task->after_count++] = drawn;
+    size += write_edit(task, slot, drawn, i + 1, source + size, room - size);
+    task->actions[task->action_count++] = (Action){.drawn = drawn};
     branch_do(life, branch, drawn);
   }
   task->fails = life_one_in(life, 5);
@@ -542,16 +604,16 @@ static void write_script(Life *life, LifeTask *task, char *source, size_t room) 
 
 static void do_start(Life *life) {
   LifeTask *task = &life->tasks[life_below(life, TASKS)];
-  char source[2048];
+  char source[4096];
   if (task->task != NULL) return;
   task->chat = some_chat(life);
   task->branch = (PlainBranch){.copy = plain_copy(&task->chat->plain), .base = plain_copy(&task->chat->plain)};
+  task->start = branch_copy(&task->branch);
   write_script(life, task, source, sizeof source);
   fail_memory_soon(life);
   ebb_task *made = NULL;
   if (!went(life, ebb_task_script(task->chat->chat, "life", source, strlen(source), NULL, 0, &made))) end_task(task);
   else task->task = made;
-  if (made != NULL) step_all(life);          /* each task stands at its request when another joins */
 }
 
 static LifeTask *task_of(Life *life, const ebb_event *event) {
@@ -568,7 +630,9 @@ static void take_done(Life *life, LifeTask *task) {
   for (uint32_t i = 0; i < task->branch.forgotten_count; i++) {
     uint32_t seq = task->branch.forgotten[i];
     bool both = seq <= task->branch.base.stored && plain->cells[seq] != NULL && task->branch.copy.cells[seq] != NULL;
-    if (both) forget_in_all(life, task, seq, plain->cells[seq]);
+    Forgetting forgetting = {.seq = seq, .cell = plain->cells[seq]};
+    memcpy(forgetting.done, task->others, sizeof forgetting.done);
+    if (both) forget_in_all(life, task, &forgetting);
   }
   bool shrinks = task->branch.pruned && plain->stored > task->branch.base.stored;
   plain_join(plain, &task->branch, own_cell, life);
@@ -596,30 +660,13 @@ static void take_event(Life *life, const ebb_event *event) {
   end_task(task);
 }
 
-static bool any_forgets(const Life *life) {
-  for (int i = 0; i < TASKS; i++) {
-    if (life->tasks[i].branch.forgotten_count > 0) return true;
-  }
-  return false;
-}
-
 static void do_step(Life *life) {
   ebb_event event = {.size = sizeof event};
   fail_memory_soon(life);
-  bool whole = any_forgets(life) || life_one_in(life, 2);
-  ebb_status status = ebb_step(life->runtime, EBB_NO_LIMIT, whole ? EBB_NO_LIMIT : 3000);
+  ebb_status status = ebb_step(life->runtime, EBB_NO_LIMIT, life_one_in(life, 2) ? EBB_NO_LIMIT : 3000);
   bool failed = life->host.heap.failed > 0;
   memory_is_back(life);
   ensure(life, status == EBB_OK || status == EBB_MORE || (failed && status == EBB_MEMORY));
-  while ((status = ebb_next_event(life->runtime, &event)) == EBB_OK) take_event(life, &event);
-  ensure(life, status == EBB_NONE);
-}
-
-static void step_all(Life *life) {
-  ebb_event event = {.size = sizeof event};
-  ebb_status status;
-  while ((status = ebb_step(life->runtime, EBB_NO_LIMIT, EBB_NO_LIMIT)) == EBB_MORE) {}
-  ensure(life, status == EBB_OK);
   while ((status = ebb_next_event(life->runtime, &event)) == EBB_OK) take_event(life, &event);
   ensure(life, status == EBB_NONE);
 }
@@ -665,6 +712,7 @@ static void begin(Life *life) {
   ensure(life, ebb_runtime_new(&config, &life->runtime) == EBB_OK);
   ensure(life, ebb_chat_new(life->runtime, NULL, 0, &life->chats[0].chat) == EBB_OK);
   life->chats[0].plain = plain_new();
+  ensure(life, ebb_register(life->runtime, "at", note_place, life, 0) == EBB_OK);
   for (int i = 0; i < POLICIES; i++) ensure(life, load_policy(life->runtime, POLICY_TEXTS[i], POLICY) == EBB_OK);
 }
 
