@@ -123,6 +123,8 @@ const Message *conversation_message(const Conversation *conversation, MessageId 
   return store_message(conversation->store, id);
 }
 
+uint64_t conversation_forgettings(const Conversation *conversation) { return conversation->forgettings; }
+
 const Sequence *conversation_list(const Conversation *conversation) {
   return history_list(conversation->history, history_current(conversation->history));
 }

@@ -154,6 +154,9 @@ void     conversation_share_bytes(Conversation *conversation, const Conversation
 
 /* ---- removing for good ---- */
 
+/* How often what came of a message was forgotten here. It is no edit: forks that share the message forget, too. */
+uint64_t conversation_forgettings(const Conversation *conversation);
+
 /* Gives the bytes of a message for overwriting in place (format/redact.h): in a branch a
    copy, whose changes reach the conversation with the merge; else the bytes that all
    forks share. conversation_settle_redactions ends it. STATUS_MEMORY. */

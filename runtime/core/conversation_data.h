@@ -50,6 +50,7 @@ struct Conversation {
   bool overhead_guessed;
   bool compacted;            /* messages were removed since its creation */
   uint64_t removals;         /* redactions and compactions since then */
+  uint64_t forgettings;      /* here and in kin that shares the bytes: a draft of before may quote them */
   bool isolated;             /* a branch, a fork of one, or a borrower: never changes shared bytes */
   BranchBase *base;          /* NULL unless it is a branch */
   MessageId *redacted;       /* in a branch: messages that the merge redacts in the conversation */

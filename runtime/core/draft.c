@@ -16,7 +16,7 @@ Status draft_new(Conversation *conversation, bool guarded, Draft **result) {
   *draft = (Draft){.memory = *memory, .conversation = conversation,
                    .store = store_share(conversation_store(conversation)), .guarded = guarded,
                    .version = conversation_version(conversation), .removals = conversation_removals(conversation),
-                   .before = conversation_tokens(conversation),
+                   .forgettings = conversation_forgettings(conversation), .before = conversation_tokens(conversation),
                    .base = store_count(conversation_store(conversation))};
   draft->tokens = draft->before;
   pages_init(&draft->slot_of, *memory, sizeof(uint32_t));
@@ -158,7 +158,10 @@ void draft_always_commits(Draft *draft) { draft->always = true; }
 Status draft_commit(Draft *draft, BatchKind kind, Text description, const Text *policy_memory, uint32_t *batch) {
   Conversation *conversation = draft->conversation;
   assert(!draft->done);
-  if (conversation_version(conversation) != draft->version) return STATUS_ARGUMENT;
+  if (conversation_version(conversation) != draft->version ||
+      conversation_forgettings(conversation) != draft->forgettings) {
+    return STATUS_ARGUMENT;
+  }
   Ledger *ledger = ledger_count(draft->ledger) > 0 ? draft->ledger : NULL;
   if (ledger != NULL || draft->always) {
     Status status = draft_apply_edits(draft);

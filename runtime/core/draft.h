@@ -169,7 +169,7 @@ void     draft_always_commits(Draft *draft);
 /* Commits the edits as one batch; without edits it adds no batch, unless that was asked for. *batch gets the batch
    that is current afterwards. `policy_memory`: what policies remember from here on
    (history_policy_memory); NULL: inherited. After success only draft_ledger and draft_free
-   may follow. STATUS_ARGUMENT if the conversation was edited after the draft began; STATUS_MEMORY,
+   may follow. STATUS_ARGUMENT if the conversation was edited, or forgot, after the draft began; STATUS_MEMORY,
    STATUS_LIMIT. */
 Status   draft_commit(Draft *draft, BatchKind kind, Text description, const Text *policy_memory, uint32_t *batch);
 

@@ -74,6 +74,7 @@ struct Draft {
   bool done;                 /* committed */
   uint64_t version;          /* of the conversation at the start */
   uint64_t removals;         /* conversation_removals at the start */
+  uint64_t forgettings;      /* conversation_forgettings at the start */
   uint32_t base;             /* messages of the store at the start */
   StoreMark mark;            /* the store before the draft's first addition */
   uint32_t stored;           /* messages that the draft added to the store */

@@ -19,6 +19,7 @@ void conversation_exchange(Conversation *conversation, Conversation *fork) {
   conversation->base = left.base;
   conversation->compacted = left.compacted;
   conversation->removals = left.removals;
+  conversation->forgettings = left.forgettings;
   conversation->version = left.version;
   fork->base = NULL;
   conversation_touch(conversation);

@@ -183,6 +183,7 @@ void forgotten_apply(Forgotten *f) {
     History *history = change->conversation->history;
     change->conversation->history = change->other;
     change->other = history;
+    change->conversation->forgettings++;
     if (base == NULL) continue;
     PolicyMemory *left = base->policy_memory;      /* else the merge would take it for a change of the others' */
     base->policy_memory = change->base;
@@ -208,6 +209,7 @@ void conversation_unforget(Forgotten *f) {
     History *history = change->conversation->history;
     change->conversation->history = change->other;
     change->other = history;
+    change->conversation->forgettings++;
     if (change->conversation->base == NULL) continue;
     PolicyMemory *now = change->conversation->base->policy_memory;
     change->conversation->base->policy_memory = change->base;

@@ -159,6 +159,7 @@ static Status forget_own(Merge *merge) {
 static void install(Merge *merge) {
   Conversation *conversation = merge->conversation, *branch = merge->branch;
   conversation->removals += branch->removals;
+  conversation->forgettings += merge->forgotten != NULL;
   if (merge->forgotten != NULL) forgotten_apply(merge->forgotten);
   forgotten_free(merge->forgotten);
   merge->forgotten = NULL;

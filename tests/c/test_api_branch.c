@@ -287,6 +287,36 @@ static void what_a_policy_kept_is_forgotten_with_the_message(void **state) {
   host_close(&host, runtime);
 }
 
+/* A trim that read the message before has texts of it in its memory, its notes and what it inserts. */
+static void a_trim_that_runs_meanwhile_does_not_keep_what_is_forgotten(void **state) {
+  (void)state;
+  static const char before[] = "local chat = ... local done, why = chat:trim { budget = 4000, policy = ",
+                    behind[] = " } chat:append { role = 'user', content = done and 'done' or why.code } ";
+  char script[1500];
+  Host host;
+  ebb_runtime *runtime;
+  host_open(&host, &runtime);
+  must(load_policy(runtime, "talkative", TALKATIVE));
+  ebb_chat *chat = new_chat(runtime, 1);
+  must(append(chat, "{\"role\":\"user\",\"content\":\"ZQX7-one\"}"));
+  must(append(chat, "{\"role\":\"user\",\"content\":\"the last\"}"));
+  must(trim(chat, "talkative", "{\"budget\":4000}", NULL));      /* another policy than the one that runs */
+  must(ebb_chat_rollback(chat, 0));
+  int size = snprintf(script, sizeof script, "%s%s%s", before, TALKATIVE + strlen("return "), behind);
+  char *end = strstr(script, "  draft:insert"), *slow = strstr(script, "'talkative'");
+  memcpy(slow, "'slow     '", 11);
+  memmove(end + 27, end, (size_t)(size - (end - script) + 1));
+  memcpy(end, "  for _ = 1, 100000 do end\n", 27);
+  ebb_task *task = start_script(runtime, chat, script);
+  for (int i = 0; i < 10; i++) assert_int_equal(ebb_step(runtime, EBB_NO_LIMIT, 5000), EBB_MORE);
+  must(ebb_chat_forget(chat, 1));
+  run_to(runtime, EBB_EVENT_DONE);
+  ebb_task_free(task);
+  assert_false(saves_secret(runtime, chat));
+  assert_last(runtime, chat, 5, "conflict");
+  host_close(&host, runtime);
+}
+
 static void a_chat_gives_its_memory_back(void **state) {
   (void)state;
   Host host;
@@ -655,6 +685,7 @@ int main(void) {
     cmocka_unit_test(what_a_task_forgets_is_forgotten_when_it_commits),
     cmocka_unit_test(what_a_task_prunes_goes_when_it_commits),
     cmocka_unit_test(a_task_prunes_what_it_added_to_an_empty_chat),
+    cmocka_unit_test(a_trim_that_runs_meanwhile_does_not_keep_what_is_forgotten),
     cmocka_unit_test(what_a_policy_kept_is_forgotten_with_the_message),
     cmocka_unit_test(what_the_host_forgets_does_not_come_back_with_a_task),
     cmocka_unit_test(a_chat_gives_its_memory_back),

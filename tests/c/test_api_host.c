@@ -58,6 +58,7 @@ typedef struct LifeTask {
   uint32_t done;             /* edits that the script has made */
   uint32_t others[TASKS];    /* the same of all tasks, when its script ended */
   bool waits, fails, cancelled;
+  bool shaken;               /* a trim may have run when others forgot: it ends in conflict then */
   bool starved;              /* memory failed while it lived: it may end so, also in a later slice */
 } LifeTask;
 
@@ -529,6 +530,7 @@ static void forget_in_task(Life *life, LifeTask *task, const Forgetting *forgett
   for (uint32_t edits = 0; at < task->action_count; at++) {
     if (!task->actions[at].forgets && ++edits > done) break;
   }
+  task->shaken |= at < task->action_count && task->actions[at].drawn.edit == EDIT_REMEMBER;
   ensure(life, task->action_count < ACTIONS);
   memmove(task->actions + at + 1, task->actions + at, (task->action_count - at) * sizeof *task->actions);
   task->actions[at] = (Action){.forgets = true, .seq = forgetting->seq, .cell = forgetting->cell};
@@ -578,7 +580,8 @@ static size_t write_edit(const LifeTask *task, unsigned slot, Drawn drawn, unsig
   size_t size = (size_t)snprintf(out, room, "%s", is_whole ? "table.sort({1, 2}, function()\n" : "");
   script_do(&task->branch.copy, drawn, out + size, room - size);
   size += strlen(out + size);
-  return size + (size_t)snprintf(out + size, room - size, "at(%u, %u)%s\n", slot, number, is_whole ? " return false end)" : "");
+  const char *end = is_whole ? " return false end)" : "";
+  return size + (size_t)snprintf(out + size, room - size, "at(%u, %u)%s\n", slot, number, end);
 }
 
 /* A script of some edits with a request among them; the branch is as it will be at the end. */
@@ -648,6 +651,8 @@ static void take_event(Life *life, const ebb_event *event) {
   }
   if (event->kind == EBB_EVENT_DONE) {
     take_done(life, task);
+  } else if (task->shaken && strstr(event->json.bytes, "while it was being trimmed") != NULL) {
+    life->kinds[19]++;
   } else if (event->status == EBB_CONFLICT) {
     ensure(life, !task->fails && plain_conflict(&task->chat->plain, &task->branch) != END_JOINED);
     life->kinds[18]++;
