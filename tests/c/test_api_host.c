@@ -633,7 +633,7 @@ static void take_done(Life *life, LifeTask *task) {
   for (uint32_t i = 0; i < task->branch.forgotten_count; i++) {
     uint32_t seq = task->branch.forgotten[i];
     bool both = seq <= task->branch.base.stored && plain->cells[seq] != NULL && task->branch.copy.cells[seq] != NULL;
-    Forgetting forgetting = {.seq = seq, .cell = plain->cells[seq]};
+    Forgetting forgetting = {.seq = seq, .cell = both ? plain->cells[seq] : NULL};
     memcpy(forgetting.done, task->others, sizeof forgetting.done);
     if (both) forget_in_all(life, task, &forgetting);
   }
