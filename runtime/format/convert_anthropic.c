@@ -182,7 +182,7 @@ static void close_message(Convert *convert) {
 static void open_message(Convert *convert, Role role) {
   if (convert->open == role) return;
   convert_close(convert);
-  assert(convert->open == ROLE_NONE && convert->held_count == 0);
+  assert(convert->status != STATUS_OK || (convert->open == ROLE_NONE && convert->held_count == 0));
   convert_begin(convert);
   json_out_open(convert->out, '{');
   convert_note_side(convert, role);

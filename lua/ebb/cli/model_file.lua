@@ -4,9 +4,8 @@
 --       "gpt-4o": { "prices": { "input": 2.5, "cachedInput": 1.25, "output": 10 } },
 --       "gpt-5.1": { "imported": { "prices": { "input": 1.25, "output": 10 } } } }
 --
--- `imported` is what `ebb models import` and `update` write. A field of a model, a price or an ability of it is the first
--- that there is of: what the user wrote beside `imported`, imported prices, what Ebb knows of the model or its family,
--- what is imported.
+-- `imported` is what `ebb models import` and `update` write. Each field of a model, price and ability is the first one of:
+-- what the user wrote beside `imported`, imported prices, what Ebb knows of the model or its family, what is imported.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
