@@ -4,7 +4,7 @@
 --       "gpt-4o": { "prices": { "input": 2.5, "cachedInput": 1.25, "output": 10 } },
 --       "gpt-5.1": { "imported": { "prices": { "input": 1.25, "output": 10 } } } }
 --
--- `imported` is what `ebb models import` and `update` write. Each field of a model, price and ability is the first one of:
+-- `imported` is what `ebb models import` and `update` write. Each field of a model, price and ability is the first of:
 -- what the user wrote beside `imported`, imported prices, what Ebb knows of the model or its family, what is imported.
 
 local core = require "ebb.support.core"
