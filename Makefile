@@ -88,7 +88,7 @@ TESTS      = $(patsubst tests/c/%.c,$(B)/tests/%,$(sort $(wildcard tests/c/test_
 FUZZ_CC    = clang -std=c11 -g1 -O1 -Iruntime -fsanitize=address,undefined -fno-sanitize-recover=undefined $(SMALL_NODES)
 fuzz_objects = $(patsubst $(B)/%,build/fuzz/%,$(1))
 FUZZERS    = $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-C_FILES    = $(sort $(shell find runtime tests/c tests/embed tests/faults tests/random scripts/hosts -name '*.c'))
+C_FILES    = $(sort $(shell find runtime tests/c tests/embed tests/faults tests/fuzz tests/random scripts/hosts -name '*.c'))
 
 DEPS_run  = gcc libc6-dev make pkg-config lua5.4 liblua5.4-dev lua-lpeg-dev lua-argparse libedit-dev libpcre2-dev libsqlite3-dev libpq-dev
 DEPS_test = libcmocka-dev lua-busted libcurl4-openssl-dev procps
@@ -124,18 +124,17 @@ test-quick: deps-test   ## most Lua specs and C units, in under two minutes; T=t
 	@UNITS=$(UNITS) tests/run.sh --quick $(T)
 
 test-build: deps-test
-	+@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/sqlite_memory.so build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth
+	+@$(SUBMAKE) products vocabularies build/faults/io_shim.so build/faults/sqlite_disk.so build/faults/sqlite_memory.so build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable build/tests/test_api_growth build/tests/test_sequence build/tests/test_model
 	+@$(SUBMAKE) MODE=release products
 	+@$(SUBMAKE) MODE=minimal LTO= build/minimal/libebb.a
 	+@$(SUBMAKE) MODE=small test-programs build/small/ebb
-	+@$(SUBMAKE) MODE=sanitize build/sanitize/tests/test_sequence build/sanitize/tests/test_model
 	+@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads \
 	  build/threads/tests/test_storage_threads build/threads/tests/test_api_host
-	+@if tests/fuzz/can.sh 2>/dev/null; then $(SUBMAKE) fuzzers; fi
 
 check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but the binding's (one step in four), model tests with 1,000,000 steps, the command under sanitizers, a fifth of the Lua tests under valgrind, token ids against their oracles, a minute per fuzzer, up to twenty for the sandbox's
 	+@$(SUBMAKE) MODE=debug products
 	+@$(SUBMAKE) MODE=sanitize products build/sanitize/bench/tokens
+	+@if tests/fuzz/can.sh; then $(SUBMAKE) fuzzers; fi
 	WHOLE=1 CONVERSATIONS=$(or $(CONVERSATIONS),10000) DENSER=$(or $(DENSER),5) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) KILLS=$(or $(KILLS),200) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),50000) POLICIES=$(or $(POLICIES),2000) EBB=build/sanitize/ebb tests/run.sh
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c on as many inputs as take a minute of a processor; FUZZ_SHARE (100) percent of them

@@ -51,16 +51,14 @@ quick() {
   fi
 }
 
-fuzzers() {
-  if [ -z "${WHOLE:-}" ]; then script tests/fuzz/run.sh 1      # a few seconds in all
-  else script tests/fuzz/run.sh "${FUZZ_SHARE:-100}" $(basename -as .c tests/fuzz/fuzz_*.c | grep -vx fuzz_sandbox); fi
-}
-
-# What `make check-hard` adds: 58,000 inputs for the sandbox's fuzzer (4 to 17 minutes, by what it breeds), valgrind,
-# oracles of token ids.
+# What `make check-hard` adds: 58,000 inputs for the sandbox's fuzzer (4 to 17 minutes, by what it breeds), a minute of
+# each other one, valgrind, oracles of token ids.
 hardest() {
   local peers
-  if tests/fuzz/can.sh; then script tests/fuzz/run.sh "${SANDBOX_SHARE:-2900}" fuzz_sandbox; fi
+  if tests/fuzz/can.sh; then
+    script tests/fuzz/run.sh "${SANDBOX_SHARE:-2900}" fuzz_sandbox
+    script tests/fuzz/run.sh "${FUZZ_SHARE:-100}" $(basename -as .c tests/fuzz/fuzz_*.c | grep -vx fuzz_sandbox)
+  fi
   script tests/valgrind.sh "${VALGRIND_SAMPLE:-5}"
   for peers in tokens vocabularies; do
     if tests/peers/packages.sh $peers >/dev/null; then script tests/peers/$peers/oracle.sh; fi
@@ -76,13 +74,12 @@ full() {
   echo sanitized
   for name in $LONG; do echo "c build/small/tests/$name"; done | grep -vw test_bind_memory
   for flow in tests/golden/*.sh tests/faults/*.sh; do script "$flow"; done
-  if tests/fuzz/can.sh; then fuzzers; fi
   if tests/peers/packages.sh sdk >/dev/null; then script tests/peers/sdk/run.sh; fi
   specs
   c_tests | grep -vwF "$(printf '%s\n' $LONG $([ -n "${WHOLE:-}" ] || echo test_api_growth))"
   grown
   # Trees once more, with nodes as large as they are installed.
-  for name in test_sequence test_model; do echo "c build/sanitize/tests/$name"; done
+  for name in test_sequence test_model; do echo "c build/tests/$name"; done
   for name in test_api_threads test_sandbox_threads test_storage_threads; do echo "c build/threads/tests/$name"; done
   echo "c build/threads/tests/test_api_host${WHOLE:+ CALLS=${THREADS_CALLS:-100000}}"      # 2.4 ms each there
 }
