@@ -24,9 +24,9 @@
 #define DEPTH_MAX   12                 /* of rules within rules */
 
 static const char *const FRAGMENTS[] = {
-  "local a = {} ", "a = ", "return ", "do ", "end ", "while true do ", "for i = 1, 9 do ", "for k, v in pairs(a or"
-  " {}) do ",
-  "function f(...) ", "local function g(x) ", "if a then ", "else ", "f(a) ", "g(g) ", "pcall(", "xpcall(",
+  "local a = {} ", "a = ", "return ", "do ", "end ", "while true do ", "for i = 1, 9 do ",
+  "for k, v in pairs(a or {}) do ", "function f(...) ", "local function g(x) ", "if a then ", "else ", "f(a) ",
+  "g(g) ", "pcall(", "xpcall(",
   "coroutine.wrap(",
   "coroutine.create(", "coroutine.resume(", "coroutine.close(", "coroutine.yield(", "coroutine.running()", "request(",
   "setmetatable(", "getmetatable(", "string.rep(", "string.find(", "string.gsub(", "string.format(", "string.pack(",
