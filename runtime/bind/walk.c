@@ -198,6 +198,7 @@ static View look(lua_State *L, int index) {
   view.handle = lua_touserdata(L, -1);
   if (view.handle->conversation == NULL) bind_check_conversation(L, -1);
   lua_pop(L, 1);
+  bind_check_draft_lasts(L, view.draft);
   view.conversation = view.handle->conversation;
   return view;
 }

@@ -196,13 +196,18 @@ describe("a conversation that is pruned", function()
     ["an edit of a draft"] = { "closed", function(t) return t.draft:drop(t.unit) end },
     ["a unit of a draft"] = { "closed", function(t) return t.unit.tokens end },
     ["a turn of a draft"] = { "closed", function(t) return t.turn.tokens end },
+    ["a loop over messages"] = { "closed", function(t) return t.messages() end },
+    ["a loop over messages of a role"] = { "closed", function(t) return t.of_role() end },
+    ["a loop over units"] = { "closed", function(t) return t.units() end },
+    ["a loop over turns"] = { "closed", function(t) return t.turns() end },
   } do
     it("refuses what is gone: " .. name, function()
       local chat = ebb.conversation {}
       chat:append { user "question", call { "c1" }, result "c1", user "last" }
       local draft = chat:draft { guards = false }
       local taken = { batch = chat:batch(0), message = chat[1], selection = chat:where { role = "user" }, draft = draft,
-        unit = draft:units()(), turn = draft:turns()() }
+        unit = draft:units()(), turn = draft:turns()(), messages = draft:messages(),
+        of_role = draft:messages { role = "user" }, units = draft:units { role = "user" }, turns = draft:turns() }
       chat:clear {}
       chat:prune()
 
