@@ -8,6 +8,7 @@
 #     tests/run.sh --quick         Lua specs (goldens among them) and C units, without long sweeps and #time
 #     tests/run.sh --quick WORD    those with WORD in their name, #time too
 #     UNITS=no tests/run.sh ...    without C units
+#     ONE_IN=n tests/run.sh ...    one runner in n, beginning where SEED says
 #
 # SEED repeats a run, JOBS=n runs so many at once.
 set -u
@@ -91,6 +92,9 @@ if [ "${1:-}" = --quick ]; then
   if [ -z "$runners" ]; then echo "run.sh: no test has '$2' in its name" >&2; fi
 else
   runners=$(full)
+fi
+if [ -n "${ONE_IN:-}" ]; then
+  runners=$(awk -v n="$ONE_IN" -v seed="$SEED" '(NR + seed) % n == 0' <<<"$runners")
 fi
 # Those that start several processes themselves get one processor each.
 printf '%s\n' "$runners" | JOBS=1 xargs -P "${JOBS:-$(nproc)}" -L 1 tests/run_one.sh
