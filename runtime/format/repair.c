@@ -227,22 +227,31 @@ static Status carry_out_stage(Repairer *repairer, Plan *plan, Status (*stage)(Pl
   return status == STATUS_OK ? carry_out_all(repairer, plan, apart) : status;
 }
 
-/* Carries out the stages of a repair; *any: something was done. Results move once more where ids that they got in the
+/* Moves results behind their calls; *any: something was done. Results move once more where ids that they got in the
    first move are those of several calls, so that other results belong to some of these. */
-static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
+static Status carry_out_moves(Repairer *repairer, Plan *plan, bool *any) {
   enum { MOVES_MOST = 4 };
+  Status status = STATUS_OK;
+  for (int i = 0; i < MOVES_MOST && status == STATUS_OK && (i == 0 || plan->step_count > 0); i++) {
+    status = carry_out_stage(repairer, plan, plan_moves, true);
+    *any |= plan->step_count > 0;
+  }
+  return status;
+}
+
+/* Carries out the stages of a repair; *any: something was done. */
+static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
   Status status = begin_plan(plan, repairer->list);
   if (status == STATUS_OK) status = take_ids(plan);
   if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_forms, true);
   *any = plan->step_count > 0;
   if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_media, true);
   *any |= plan->step_count > 0;
-  for (int i = 0; i < MOVES_MOST && status == STATUS_OK && (i == 0 || plan->step_count > 0); i++) {
-    status = carry_out_stage(repairer, plan, plan_moves, true);
-    *any |= plan->step_count > 0;
-  }
+  if (status == STATUS_OK) status = carry_out_moves(repairer, plan, any);
   if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_system, true);
-  *any |= plan->step_count > 0;
+  bool meets = plan->step_count > 0;      /* a result may stand directly behind its call now */
+  *any |= meets;
+  if (status == STATUS_OK && meets) status = carry_out_moves(repairer, plan, any);
   if (status != STATUS_OK) return status;
   status = carry_out_stage(repairer, plan, dialect_form(plan->options->target.dialect)->repair, false);
   *any |= plan->step_count > 0;

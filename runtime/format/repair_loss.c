@@ -76,12 +76,14 @@ static void read_kept(Plan *plan, Pieces *pieces) {
   }
 }
 
-/* True if another result that stays says the same under the same id, or name where there are no ids. */
+/* True if another result that stays says the same under the same id, or name where there are no ids. One that answers a
+   call is the only one of it. */
 static bool is_copy(Plan *plan, uint32_t number) {
   const Pairing *pairing = &plan->pairing;
   const PairedResult *result = &pairing->results[number];
   uint64_t hash;
   Pieces pieces;
+  if (result->call != UNPAIRED) return false;
   pieces_init(&pieces, plan->memory);
   if (!plan->has_kept) read_kept(plan, &pieces);
   bool is_read = plan->lost == STATUS_OK &&

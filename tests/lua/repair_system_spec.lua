@@ -118,6 +118,23 @@ describe("a system message", function()
     assert.same({ "pinned" }, copy[1].marks)
   end)
 
+  it("between a call without an id and its result parts the two no more", function()
+    for _, between in ipairs { '{"role":"system","content":"now"},{"role":"assistant","content":"so"},',
+      '{"role":"system","content":"now"},' } do
+      local chat = assert(ebb.parse(([[{"max_tokens":9,"messages":[{"role":"user","content":"q"},
+        {"role":"assistant","content":[{"type":"tool_use","id":"","name":"look","input":{}}]},%s
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"k","content":"found"}]}]}]]):format(between)))
+
+      local copy, report = chat:repaired(OPUS)
+
+      local last = copy[#copy - 1]
+      assert.same({ "", {} }, { codes(report.lost), report.left })
+      assert.truthy(last.json:find('"content":"found"', 1, true), last.json)
+      assert.same({ copy[2].calls[1].id }, last.answers)
+      assert.equal("system", copy[#copy].role)
+    end
+  end)
+
   it("with an image becomes a user's for Claude", function()
     local chat = assert(ebb.parse [[{"max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"system",
       "content":[{"type":"image","source":{"type":"url","url":"https://e.org/a.png"}}]}]}  ]])
