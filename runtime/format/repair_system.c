@@ -115,13 +115,18 @@ static Status plan_places(Plan *plan) {
 
 /* ---- openai: one message at the beginning ---- */
 
+/* True for a content that is a text with something in it. */
+static bool says_text(const Message *message) {
+  return message_content_kind(message) == CONTENT_STRING && message_content(message).size > 0;
+}
+
 /* Adds the content of the system messages from `first` on as one text. */
 static Status put_texts(const Plan *plan, uint32_t first, Buffer *out) {
   Status status = buffer_add_byte(out, '"');
   bool any = false;
   for (uint32_t i = first; i < plan->count && status == STATUS_OK; i++) {
     const Message *message = plan_message(plan, i);
-    if (!is_system(plan, i) || message_content_kind(message) != CONTENT_STRING) continue;
+    if (!is_system(plan, i) || !says_text(message)) continue;
     status = plan_put(out, any ? "\\n\\n" : "", message_content(message), "");
     any = true;
   }
@@ -136,7 +141,7 @@ static Status put_parts(const Plan *plan, uint32_t first, Buffer *out) {
   for (uint32_t i = first; i < plan->count && status == STATUS_OK; i++) {
     const Message *message = plan_message(plan, i);
     if (!is_system(plan, i)) continue;
-    if (message_content_kind(message) == CONTENT_STRING) {
+    if (says_text(message)) {
       if (out->size > start) status = buffer_add_byte(out, ',');
       if (status == STATUS_OK) status = plan_put(out, before, message_content(message), "\"}");
     }
@@ -173,11 +178,24 @@ static Status put_joined(Plan *plan, uint32_t first) {
   return status;
 }
 
+/* Reports the members of a message but its role and content; null says nothing. */
+static void lose_members(Plan *plan, uint32_t index) {
+  Text key, name, raw = message_raw(plan_message(plan, index));
+  Json json;
+  JsonValue value;
+  if (message_field(plan_message(plan, index), FIELD_NAME, &name)) plan_lose(plan, LOSS_NAME, index, name);
+  json_open_valid(&json, raw.bytes, raw.size);
+  json_enter(&json);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    bool is_told = text_is(key, "role") || text_is(key, "content") || text_is(key, "name");
+    if (!is_told && value.kind != JSON_NULL) plan_lose(plan, LOSS_MEMBER, index, key);
+  }
+}
+
 /* Plans to drop a message whose text the first one has. */
 static Status drop_joined(Plan *plan, uint32_t index) {
-  Text name;
   plan_lose(plan, CHANGE_PLACE, index, NO_TEXT);
-  if (message_field(plan_message(plan, index), FIELD_NAME, &name)) plan_lose(plan, LOSS_NAME, index, name);
+  lose_members(plan, index);
   return plan_step(plan, PLAN_DROP, index, plan->bytes.size, "joined to the message before");
 }
 

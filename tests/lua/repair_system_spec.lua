@@ -118,6 +118,17 @@ describe("a system message", function()
     assert.same({ "pinned" }, copy[1].marks)
   end)
 
+  it("that joins another leaves out its other members, which is told, and an empty text", function()
+    local chat = assert(ebb.parse [[[{"role":"system","content":"","x_a":1},{"role":"user","content":"q"},
+      {"role":"system","x_b":2,"content":"two","refusal":null,"cache_control":{"type":"ephemeral"}}]  ]])
+
+    local copy, report = chat:repaired(profile "qwen")
+
+    assert.equal('{"role":"system","content":"two","x_a":1}', copy[1].json)
+    assert.equal("changed_place lost_member lost_member", codes(report.lost))
+    assert.same({ "x_b", "cache_control" }, { report.lost[2].subject, report.lost[3].subject })
+  end)
+
   it("between a call without an id and its result parts the two no more", function()
     for _, between in ipairs { '{"role":"system","content":"now"},{"role":"assistant","content":"so"},',
       '{"role":"system","content":"now"},' } do
