@@ -9,6 +9,7 @@ local gate = {}
 
 local RATIO, ATTEMPTS, STEPS = 5, 4, 4
 local HOPELESS = 12      -- n^1.8: larger ones only take longer; 8 times were seen where others filled the caches
+local PATIENCE = 60      -- seconds, what is measured on being made included: larger ones only take longer
 local SLACK = 0.010      -- seconds: growing tables, colder caches
 local GARBAGE_MAX = 16384   -- KB that a run may leave behind for the next one
 
@@ -55,13 +56,13 @@ local function exceeds(few, many) return many > RATIO * few + SLACK end
 ---@param n integer
 ---@param seconds fun(n: integer): number
 function gate.check(name, n, seconds)
-  local words, few = {}, seconds(n)
+  local begun, words, few = os.clock(), {}, seconds(n)
   for step = 1, STEPS do
     local many = seconds(4 * n)
     if exceeds(few, many) then few, many = least(seconds, n, few), least(seconds, 4 * n, many) end
     if not exceeds(few, many) then return end
     words[step] = ("%.3f s for %d, %.3f s for %d: %.1f times as long"):format(few, n, many, 4 * n, many / few)
-    if step > 1 and many > HOPELESS * few then break end
+    if step > 1 and (many > HOPELESS * few or os.clock() - begun > PATIENCE) then break end
     n, few = 4 * n, many
   end
   error(name .. ": " .. table.concat(words, "; "), 0)
