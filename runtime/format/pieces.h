@@ -43,8 +43,8 @@ typedef struct Media {
   Text detail;               /* "low", "high", ... */
 } Media;
 
-/* Members of a part that no piece holds, at most: citations, and two of its own type. */
-enum { UNSAID_MOST = 3 };
+/* Members of a part that no piece holds, at most: citations, annotations, and two of its own type. */
+enum { UNSAID_MOST = 4 };
 
 /* A piece. Texts that its kind does not use, or that are absent, have size 0. */
 typedef struct Piece {

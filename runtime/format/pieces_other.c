@@ -9,6 +9,7 @@
 **
 ** Each text is a piece; the first one has the part, which is reported by its type.
 */
+#include <assert.h>
 #include <string.h>
 
 #include "format/pieces.h"
@@ -36,6 +37,16 @@ Status part_add_texts(Pieces *pieces, Piece *piece, const Text texts[], size_t c
   return pieces_add(pieces, piece);
 }
 
+/* Notes for a piece what the part around it leaves, each member once. */
+static void leave_too(Piece *piece, const Piece *outer) {
+  for (uint32_t i = 0; i < UNSAID_MOST && outer->unsaid[i].size > 0; i++) {
+    uint32_t at = 0;
+    while (at < UNSAID_MOST && piece->unsaid[at].size > 0 && !text_equal(piece->unsaid[at], outer->unsaid[i])) at++;
+    assert(at < UNSAID_MOST);
+    piece->unsaid[at] = outer->unsaid[i];
+  }
+}
+
 Status part_add_list(Pieces *pieces, Piece *piece, const Text texts[], size_t count, const JsonValue *content) {
   uint32_t before = pieces->count;
   Status status = part_add_texts(pieces, piece, texts, count);
@@ -48,7 +59,7 @@ Status part_add_list(Pieces *pieces, Piece *piece, const Text texts[], size_t co
   if (pieces->count == first) return pieces_add(pieces, piece);
   pieces->list[first].stands_in = true;
   pieces->list[first].type = piece->type;
-  memcpy(pieces->list[first].unsaid, piece->unsaid, sizeof piece->unsaid);
+  leave_too(&pieces->list[first], piece);
   return STATUS_OK;
 }
 

@@ -111,6 +111,8 @@ local DOCUMENTS = {
     "changed_part document, lost_member citations" },
   ["parts"] = { '"source":{"type":"content","content":[{"type":"text","text":"High."},{"type":"text","text":"Low."}]}',
     "High.|Low.", "changed_part document" },
+  ["parts with their sources"] = { '"source":{"type":"content","content":[{"type":"text","text":"High.","citations":'
+    .. '[{"type":"char_location"}]}]}', "High.", "changed_part document, lost_member citations" },
   ["parts with a title"] = { '"title":"Tides","source":{"type":"content","content":[{"type":"text","text":"High."}]}',
     "Tides|High.", "changed_part document" },
   ["one text as parts"] = { '"context":"of May","source":{"type":"content","content":"High."}', "of May|High.",
