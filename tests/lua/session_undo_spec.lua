@@ -231,6 +231,43 @@ describe("a command whose session another program edits meanwhile", function()
     assert.equal(5, report.kept + report.dropped)
   end)
 
+  it("reads standard input once, and refuses it where two would read it", function()
+    local tools = command.file("tools.json", '[{"name":"look","description":"Looks."}]')
+    local result = command.ebb(("trim --session s --db %s --budget 60 --trusted --policy %s --tools -"):format(database,
+      policy_of(1)), tools)
+    assert.equal(0, result.status, result.err)
+    assert.truthy(contents():find("late$"))
+    local window = command.file("window.json", '{"id":"w","content":"c"}')
+    result = command.ebb("input - --window - --session s --db " .. database, window)
+    assert.equal(command.USAGE, result.status)
+    assert.truthy(result.err:find("standard input is named twice", 1, true), result.err)
+  end)
+
+  it("goes on with its recording of a model", function()
+    local path = command.path_of "record.jsonl"
+    done("session append s " .. command.file("long.json", json.encode { { role = "user", content = ("long "):rep(99) },
+      { role = "assistant", content = ("word "):rep(99) }, { role = "user", content = "four" } }))
+    local result = ebb(("trim --session s --budget 90 --trusted --policy 'summarize:keep=1;%s' "
+      .. "--model-command 'echo a' --record %s"):format(policy_of(1), path))
+    assert.equal(0, result.status, result.err)
+    assert.equal(2, select(2, command.read(path):gsub("\n", "")))
+  end)
+
+  it("tells what fails in a later run as it is, at once", function()
+    local name = command.path_of "gone.json"
+    command.file("gone.json", '[{"name":"look","description":"Looks."}]')
+    local policy = command.file("remove.lua", ([[
+      local trim = dofile(%q)
+      return function(draft, budget)
+        trim(draft, budget)
+        os.remove(%q)
+      end]]):format(policy_of(1), name))
+    local result = ebb(("trim --session s --budget 60 --trusted --policy %s --tools %s"):format(policy, name))
+    assert.equal(command.IO, result.status, result.err)
+    assert.truthy(result.err:find("gone.json", 1, true), result.err)
+    assert.is_nil(result.err:find("other programs were faster", 1, true), result.err)
+  end)
+
   it("ends with a clear error, and changes nothing, where others never rest", function()
     local result = trim(1000, "--explain")
     assert.equal(command.IO, result.status)

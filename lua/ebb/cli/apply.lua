@@ -1,6 +1,5 @@
 --- ebb apply: runs the operations of a JSON file, all or none.
 
-local core = require "ebb.support.core"
 local edits = require "ebb.cli.edits"
 local failure = require "ebb.cli.failure"
 local operations = require "ebb.conversation.operations"
@@ -56,8 +55,7 @@ function apply.run(args)
   check(args)
   local path = options.path(args.file)
   local is_text = args.operations:find "^%s*[{%[]" ~= nil
-  local text = is_text and args.operations or args.operations == "-" and terminal.read_stdin(apply.BYTES_MAX)
-    or failure.check(core.read_file(args.operations, apply.BYTES_MAX))
+  local text = is_text and args.operations or terminal.read_file(args.operations, apply.BYTES_MAX)
   local chat = options.load(path, args)
   local rules = outgoing.rules(chat, args)
   operations.apply(chat, text, not is_text and options.name(args.operations) or nil)

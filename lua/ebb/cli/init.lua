@@ -46,10 +46,11 @@ local function run_anew(command, args)
   for try = 0, RETRIES do
     terminal.hold()
     local ok, result = xpcall(command.run, catch, copy(args))
-    if ok or not sessions.is_late() or try == RETRIES then
+    local is_late = sessions.take_late()
+    if ok or not is_late or try == RETRIES then
       terminal.release()
       if ok then return result end
-      if sessions.is_late() then result.hint = FASTER end
+      if is_late then result.hint = FASTER end
       error(result, 0)
     end
     terminal.drop()

@@ -64,7 +64,7 @@ end
 
 --- The options that open the window of a file.
 local function window_of(path)
-  local text = failure.check(core.read_file(path, input.BYTES_MAX))
+  local text = terminal.read_file(path, input.BYTES_MAX)
   if text:find "^%s*<" then return of_markup(text:gsub("^%s+", ""), path) end
   local object, problem = core.json.decode(text)
   if problem then refuse(path, problem) end
@@ -89,7 +89,7 @@ local function text_of(args)
   if (args.file or "-") == "-" and not args.session then
     failure.usage("the text and the conversation cannot both come from standard input", "name a file for one of them")
   end
-  return (terminal.read_stdin(input.BYTES_MAX):gsub("\n$", ""))
+  return (terminal.read_file("-", input.BYTES_MAX):gsub("\n$", ""))
 end
 
 function input.run(args)

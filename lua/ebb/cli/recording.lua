@@ -24,23 +24,27 @@ local function embedded(text)
   return is_object and text or core.json.encode(text)
 end
 
+local writers = {}      -- by path: a command that runs anew goes on with its file
+
 --- A function that adds to a new file.
 ---@param path string
 ---@return fun(body: string, dialect: string, response: string)
 function recording.writer(path)
+  if writers[path] then return writers[path] end
   if core.file_identity(path) then
     failure.usage(("--record: %s is there already"):format(path), "a recording is not replaced: name another file")
   end
   local file, why = io.open(path, "wb")
   if not file then failure.raise(failure.IO, "--record: " .. why) end
   host.close_on_exec(file)
-  return function(body, dialect, response)
+  writers[path] = function(body, dialect, response)
     local line = ('{"dialect":%s,"request":%s,"response":%s}\n'):format(core.json.encode(dialect), canonical(body),
       embedded(response))
     local ok, broken = file:write(line)
     if ok then ok, broken = file:flush() end
     if not ok then failure.raise(failure.IO, ("--record: %s: %s"):format(path, broken)) end
   end
+  return writers[path]
 end
 
 local function entry_of(path, number, line)

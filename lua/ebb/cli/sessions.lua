@@ -158,9 +158,13 @@ function sessions.save_beside(args)
   if version ~= edited.version then terminal.inform(("session %s: version %d"):format(args.session, version)) end
 end
 
---- Was another program faster than the commit of the result?
+--- Was another program faster than the commit of the result? It is told once, for a run that fails sooner has none.
 ---@return boolean
-function sessions.is_late() return edited ~= nil and edited.is_late == true end
+function sessions.take_late()
+  local is_late = edited ~= nil and edited.is_late == true
+  if edited then edited.is_late = false end
+  return is_late
+end
 
 --- Commits the result of the command. False if it goes elsewhere.
 ---@param chat ebb.Conversation

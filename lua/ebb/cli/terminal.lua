@@ -115,13 +115,18 @@ local function emit(bytes)
   if messages then messages[#messages + 1] = bytes else io.stderr:write(bytes) end
 end
 
-local stdin_text
+local stdin_text, stdin_run
 
---- All of standard input, also where the command runs anew.
+--- Reads a file; standard input once, whose text is the same where the command runs anew.
+---@param path string     "-": standard input
 ---@param max integer     bytes
 ---@return string
-function terminal.read_stdin(max)
-  stdin_text = stdin_text or failure.check(core.read_file("-", max))
+function terminal.read_file(path, max)
+  if path ~= "-" then return failure.check(core.read_file(path, max)) end
+  if stdin_run == terminal.run_number then
+    failure.usage("standard input is named twice", "name a file for one of them")
+  end
+  stdin_text, stdin_run = stdin_text or failure.check(core.read_file("-", max)), terminal.run_number
   return stdin_text
 end
 

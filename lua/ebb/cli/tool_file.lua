@@ -6,6 +6,7 @@
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
+local terminal = require "ebb.cli.terminal"
 
 local tool_file = {}
 
@@ -49,7 +50,7 @@ function tool_file.read(args)
     return nil
   end
   if args.tool_list then return args.tool_list, args.tools_heading end
-  local text = failure.check(core.read_file(args.tools, tool_file.BYTES_MAX))
+  local text = terminal.read_file(args.tools, tool_file.BYTES_MAX)
   local list, why = core.json.decode(text)
   if list == nil then failure.raise(failure.REFUSED, ("%s: %s"):format(args.tools, why and why.message or why)) end
   if type(list) == "table" and type(list.tools) == "table" then list = list.tools end
