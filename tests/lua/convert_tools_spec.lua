@@ -277,6 +277,14 @@ local TARGETS = {
     '{"type":"object","$defs":{"A":{"properties":{"a":{"$ref":"#/$defs/A"}},"required":["a"]}},'
     .. '"properties":{"a":{"$ref":"#/$defs/A"}},"required":["a"]}', nil,
     "the reference is resolved, the type is object" },
+  { "members of what a reference names",
+    '{"$ref":"#/definitions/A","title":"t","definitions":{"A":{"$ref":"#/definitions/B","title":"u"},'
+    .. '"B":{"type":"object","description":"d","properties":{"a":{}},"required":["a"],'
+    .. '"additionalProperties":false}}}',
+    '{"type":"object","title":"t","definitions":{"A":{"$ref":"#/definitions/B","title":"u"},"B":{"type":"object",'
+    .. '"description":"d","properties":{"a":{}},"required":["a"],"additionalProperties":false}},"description":"d",'
+    .. '"additionalProperties":false,"properties":{"a":{}},"required":["a"]}', nil,
+    "the reference is resolved, the type is object" },
   { "branches in a circle", '{"type":"object","anyOf":[{"$ref":"#/$defs/A"}],"$defs":{"A":{"anyOf":['
     .. '{"$ref":"#/$defs/A"},{"properties":{"a":{}}}]}}}',
     '{"type":"object","$defs":{"A":{"anyOf":[{"$ref":"#/$defs/A"},{"properties":{"a":{}}}]}},"properties":{"a":{}}}',
@@ -347,6 +355,25 @@ describe("the schema of a tool becomes one object:", function()
   end)
 end)
 
+describe("the schema of a tool of many branches #time:", function()
+  local gate = dofile "tests/lua/growth_gate.lua"
+  local shapes = {
+    ["alternatives of one property"] = { '{"properties":{"a":{"const":%d}}}', "" },
+    ["equal references"] = { '{"$ref":"#/$defs/A"}', '"p%d":{}' },
+  }
+  for name, shape in pairs(shapes) do
+    it("costs as much as it is long: " .. name, function()
+      gate.check(name, 500, function(n)
+        local branches, properties = {}, {}
+        for i = 1, n do branches[i], properties[i] = shape[1]:format(i), shape[2]:format(i) end
+        local chat = assert(ebb.parse(WITH_TOOL.anthropic:format(('{"anyOf":[%s],"$defs":{"A":{"properties":{%s}}}}')
+          :format(table.concat(branches, ","), shape[2] ~= "" and table.concat(properties, ",") or ""))))
+        return gate.seconds(function() assert(chat:write("openai", { shape = "body" })) end)
+      end)
+    end)
+  end
+end)
+
 describe("the schema of a tool in a pipeline", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
@@ -410,6 +437,15 @@ describe("a strict tool", function()
       end)
     end
   end
+
+  it("whose schema is a reference stays strict", function()
+    local body = WITH_TOOL.anthropic:gsub('"name":"f"', '"name":"f","strict":true')
+    local schema = '{"$ref":"#/$defs/A","$defs":{"A":{"type":"object","properties":{"a":{"type":"string"}},'
+      .. '"required":["a"],"additionalProperties":false}}}'
+    local written, told = convert(body:format(schema), "openai")
+    assert.is_true(written.tools[1]["function"].strict)
+    assert.equal("changed_tool f", told)
+  end)
 
   it("whose branches are joined is not strict where one of them requires less", function()
     local body = WITH_TOOL.anthropic:gsub('"name":"f"', '"name":"f","strict":true')

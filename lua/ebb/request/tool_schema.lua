@@ -36,6 +36,9 @@ tool_schema.OF_TEXT = '{"type":"object","properties":{"input":{"type":"string"}}
 
 ---- One object at the top ----
 
+--- Members that belong to the place of a schema.
+local OF_PLACE = { ["$ref"] = true, ["$defs"] = true, definitions = true }
+
 --- The schema that a reference within the whole names, and the reference; nil for others.
 local function definition(reference, whole)
   local path = settings.name(reference)
@@ -57,26 +60,23 @@ end
 
 ---@class ebb.ObjectSchema        What a schema says of an object
 ---@field names string[]           of properties, in their order
----@field variants table<string, string[]>   the schemas of a property: any of them holds
+---@field variants table<string, string[]>   the schemas of a property, as a list and as keys: any of them holds
 ---@field required table<string, boolean>
 
-local function has_variant(variants, json)
-  for _, each in ipairs(variants) do
-    if each == json then return true end
+local function add_variants(own, variants)
+  for _, json in ipairs(variants) do
+    if not own[json] then own[#own + 1], own[json] = json, true end
   end
-  return false
 end
 
 --- Adds variants of a property. Of a property that is there already they are further ones if `is_choice`.
 local function add_property(object, name, variants, is_choice)
   local own = object.variants[name]
   if not own then
-    object.names[#object.names + 1], object.variants[name] = name, table.move(variants, 1, #variants, 1, {})
-    return
+    own, is_choice = {}, true
+    object.names[#object.names + 1], object.variants[name] = name, own
   end
-  for _, json in ipairs(is_choice and variants or {}) do
-    if not has_variant(own, json) then own[#own + 1] = json end
-  end
+  if is_choice then add_variants(own, variants) end
 end
 
 local function new_object() return { names = {}, variants = {}, required = {} } end
@@ -98,13 +98,15 @@ local function add_object(object, more)
   for name in pairs(more.required) do object.required[name] = true end
 end
 
---- The branches of a combiner that are schemas with members.
+--- The branches of a combiner that are schemas with members, equal ones once.
 local function branches_of(json)
   local list = {}
   for _, element in ipairs(settings.is_list(json) and settings.elements(json) or {}) do
     if settings.is_object(element) then list[#list + 1] = element end
   end
-  return list
+  local branches = {}
+  add_variants(branches, list)
+  return branches
 end
 
 --- Collects what a schema, its branches and what it refers to say of an object.
@@ -132,6 +134,26 @@ local function collect(json, whole, seen)
     for _, branch in ipairs(branches) do add_object(object, branch) end
   end
   return object
+end
+
+--- Adds the members of the schema that a reference at the top names, or that this one refers to; members that are there
+--- stay.
+---@return boolean is_resolved
+local function resolve(members, names)
+  local inner, path = definition(members["$ref"], members)
+  local is_resolved, seen, known = inner ~= nil, {}, {}
+  for _, name in ipairs(names) do known[name] = true end
+  while inner and not seen[path] do
+    seen[path] = true
+    local more, more_names = settings.members(inner)
+    for _, name in ipairs(more_names) do
+      if not (known[name] or REPLACED[name] or OF_PLACE[name]) then
+        names[#names + 1], members[name], known[name] = name, more[name], true
+      end
+    end
+    inner, path = definition(more["$ref"], members)
+  end
+  return is_resolved
 end
 
 --- The required names: first those of the schema itself, in their order.
@@ -190,8 +212,8 @@ function tool_schema.as_object(json, rules)
   if json == nil then return rules.none, nil end
   if not settings.is_object(json) then return rules.any, "it was no object" end
   local members, names = settings.members(json)
+  local is_resolved = resolve(members, names)
   local combiners, refused = present(members, COMBINERS), present(members, rules.refused)
-  local is_resolved = definition(members["$ref"], members) ~= nil
   local is_typed = settings.scalar(members.type) == "object"
   if not combiners[1] and not refused[1] and not is_resolved and is_typed then return json, nil end
   local object, left_out = collect(json, members, {}), { ["$ref"] = is_resolved }
