@@ -81,6 +81,35 @@ describe("bodies for providers", function()
     end)
   end
 
+  local OWN = {
+    -- dialect     model                 the body's own tool, that of the server, and what is said
+    { "responses", "gpt-5", '{"type":"function","name":"f","parameters":{"anyOf":[{"type":"object"}]},"strict":false}',
+      '{"type":"web_search"}', "changed_tool" },
+    { "anthropic", "claude-sonnet-4-5", '{"name":"f","input_schema":{"type":"object"}}',
+      '{"type":"web_search_20250305","name":"web_search"}', "" },
+    { "gemini", "gemini-2.5-flash", '{"functionDeclarations":[{"name":"f"}]}', '{"googleSearch":{}}', "" },
+  }
+  for _, row in ipairs(OWN) do
+    it("of a model node keep tools of the server, and tell what changes of others: " .. row[1], function()
+      local provider = require "ebb.provider"
+      local dialect, model, tool, other, expected = table.unpack(row)
+      local list = dialect == "gemini" and '"contents":[{"role":"user","parts":[{"text":"q"}]}]'
+        or ('"%s":[{"role":"user","content":"q"}]'):format(dialect == "responses" and "input" or "messages")
+      for _, tools in ipairs { false, { { name = "g", description = "d", parameters = '{"type":"object"}' } } } do
+        local body, losses = provider.body(assert(ebb.parse(('{%s,"tools":[%s,%s]}'):format(list, tool, other))),
+          { tools = tools or nil, max_tokens = 99 },
+          { dialect = dialect, model = model, profile = dialect, form = provider.form(dialect) }, false)
+        command.contains(other, body)
+        command.contains('"name":"f"', body)
+        assert.equal(tools ~= false, body:find('"name":"g"', 1, true) ~= nil)
+        assert.equal(1, select(2, body:gsub('"name":"f"', "")))
+        local codes = {}
+        for i, loss in ipairs(losses) do codes[i] = loss.code end
+        assert.equal(expected, (table.concat(codes, " "):gsub("added_member ?", "")))
+      end
+    end)
+  end
+
   it("of a Claude Code log with a tool result and a user text draw no warning", function()
     local lines = {}
     for i, message in ipairs {

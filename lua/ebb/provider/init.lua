@@ -133,12 +133,13 @@ function provider.body(chat, wants, endpoint, is_stream)
   end
   if form.model_in_path then dropped[#dropped + 1] = "model" end
   local mends = request.refuses_schemas(endpoint.profile)
-  request.tell_tools(wants.tools or {}, endpoint.dialect, mends, losses)
-  text = request.set(text, endpoint.dialect, {
+  local changes
+  text, changes = request.set(text, endpoint.dialect, {
     tools = wants.tools, mends_schemas = mends, max_tokens = wants.max_tokens and core.json.encode(wants.max_tokens),
     temperature = wants.temperature and core.json.encode(wants.temperature),
     choice = wants.choice and (CHOICES[wants.choice] or { name = wants.choice }),
   }, fields, dropped)
+  table.move(changes, 1, #changes, #losses + 1, losses)
   local body, report = mended(chat, text, endpoint)
   return body, losses, report
 end

@@ -463,13 +463,15 @@ function request.write_tools(tools, dialect)
   end
 end
 
---- Reports what tools that are put into a body lose, or how their schemas change.
----@param tools ebb.RequestTool[]
----@param dialect ebb.Dialect
----@param mends_schemas boolean  as `wants.mends_schemas` of `request.set`
----@param losses ebb.Loss[]
-function request.tell_tools(tools, dialect, mends_schemas, losses)
-  FORMS[dialect].tell_tools(tools, losses, { mends_schemas = mends_schemas })
+--- Adds a body's own tools that are no functions, such as a server's search, which stay as they are.
+local function with_others(written, form, own)
+  local list = settings.is_list(written) and settings.elements(written) or {}
+  local others = {}
+  for _, element in ipairs(settings.is_list(own) and settings.elements(own) or {}) do
+    local read = form.read({ tools = "[" .. element .. "]" }, {}).tools
+    if not (read and read[1]) then others[#others + 1] = element end
+  end
+  return "[" .. table.concat(table.move(list, 1, #list, #others + 1, others), ",") .. "]"
 end
 
 --- Puts settings and members into a body; others stay as they are.
@@ -479,9 +481,10 @@ end
 ---@param fields table<string, string>   members, as JSON texts
 ---@param dropped string[]       members that are left out
 ---@return string
+---@return ebb.Losses losses     what tools that are written lose, or how their schemas change
 function request.set(text, dialect, wants, fields, dropped)
-  local form = FORMS[dialect]
-  local before = form.read(settings.members(text), {})
+  local form, members, losses = FORMS[dialect], settings.members(text), {}
+  local before = form.read(members, {})
   local after, values, old = tables.copy(before), {}, {}
   for name, value in pairs(wants) do after[name] = value end
   if wants.tools then after.tools = with_tools(before.tools, wants.tools) end
@@ -489,8 +492,12 @@ function request.set(text, dialect, wants, fields, dropped)
   for _, member in ipairs(form.write(after)) do
     if member[2] and member[2] ~= old[member[1]] then values[member[1]] = member[2] end
   end
+  if values.tools then
+    form.tell_tools(after.tools, losses, after)
+    values.tools = with_others(values.tools, form, members.tools)
+  end
   for name, value in pairs(fields) do values[name] = value end
-  return body.set(body.without(text, dropped), values)
+  return body.set(body.without(text, dropped), values), losses
 end
 
 return request
