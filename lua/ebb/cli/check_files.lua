@@ -37,7 +37,7 @@ local function try(check, path)
   return checked
 end
 
---- What all files have together.
+--- The sums of all files.
 ---@param list ebb.cli.CheckedFile[]
 ---@return { files: integer, violations: integer, refused: integer, failed: integer }
 local function sum(list)

@@ -37,11 +37,11 @@ local function count(min)
   return { type = "integer", min = min, unit = "tokens" }
 end
 
-local function below_price(value)
+local function check_above_zero(value)
   if value <= 0 then return ("expected a price above 0, got %.10g"):format(value) end
 end
 
-local PRICE = { type = "number", max = 1e9, expected = "a price", check = below_price }
+local PRICE = { type = "number", max = 1e9, expected = "a price", check = check_above_zero }
 local PRICE_OR_ZERO = { type = "number", min = 0, max = 1e9, expected = "a price" }
 
 --- A price per million tokens, without the noise of a multiplication.
@@ -124,7 +124,7 @@ end
 
 local TIERED = {
   any_of = { PRICE, { type = "object", fields = { base = { type = "number", required = true, expected = "a price",
-    check = below_price } },
+    check = check_above_zero } },
     items = { type = "any" } } },
   expected = "a price, or {base, tiers}",
 }
