@@ -11,7 +11,7 @@ static void fail(Plan *plan, Status status) {
 }
 
 /* The message as it stood before the repair: a result may have moved since. */
-static MessageId former_of(const Plan *plan, uint32_t index) {
+static MessageId find_former(const Plan *plan, uint32_t index) {
   const uint64_t *former = map_find(&plan->formers, plan->ids[index]);
   return former == NULL ? plan->ids[index] : (MessageId)*former;
 }
@@ -19,7 +19,7 @@ static MessageId former_of(const Plan *plan, uint32_t index) {
 void plan_lose(Plan *plan, LossKind kind, uint32_t index, Text subject) {
   assert(index < plan->count);
   if (plan->report == NULL || plan->lost != STATUS_OK) return;
-  uint32_t place = sequence_index_of_origin(plan->first, former_of(plan, index));
+  uint32_t place = sequence_index_of_origin(plan->first, find_former(plan, index));
   bool is_there = place < sequence_count(plan->first);
   fail(plan, convert_report_add(plan->report, kind, is_there ? place : CONVERT_NEVER, subject));
 }

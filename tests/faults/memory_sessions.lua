@@ -143,33 +143,27 @@ local function commit_two(world)
   return world.db:commit(change_of(world.other, nil, world.branch))
 end
 
---- Commits twice in a group, which is undone if one of them fails.
-local function together(world)
+--- Runs something in a group, which is undone if it fails.
+local function in_group(world, run)
   local db = world.db
   assert(db:begin_group())
-  local ok, done, problem = pcall(commit_two, world)
+  local ok, done, problem = pcall(run, world)
   local ended, why = db:end_group(ok and done)
   if not ok then error(done, 0) end
   if not done then return nil, problem end
   return ended, why
 end
 
-local function claim_and_create(db)
-  local claimed, problem = db:claim()
+local function together(world) return in_group(world, commit_two) end
+
+local function claim_and_create(world)
+  local claimed, problem = world.db:claim()
   if not claimed then return nil, problem end
-  return db:create("third", NOW)
+  return world.db:create("third", NOW)
 end
 
---- Claims what sessions share, and creates one, in a group.
-local function claim(world)
-  local db = world.db
-  assert(db:begin_group())
-  local ok, done, problem = pcall(claim_and_create, db)
-  local ended, why = db:end_group(ok and done)
-  if not ok then error(done, 0) end
-  if not done then return nil, problem end
-  return ended, why
-end
+--- Claims what sessions share, and creates one.
+local function claim(world) return in_group(world, claim_and_create) end
 
 --- A session, one that shares its messages, and what a policy remembers of the last one in both. Its tokens are those
 --- of the text that overwrites it.

@@ -91,7 +91,7 @@ local function check_agent(result)
 end
 
 --- A line of the report: "ignored: data.creator (card metadata)", "2 alternate greetings kept (...)".
-local function line_of(entry)
+local function describe_entry(entry)
   if entry.kind == "alternate greeting" then
     return ("%s %s"):format(text.count(entry.count, entry.kind), entry.message)
   end
@@ -107,7 +107,7 @@ local function lines_of(result, agent, chat, dry)
     words[#words + 1] = ("%s the conversation, %s: %s"):format(verb, text.count(#result.messages, "message"), chat)
   end
   if result.understood then words[#words + 1] = ("understood: %s"):format(text.count(#result.understood, "member")) end
-  for _, entry in ipairs(result.report) do words[#words + 1] = line_of(entry) end
+  for _, entry in ipairs(result.report) do words[#words + 1] = describe_entry(entry) end
   return text.printable(table.concat(words, "\n"), true) .. "\n"
 end
 

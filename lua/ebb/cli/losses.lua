@@ -40,7 +40,7 @@ local function places_of(group)
 end
 
 --- " (and 3 more calls; messages 2, 4, 5)": further calls of the same kind, and where all of them are.
-local function extent_of(group)
+local function describe_extent(group)
   local others = group.subjects > 1 and "and " .. text.count(group.subjects - 1, "more call")
   local places = places_of(group)
   if not others and not places then return "" end
@@ -51,7 +51,7 @@ end
 ---@param list ebb.Loss[]
 function losses.tell(list)
   for _, group in ipairs(groups_of(list)) do
-    terminal.say(("%s: %s%s"):format(group.loss.code, group.loss.text, extent_of(group)))
+    terminal.say(("%s: %s%s"):format(group.loss.code, group.loss.text, describe_extent(group)))
   end
 end
 

@@ -97,7 +97,7 @@ local function merged(name, before, fields)
   return result
 end
 
---- What an entry and what Ebb knows make a model, in the names of models.json.
+--- Makes the model of an entry and of what Ebb knows, with the names of models.json.
 local function effective(name, entry)
   return models.overlay(in_camel_case(models.shipped(name) or {}), model_file.flattened(name, entry))
 end
@@ -219,14 +219,14 @@ end
 
 ---- The report ----
 
-local function line_of(title, list)
+local function write_line(title, list)
   if not list[1] then return nil end
   local words = table.concat(list, ", ", 1, math.min(#list, NAMES_SHOWN))
   local more = #list > NAMES_SHOWN and (" and %d more"):format(#list - NAMES_SHOWN) or ""
   return ("%s %d: %s%s"):format(title, #list, words, more)
 end
 
-local function value_of(value) return value == nil and "none" or core.json.encode(value) end
+local function describe_value(value) return value == nil and "none" or core.json.encode(value) end
 
 --- "  gpt-5.1: prices.input 1.25 -> 1.75": the first ones.
 local function add_changes(lines, changes)
@@ -235,13 +235,14 @@ local function add_changes(lines, changes)
       lines[#lines + 1] = ("  and %d more; --json shows them all"):format(#changes - CHANGES_SHOWN)
       break
     end
-    lines[#lines + 1] = ("  %s: %s %s -> %s"):format(each.name, each.field, value_of(each.before), value_of(each.after))
+    lines[#lines + 1] = ("  %s: %s %s -> %s"):format(each.name, each.field, describe_value(each.before),
+      describe_value(each.after))
   end
 end
 
 local function as_text(report, list, path, dry_run)
   local lines = { ("%s: %s, %d entries"):format(list.name, list.form, #list.entries) }
-  local function add(title, group) lines[#lines + 1] = line_of(title, group) end
+  local function add(title, group) lines[#lines + 1] = write_line(title, group) end
   add("added", report.added)
   add("changed", report.changed)
   add_changes(lines, report.changes)

@@ -94,7 +94,7 @@ local function named_lines(lines)
   end))
 end
 
---- What a command that may run anew has said; nil: it is written at once.
+--- Messages are held back while a command may run anew; nil: they are written at once.
 local messages
 
 --- The number of the run of a command: what is told once is told anew in the next one.

@@ -63,7 +63,7 @@ end
 --- The name under which a model is listed; nil if it is not.
 ---@param name string
 ---@param among? table<string, ebb.Model>    default: the models with what was assigned
-local function name_of(name, among)
+local function find_name(name, among)
   among = among or listed()
   return listed_name(name, among) or listed_name(require("ebb.models.families").plain(name), among)
 end
@@ -87,7 +87,7 @@ end
 ---@param among? table<string, ebb.Model>    default: the models with what was assigned
 local function find(name, among)
   among = among or listed()
-  local known = name_of(name, among)
+  local known = find_name(name, among)
   if known then return check(known, among[known]) end   -- a field may have been set since
   return (find_by_family(name, among))
 end
@@ -122,8 +122,8 @@ function models.overlay(model, fields)
   return result
 end
 
---- What a model is after an assignment, with the fields, prices and abilities of the listed model or of its family
---- where the assignment has none; nil: none.
+--- Makes the model of an assignment. Fields, prices and abilities that the assignment lacks are those of the listed
+--- model or of its family; nil: there is none.
 ---@param name string
 ---@param fields? table|false
 ---@return ebb.Model?
@@ -133,7 +133,7 @@ local function changed(name, fields)
   end
   if not fields then return nil end
   if type(fields) ~= "table" then return check(name, fields) end
-  return check(name, models.overlay(listed()[name_of(name)] or find_by_family(name, listed()) or {}, fields))
+  return check(name, models.overlay(listed()[find_name(name)] or find_by_family(name, listed()) or {}, fields))
 end
 
 --- Adds a model, or changes one; false or nil takes it out.
@@ -337,7 +337,7 @@ end
 ---@return string? note
 function models.note(chat)
   local name = models.name(chat)
-  if not name or name_of(name) then return nil end
+  if not name or find_name(name) then return nil end
   local model, like = find_by_family(name, listed())
   if model then
     return ("model '%s' is not listed: %s"):format(name, like and "it is taken for " .. like

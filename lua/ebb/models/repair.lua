@@ -43,7 +43,9 @@ function repair.outgoing(chat, by)
   return repair.run(chat, by)
 end
 
-local function place_of(problem) return problem.index and ("message %d"):format(problem.index) or "the request" end
+local function describe_place(problem)
+  return problem.index and ("message %d"):format(problem.index) or "the request"
+end
 
 --- What a repair did and left out, and what the target would refuse still: a line each, for a log.
 ---@param report ebb.RepairReport
@@ -54,10 +56,10 @@ function repair.lines(report)
     lines[#lines + 1] = ("repaired for %s: %s %d: %s"):format(report.dialect, each.action, each.count, each.reason)
   end
   for _, loss in ipairs(report.lost) do
-    lines[#lines + 1] = ("%s: %s: %s"):format(place_of(loss), loss.code, loss.text)
+    lines[#lines + 1] = ("%s: %s: %s"):format(describe_place(loss), loss.code, loss.text)
   end
   for _, violation in ipairs(report.left) do
-    lines[#lines + 1] = ("%s would refuse %s: %s: %s"):format(report.dialect, place_of(violation), violation.code,
+    lines[#lines + 1] = ("%s would refuse %s: %s: %s"):format(report.dialect, describe_place(violation), violation.code,
       violation.text)
   end
   return lines

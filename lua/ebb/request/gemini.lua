@@ -114,14 +114,14 @@ function gemini.read(body, losses)
 end
 
 --- The schema of a function, which has to describe an object; nil where it takes no arguments.
-local function parameters_of(tool)
+local function write_parameters(tool)
   if tool.custom then return tool_schema.OF_TEXT end
   return tool.parameters and tool_schema.fit(tool, tool_schema.PLAIN).parameters
 end
 
 local function write_tool(tool)
   return object { { "name", text(tool.name) }, { "description", text(tool.description) },
-    { "parametersJsonSchema", parameters_of(tool) } }
+    { "parametersJsonSchema", write_parameters(tool) } }
 end
 
 --- Reports what tools lose, or how their schemas change, in this dialect.

@@ -272,7 +272,7 @@ function request.write(chat, to, options)
   return text, losses
 end
 
---- Which messages of a conversation each one is made of that is written for a dialect.
+--- Finds the messages of a conversation of which each written one is made.
 ---@param chat ebb.Conversation
 ---@param to ebb.Dialect
 ---@param options ebb.WriteOptions

@@ -192,7 +192,7 @@ local function present(members, names)
   return list
 end
 
---- What was changed at the top, as words.
+--- Says in words what was changed at the top.
 local function describe(combiners, refused, is_resolved, is_typed)
   local words = {}
   local function add(line, ...) words[#words + 1] = line:format(...) end
@@ -229,12 +229,12 @@ end
 
 ---- Strict tools ----
 
---- What OpenAI refuses of a strict schema, at any depth.
+--- Members that OpenAI refuses in a strict schema, at any depth.
 local NOT_STRICT = { "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas" }
 
 local function is_plain(value) return type(value) == "table" and getmetatable(value) == nil end
 
---- What is wrong with a schema itself.
+--- The first fault of a schema itself, nil if there is none.
 local function own_problem(schema)
   for _, name in ipairs(NOT_STRICT) do
     if schema[name] ~= nil then return name end
