@@ -303,10 +303,10 @@ static const Off OFFS[] = {
 #define SLICE   1000  /* microseconds */
 #define SLICED  20    /* deadlines that a script in slices has */
 
-/* A busy machine may take long until memory is full or the coroutines are made; a deadline before that would hide
-   whether the guard is needed. */
+/* A busy machine may take long until memory is full, the coroutines are made or the script comes to its assertion; a
+   deadline before that would hide whether the guard is needed. */
 static int64_t deadline_of(const Off *off) {
-  if (off->guard == GUARD_DEPTH) return PLENTY;
+  if (off->guard == GUARD_DEPTH || strstr(off->script, "assert") != NULL) return PLENTY;
   return off->guard == GUARD_FAILURE ? 5 * DEADLINE : DEADLINE;
 }
 
