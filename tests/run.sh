@@ -9,6 +9,7 @@
 #     tests/run.sh --quick WORD    those with WORD in their name, #time too
 #     UNITS=no tests/run.sh ...    without C units
 #     ONE_IN=n tests/run.sh ...    one runner in n, beginning where SEED says
+#     HEAVY_IN=n tests/run.sh ...  of those that take long one in n; all others
 #
 # SEED repeats a run, JOBS=n runs so many at once.
 set -u
@@ -33,6 +34,19 @@ LONG='test_bind_memory test_sandbox_threats test_api_memory test_vocab'
 
 # All tests of these have #time, or they wait for servers: neither has a place in the quick tests, but by name.
 TIMED='complexity_spec cli_complexity_spec cli_interrupt_spec session_postgres_spec'
+
+# What measures time runs by itself: beside others it measures them, too, and goes on to inputs that take minutes.
+ALONE='complexity_spec cli_complexity_spec import_complexity_spec session_complexity_spec test_api_growth'
+
+# More than five seconds of a processor each, three quarters of all.
+HEAVY='sanitized test_api_host test_api_memory test_api_vocab test_bind_memory test_sandbox_threats test_vocab
+  embed.sh ends.sh game.sh hosts.sh io.sh random_agents.sh random_policies.sh storage.sh
+  costs_spec dialects_spec digest_goals_spec recall_spec reference_inputs_spec
+  arguments_spec check_spec cli_check_spec cli_children_spec cli_each_spec cli_edits_spec cli_failures_spec
+  cli_figures_spec cli_interrupt_spec cli_pipeline_safety_spec cli_pipes_spec cli_places_spec cli_replay_spec
+  cli_roundtrip_spec cli_sandbox_spec cli_vocab_spec documents_spec macros_hostile_spec models_import_spec
+  named_files_spec once_spec pipeline_limits_spec places_spec provider_spec prune_spec safety_spec
+  session_postgres_spec session_undo_spec session_workflow_spec strangers_spec tokenizer_spec window_content_spec'
 
 # Slices are measured one by one; growth is measured without sanitizers there (grown).
 SLOW='test_sandbox_slices test_api_growth'
@@ -96,8 +110,18 @@ fi
 if [ -n "${ONE_IN:-}" ]; then
   runners=$(awk -v n="$ONE_IN" -v seed="$SEED" '(NR + seed) % n == 0' <<<"$runners")
 fi
+if [ -n "${HEAVY_IN:-}" ]; then
+  runners=$(awk -v n="$HEAVY_IN" -v seed="$SEED" -v heavy="$HEAVY" '
+    BEGIN { count = split(heavy, names); for (i = 1; i <= count; i++) is_heavy[names[i]] = 1 }
+    { name = NF > 1 ? $2 : $1; sub(".*/", "", name); sub(/[.]lua$/, "", name) }
+    !(name in is_heavy) || (++found + seed) % n == 0' <<<"$runners")
+fi
+
 # Those that start several processes themselves get one processor each.
-printf '%s\n' "$runners" | JOBS=1 xargs -P "${JOBS:-$(nproc)}" -L 1 tests/run_one.sh
+run() { JOBS=1 xargs -r -P "$1" -L 1 tests/run_one.sh; }
+alone() { grep -wF "$@" "$(printf '%s\n' $ALONE)" <<<"$runners"; }
+alone -e | run 1
+alone -v -e | run "${JOBS:-$(nproc)}"
 
 # A runner that left no result, because it could not be run or was killed, is one failure.
 lost=$(printf '%s\n' "$runners" | grep -vxF -f <(cut -d ' ' -f 4- "$results"))

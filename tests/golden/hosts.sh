@@ -23,13 +23,14 @@ cd "$top" || exit 1
 
 # compile NAME SOURCE: by each compiler; what is run is checked for leaks and undefined behaviour.
 compile() {
-  local cc
-  for cc in clang gcc; do
-    if ! command -v $cc >/dev/null; then echo "skipped: there is no $cc"; continue; fi
+  if command -v clang >/dev/null; then
     # shellcheck disable=SC2086
-    ok "$1 compiles by $cc without a warning" \
-      "$($cc $strict -fsanitize=address,undefined "$hosts/$2" $static -o "$1" 2>&1)" ""
-  done
+    ok "$1 compiles by clang without a warning" "$(clang $strict "$hosts/$2" $static -c -o /dev/null -Wno-unused-command-line-argument 2>&1)" ""
+  else
+    echo "skipped: there is no clang"
+  fi
+  # shellcheck disable=SC2086
+  ok "$1 compiles by gcc without a warning" "$(gcc $strict -fsanitize=address,undefined "$hosts/$2" $static -o "$1" 2>&1)" ""
 }
 
 # ---- the tool ----
