@@ -4,6 +4,7 @@
 local helper = dofile "tests/lua/helper.lua"
 local fake = dofile "tests/lua/fake_context.lua"
 local core = require "ebb.support.core"
+local ebb = require "ebb"
 local dialects = require "ebb.processors.asset_dialects"
 local processor = require "ebb.processors.asset_resolver"
 
@@ -85,6 +86,36 @@ describe("an attachment", function()
       assert.equal("look", messages[1].content)
       assert.is_nil(messages[1].attachments)
       assert.equal(("%s: left out: %s"):format(case[1], case[3]), context:said())
+    end)
+  end
+
+  local known = {   -- model, which of image, document, sound are sent
+    { "claude-sonnet-4-5", "image document" }, { "us.anthropic.claude-opus-4-1-20250805-v1:0", "image document" },
+    { "claude-3-5-sonnet-20241022", "image document" }, { "gemini-2.5-pro", "image document sound" },
+    { "gemini-3.1-pro-preview", "image document sound" }, { "gemini-2.0-flash-lite", "image document sound" },
+    { "gpt-4o", "image document" }, { "gpt-5-mini", "image document" }, { "gpt-3.5-turbo", "" }, { "o3-mini", "" },
+    { "gpt-4-turbo", "image", "documents" }, { "gpt-4o-audio-preview", "image sound", "documents" },
+    { "gemini-2.5-flash-image", "image", "documents sound" }, { "qwen3-8b", "", "images documents sound" },
+    { "a-model-of-nobody", "image", "documents sound" },
+  }
+  for _, case in ipairs(known) do
+    it(("is sent to %s: %s"):format(case[1], case[2] == "" and "none" or case[2]), function()
+      local files = { { path = "photo.png" }, { path = "paper.pdf" }, { path = "sound.wav" } }
+      local chat = ebb.conversation { messages = { { role = "user", content = "look", attachments = files } } }
+
+      local result = assert(ebb.pipeline { model = case[1], to = "openai", asset_root = root }:run(chat))
+
+      local words, said = {}, {}
+      local names = { image_url = "image", file = "document", input_audio = "sound" }
+      local content = ebb.json.decode(result.body).messages[1].content
+      for _, part in ipairs(type(content) == "table" and content or {}) do words[#words + 1] = names[part.type] end
+      assert.equal(case[2], table.concat(words, " "))
+      for _, entry in ipairs(result.logs) do
+        if entry.processor == "asset-resolver" then
+          said[#said + 1] = entry.message:match "nothing is known of whether model '.*' takes (%l+); "
+        end
+      end
+      assert.equal(case[3] or "", table.concat(said, " "))
     end)
   end
 

@@ -18,11 +18,18 @@ function fake.config(processor, given)
   return config
 end
 
+--- Abilities of a model that takes everything, but for what is declared.
+local function capabilities(declared)
+  local result = { vision = true, audio = true, video = true, document = true }
+  for name, value in pairs(declared or {}) do result[name] = value end
+  return result
+end
+
 --- `fields`: capabilities, asset_root, preview, shared_data, and services: a table of
 --- functions by name, each called with the request.
 function fake.context(messages, fields)
   fields = fields or {}
-  local context = { messages = messages, logs = {}, capabilities = fields.capabilities or {}, calls = {},
+  local context = { messages = messages, logs = {}, capabilities = capabilities(fields.capabilities), calls = {},
     agent_config = { asset_root = fields.asset_root }, shared_data = fields.shared_data or {},
     preview = fields.preview or false }
 

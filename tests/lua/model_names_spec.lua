@@ -92,6 +92,9 @@ local function counted_as(name)
   for listed, fields in pairs(ebb.models) do
     if fields == model then return listed end
   end
+  local note = models.note(ebb.conversation { model = name }) or ""
+  local like = note:match "taken for (%S+)$"      -- with other abilities
+  if like then return like end
   return ("%s %d"):format(model.encoding, model.window)
 end
 

@@ -292,7 +292,17 @@ describe("models after an import", function()
     command.file("genai.json", (GENAI:gsub('"input_mtok":1.25', '"input_mtok":1.75')))
     assert.same({ "gpt-5.1" }, import("genai.json", "--only gpt-5.1").changed)
     assert.equal("400000 128000 tiles_512_5 1.75", figures "gpt-5.1")
-    assert.same({ "vision" }, ebb.json.decode((does "models gpt-5.1 --json")).reads)
+    assert.same({ "document", "vision" }, ebb.json.decode((does "models gpt-5.1 --json")).reads)
+  end)
+
+  it("have the abilities of a list where Ebb knows nothing of them", function()
+    command.file("reads.json", [[{
+      "gpt-4-turbo": {"litellm_provider": "openai", "supports_pdf_input": true, "supports_audio_input": true},
+      "mistral-medium-3": {"litellm_provider": "mistral", "supports_vision": true, "max_input_tokens": 99000}}]])
+    import "reads.json"
+    local function reads(name) return ebb.json.decode((does("models " .. name .. " --json"))).reads end
+    assert.same({ "document", "vision" }, reads "gpt-4-turbo")      -- no sound, as Ebb knows
+    assert.same({ "vision" }, reads "mistral-medium-3")
   end)
 
   it("keep the user's prices, which the report names", function()

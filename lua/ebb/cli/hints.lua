@@ -11,6 +11,7 @@ local command = {
   macro = "use it with `ebb pipeline --macro`, in Lua macros = { ... }",
   model = "--model-command, in Lua chat:trim { model = function }",
   models = "`ebb models` lists them; or give a budget and an encoding (--budget, --encoding)",
+  abilities = "`capabilities` in a --model-config file say it, or `ebb models update`",
   processors = "`ebb processors` lists them",
   profiles = "`ebb profiles` lists them",
   asset_root = "--asset-root, in Lua asset_root = ...",

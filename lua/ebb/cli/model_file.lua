@@ -23,6 +23,15 @@ local ENTRY = {
   fields = { imported = { type = "object", items = { type = "any" }, fields = {}, expected = "an object of fields" } },
 }
 
+--- The abilities that Ebb knows nothing of; nil: none.
+local function missing_abilities(shipped, imported)
+  local result = {}
+  for ability, able in pairs(imported) do
+    if shipped[ability] == nil then result[ability] = able end
+  end
+  return next(result) ~= nil and result or nil
+end
+
 --- The imported fields that count beside what Ebb itself knows of a model.
 ---@param name string
 ---@param imported table
@@ -30,7 +39,9 @@ local ENTRY = {
 function model_file.missing(name, imported)
   local shipped, result = models.shipped(name) or {}, {}
   for field, value in pairs(imported) do
-    if field == "prices" or shipped[field] == nil then result[field] = value end
+    if field == "prices" or shipped[field] == nil then result[field] = value
+    elseif field == "abilities" and type(value) == "table" then result[field] = missing_abilities(shipped[field], value)
+    end
   end
   return result
 end

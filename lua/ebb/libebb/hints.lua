@@ -9,6 +9,7 @@ hints.set {
   filter = "filters are for scripts: chat:filter",
   model = "only a task asks for one: ebb_task_trim",
   models = 'an "encoding" or no "model" counts by that alone',
+  abilities = '"capabilities" in the "model_config" say it',
   vocabularies = "the host's `read` has none, and none was added",
   vocabulary = "the bytes are not those of a vocabulary",
   window_exists = "ebb_window_update changes it",

@@ -195,7 +195,8 @@ function PipelineTask:step(answer, why) end
 ---                              the processor began
 ---@field user_profile? table    {name, description, ...}
 ---@field agent_config table     the agent's file, in snake_case
----@field capabilities table     {dialect, model, provider, vision, audio, video, document, window, output, margin}
+---@field capabilities table     {dialect, model, provider, vision, audio, video, document, window, output, margin};
+---                              an ability is true, false, or nil where nothing is known of it
 ---@field timestamp integer      ms since 1970
 ---@field shared_data table      passed from one processor to the later ones
 ---@field logs ebb.LogEntry[]

@@ -4,6 +4,8 @@
 -- says that: a listed model to take for the other one, or fields of its own where no model of the
 -- family is listed. Windows are the least of the family, so that what fits here fits there.
 
+local listed = require "ebb.models.listed"
+
 local families = {}
 
 ---- Names ----
@@ -53,14 +55,22 @@ end
 ---@field pattern string      of plain names; what follows is empty, or starts with one of - . : _
 ---@field like? string        the listed model to take
 ---@field model? ebb.Model    where none is listed
+---@field abilities? table    in the place of those of the listed model
 
 local function open(encoding, window, output)
   return { encoding = encoding, window = window, output = output, dialect = "openai" }
 end
 
-local function like(listed, ...)
+local function like(name, ...)
   local rows = {}
-  for i, pattern in ipairs { ... } do rows[i] = { pattern = pattern, like = listed } end
+  for i, pattern in ipairs { ... } do rows[i] = { pattern = pattern, like = name } end
+  return rows
+end
+
+--- The same for models that read other things than the listed one.
+local function like_but(able, name, ...)
+  local rows = like(name, ...)
+  for _, row in ipairs(rows) do row.abilities = able end
   return rows
 end
 
@@ -70,36 +80,52 @@ local function own(model, ...)
   return rows
 end
 
-local function claude(window, output)
-  return { encoding = "claude", window = window, output = output, dialect = "anthropic", image = "area" }
+local function claude(window, output, able)
+  return { encoding = "claude", window = window, output = output, dialect = "anthropic", image = "area",
+    abilities = able }
 end
 
-local function gemini(window, output)
-  return { encoding = "gemma3", window = window, output = output, dialect = "gemini", image = "tiles_258" }
+local function gemini(window, output, able)
+  return { encoding = "gemma3", window = window, output = output, dialect = "gemini", image = "tiles_258",
+    abilities = able }
 end
 
---- The first that fits counts. Windows are those of the providers' pages and the models' cards.
+local PAGES, TEXT, ALL = listed["claude-sonnet-4-5"].abilities, listed["gpt-4"].abilities,
+  listed["gemini-2.5-pro"].abilities
+local SOUND, UNKNOWN = { audio = true }, {}
+
+--- The first that fits counts. Windows are those of the providers' pages and the models' cards; abilities are from the
+--- sources that listed.lua names.
 local ROWS = {
   -- OpenAI
   like("gpt-3.5-turbo", "gpt%-3%.5", "gpt%-35"),
   like("gpt-4.1-nano", "gpt%-4%.1%-nano"), like("gpt-4.1-mini", "gpt%-4%.1%-mini"), like("gpt-4.1", "gpt%-4%.1"),
+  like_but(SOUND, "gpt-4o-mini", "gpt%-4o%-mini%-audio", "gpt%-4o%-mini%-realtime"),
+  like_but(SOUND, "gpt-4o", "gpt%-4o%-audio", "gpt%-4o%-realtime"),
   like("gpt-4o-mini", "gpt%-4o%-mini"), like("gpt-4o", "gpt%-4o", "chatgpt%-4o", "gpt%-4%.5"),
   like("gpt-4-turbo", "gpt%-4%-turbo", "gpt%-4%-1106", "gpt%-4%-0125", "gpt%-4%-vision"),
   own(open("cl100k_base", 32768, 8192), "gpt%-4%-32k"), like("gpt-4", "gpt%-4"),
   own(open("o200k_base", 131072, 32768), "gpt%-oss"),
   like("gpt-5-mini", "gpt%-[5-9]%-mini", "gpt%-[5-9]%.%d%-mini", "gpt%-[5-9]%.%d%-codex%-mini"),
   like("gpt-5-nano", "gpt%-[5-9]%-nano", "gpt%-[5-9]%.%d%-nano"), like("gpt-5", "gpt%-[5-9]%.%d", "gpt%-[5-9]"),
-  like("o1", "o1"), like("o4-mini", "o4%-mini", "o3%-mini", "codex%-mini"), like("o3", "o3"),
+  like_but(UNKNOWN, "o1", "o1%-mini", "o1%-preview"), like_but(TEXT, "o4-mini", "o3%-mini"),
+  like("o1", "o1"), like("o4-mini", "o4%-mini", "codex%-mini"), like("o3", "o3"),
   -- Anthropic: from Opus 4.7 on another tokenizer
   like("claude-opus-4-7", "claude%-%l+%-4%-[7-9]", "claude%-%l+%-[5-9]"),
   like("claude-opus-4-6", "claude%-opus%-4%-6"), like("claude-sonnet-4-6", "claude%-sonnet%-4%-6"),
   like("claude-opus-4-5", "claude%-opus%-4%-5"), like("claude-sonnet-4-5", "claude%-sonnet%-4", "claude%-sonnet%-3%-7"),
-  like("claude-haiku-4-5", "claude%-haiku%-4"), own(claude(200000, 32000), "claude%-opus%-4"),
-  own(claude(200000, 8192), "claude%-%l+%-3%-5"), own(claude(200000, 4096), "claude%-%l+%-3", "claude%-2%-1"),
+  like("claude-haiku-4-5", "claude%-haiku%-4"), own(claude(200000, 32000, PAGES), "claude%-opus%-4"),
+  own(claude(200000, 8192, PAGES), "claude%-%l+%-3%-5"), own(claude(200000, 4096, PAGES), "claude%-%l+%-3"),
+  own(claude(200000, 4096), "claude%-2%-1"),
   own(claude(100000, 4096), "claude%-2", "claude%-v[12]", "claude%-instant"),
   -- Google: one vocabulary counts for all Gemini models in the SDKs for Python, Java and Go
   own(gemini(32768, 8192), "gemini%-1%.0", "gemini%-pro"),
-  own(gemini(1048576, 8192), "gemini%-1%.5", "gemini%-2%.0", "gemini%-flash%-1%.5"),
+  own(gemini(1048576, 8192), "gemini%-1%.5", "gemini%-flash%-1%.5"),
+  own(gemini(1048576, 8192, ALL), "gemini%-2%.0"),
+  like_but(UNKNOWN, "gemini-2.5-flash", "gemini%-[%d.]+%-flash%-image"),
+  like_but(UNKNOWN, "gemini-2.5-pro", "gemini%-[%d.]+%-pro%-image"),
+  like_but(TEXT, "gemini-2.5-flash", "gemini%-[%d.]+%-flash%-preview%-tts"),
+  like_but(TEXT, "gemini-2.5-pro", "gemini%-[%d.]+%-pro%-preview%-tts"),
   like("gemini-2.5-flash", "gemini%-%d%.%d%-flash", "gemini%-%d%-flash", "gemini%-flash"),
   like("gemini-2.5-pro", "gemini%-%d%.%d", "gemini%-%d", "gemini%-exp"),
   own(open("gemma3", 32768, 8192), "gemma%-?3n?"), own(open("cjk", 8192, 2048), "gemma%-?%d", "gemma"),

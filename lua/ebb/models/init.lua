@@ -78,7 +78,14 @@ end
 local function find_by_family(name, among)
   local family = family_of(name)
   local like = family and family.like
-  if like then return among[like] and check(like, among[like]) or nil, like end
+  if like then
+    local model = among[like] and check(like, among[like])
+    if model and family.abilities then
+      model = tables.copy(model)
+      model.abilities = tables.copy(family.abilities)
+    end
+    return model, like
+  end
   return family and check(name, tables.copy(family.model))
 end
 

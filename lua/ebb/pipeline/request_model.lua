@@ -25,13 +25,14 @@ local function model_named(name)
   return ok and model or nil
 end
 
---- Capabilities of a model. An unknown model is assumed to read images, as most do.
+--- Capabilities of a model: true, false, or nil where nothing is known. An unknown model is assumed to read images, as
+--- most do.
 local function abilities_of(model, declared)
   local abilities = {}
   for _, ability in ipairs(ABILITIES) do
     local able = declared and declared[ability]
     if able == nil and model and model.abilities then able = model.abilities[ability] end
-    if able == nil then able = ability == "vision" and (not model or model.image ~= nil) end
+    if able == nil and ability == "vision" and (not model or model.image ~= nil) then able = true end
     abilities[ability] = able
   end
   return abilities

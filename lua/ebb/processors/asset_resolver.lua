@@ -12,10 +12,12 @@ local array = require("ebb.support.core").json.array
 local assets = require "ebb.processors.assets"
 local content = require "ebb.processors.content"
 local dialects = require "ebb.processors.asset_dialects"
+local hints = require "ebb.support.hints"
 local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
 
 local ABILITY = { image = "vision", audio = "audio", video = "video", document = "document" }
+local PLURAL = { image = "images", audio = "sound", video = "film", document = "documents" }
 
 ---- One attachment ----
 
@@ -26,12 +28,19 @@ local ABILITY = { image = "vision", audio = "audio", video = "video", document =
 ---@field count table<string, integer>   of each kind
 ---@field total integer         bytes of all
 
+local function nothing_known(model, kind)
+  local words = "nothing is known of whether %s takes %s; %s"
+  return words:format(model and ("model '%s'"):format(model) or "the model", PLURAL[kind], hints.abilities)
+end
+
 --- Why the request has no place for it; nil: it has.
 local function obstacle(run, role, kind, mime)
   if kind == "text" then return nil end
-  if run.context.capabilities[ABILITY[kind]] == false then return ("the model takes no %s"):format(kind) end
+  local able = run.context.capabilities[ABILITY[kind]]
+  if able == false then return ("the model takes no %s"):format(kind) end
   if not run.dialect.roles[role] then return ("messages of role %s hold no %s"):format(role, kind) end
   if not run.dialect[kind] then return ("a request has no form for %s"):format(mime or kind) end
+  if able == nil and ABILITY[kind] then return nothing_known(run.context.capabilities.model, kind) end
 end
 
 local function drop(run, name, why)

@@ -82,7 +82,7 @@ end
 
 local function is_wanted(context, config, kind)
   local when = config[kind]
-  return when == "always" or when == "unsupported" and context.capabilities[ABILITY[kind]] == false
+  return when == "always" or when == "unsupported" and not context.capabilities[ABILITY[kind]]
 end
 
 --- Nothing is said of the file: it is looked into, and may be a text.

@@ -12,6 +12,7 @@ local hints = {
   macro = "ebb.pipeline { macros = { ... } } takes it",
   model = "chat:trim { model = function }",
   models = "ebb.models lists them; or give a budget and an encoding",
+  abilities = "`capabilities` of model_config say it, or `abilities` in ebb.models",
   processors = "pipeline:order() lists them",
   profiles = "ebb.profiles lists them",
   asset_root = "asset_root = ...",
