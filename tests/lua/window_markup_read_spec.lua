@@ -38,7 +38,7 @@ local function random_text(least)
   return table.concat(pieces)
 end
 
-local NAMES = { "item", "b", "_x", "Content", "Actions", "window", "a.b-c", "Description", "action" }
+local NAMES = { "item", "b", "_x", "Content", "Actions", "window", "a.b-c", "Description", "action", "格", "ñandú·2" }
 
 local random_view
 
@@ -48,7 +48,7 @@ local function random_node(depth)
   if kind == 3 and depth < 4 then return { view = random_view(depth + 1) } end
   local element = { pick(NAMES) }
   for _ = 1, random(0, 3) do
-    element[pick { "id", "n", "x.y", "_", "params", "compact" }] = random_text()
+    element[pick { "id", "n", "x.y", "_", "params", "compact", "列" }] = random_text()
   end
   for _ = 1, random(0, 3) do
     local last, node = element[#element], random_node(depth + 1)
@@ -223,6 +223,33 @@ describe("markup by other hands", function()
   it("has white space of an attribute as spaces, as XML reads it", function()
     assert.equal("a b c", read('<Window id="a\nb\tc" compact="true"/>').id)
   end)
+end)
+
+describe("names of elements and attributes", function()
+  local cases = {
+    -- name                   XML allows it
+    { "格", true }, { "数据.行-1", true }, { "заметка", true }, { "ñandú", true }, { "a·b", true }, { "e\u{301}", true },
+    { "\u{20000}", true }, { "_", true }, { "ｎａｍｅ", true }, { "ก็", true }, { "1格", false }, { "-格", false },
+    { "·a", false }, { "\u{301}e", false }, { "格\u{3000}子", false }, { "格×", false }, { "a:b", false },
+    { "😀", true }, { "a\u{F0000}", false },
+    { "格 子", false }, { "a\u{FFFE}", false }, { "a\xff", false }, { "", false }, { "a“b”", false },
+  }
+  for _, case in ipairs(cases) do
+    local name, is_allowed = case[1], case[2]
+    it(("are %s where they are %q, read and written"):format(is_allowed and "taken" or "refused", name), function()
+      local chat = ebb.conversation()
+      local opens = { pcall(chat.windows.open, chat.windows, { id = "w", content = { name, { "b", [name] = "x" } } }) }
+      local text = ('<Window id="w"><Content><%s><b %s="x"></b></%s></Content></Window>'):format(name, name, name)
+      local view = ebb.read_window(text)
+      assert.equal(is_allowed, opens[1])
+      assert.equal(is_allowed, view ~= nil)
+      if not is_allowed then return assert.equal("argument", opens[2].code) end
+      assert.equal(text, (chat.windows:get("w"):markup():gsub("<Actions>.*</Actions>", "")))
+      assert.same({ { name, { "b", [name] = "x" } } }, view.content)
+      local saved = assert(ebb.parse(chat:write "ebb"))
+      assert.equal(chat.windows:get("w"):markup(), saved.windows:get("w"):markup())
+    end)
+  end
 end)
 
 describe("is refused with its place:", function()

@@ -79,6 +79,73 @@ describe("actions as tools", function()
     assert.same({ "a.b.go: a.b", "a b.go: a b" }, { chat:recent("tool", 4)[1].text, chat:recent("tool", 4)[2].text })
   end)
 
+  it("keep their names in any script, whatever other windows open and close", function()
+    local chat = plain()
+    local ids = { "笔记", "待办", "日历", "a b", "a.b", "a__b", "a", "3d", "заметки", "-x", ("长"):rep(80), "todo_" }
+    local function open(id)
+      chat.windows:open { id = id, closable = id ~= "a", actions = { { id = "加", run = function() return id end },
+        { id = "b__加", run = function() return id end } } }
+    end
+    for _, id in ipairs(ids) do open(id) end
+    local first, seen = core.json.decode(chat.windows:tools "anthropic"), {}
+    assert.equal(3 * #ids - 1, #first)
+    for _, tool in ipairs(first) do
+      assert.is_nil(seen[tool.name])
+      assert.truthy(#tool.name <= 64 and tool.name:find "^[A-Za-z_][A-Za-z0-9_-]*$", tool.name)
+      seen[tool.name] = tool.description
+    end
+    assert.matches("^w%x%x%x%x%x%x%x%x__w%x+$", first[1].name)
+    assert.equal("加 (window 笔记)", first[1].description)
+    chat.windows:get("笔记"):close()
+    chat.windows:get("日历"):close()
+    open "笔记"
+    local saved = assert(ebb.parse(chat:write "ebb"))
+    for _, each in ipairs { chat, saved } do
+      for _, tool in ipairs(core.json.decode(each.windows:tools "anthropic")) do
+        assert.equal(seen[tool.name], tool.description)
+      end
+    end
+  end)
+
+  it("act on their window when history names them, and never on another one", function()
+    local chat, did = plain(), {}
+    for _, id in ipairs { "笔记", "待办" } do
+      chat.windows:open { id = id, actions = { { id = "加", run = function() did[#did + 1] = id end } } }
+    end
+    local listed = {}
+    for i, tool in ipairs(core.json.decode(chat.windows:tools "anthropic")) do listed[i] = tool.name end
+    chat.windows:get("笔记"):close()
+    chat.windows:open { id = "日历", actions = { { id = "加", run = function() did[#did + 1] = "日历" end } } }
+    says(chat, call("c1", listed[3], "{}"), call("c2", listed[1], "{}"), call("c3", "____________2", "{}"))
+    local results = chat:act()
+    assert.same({ "待办" }, did)
+    assert.same({ "closed", "unknown_name" }, { results[2].code, results[3].code })
+  end)
+
+  it("are found by the names that they had before names had hashes, where one had it alone", function()
+    local chat, did = plain(), {}
+    for _, id in ipairs { "my file.txt", "a.b", "a b" } do
+      chat.windows:open { id = id, actions = { { id = "add", run = function() did[#did + 1] = id end } } }
+    end
+    says(chat, call("c1", "my_file_txt__add", "{}"), call("c2", "a_b__add", "{}"))
+    assert.equal("unknown_name", chat:act()[2].code)
+    assert.same({ "my file.txt" }, did)
+  end)
+
+  it("are numbered where two hashes are equal, and keep the number when the first one closes", function()
+    local core_sha256, chat = core.sha256, plain()
+    finally(function() core.sha256 = core_sha256 end)
+    core.sha256 = function() return ("0"):rep(64) end
+    for _, id in ipairs { "笔", "待" } do
+      chat.windows:open { id = id, closable = false, actions = { { id = "add", run = function() return id end } } }
+    end
+    assert.equal("w00000000__add w00000000__add_2", names(chat, "openai"))
+    chat.windows:get("笔"):close()
+    assert.equal("w00000000__add_2", names(chat, "openai"))
+    says(chat, call("c1", "w00000000__add_2", "{}"))
+    assert.equal("待.add: 待", chat:act()[1].text)
+  end)
+
   it("close, and are gone with their window", function()
     local chat = plain()
     todo(chat)

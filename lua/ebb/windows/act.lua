@@ -343,18 +343,27 @@ function act.declare(chat, options)
   state.actions = actions
 end
 
---- All actions that can be called now, as tools.
+--- The actions of the conversation and of all its windows, as tools.
+local function all_tools(chat)
+  local own, actions = {}, core.state(chat).actions or {}
+  for i, id in ipairs(tables.keys(actions)) do own[i] = actions[id] end
+  return tools.all(chat, own)
+end
+
+--- The actions that can be called now, as tools.
 ---@param chat ebb.Conversation
 ---@return ebb.ActionTool[]
 function act.tools(chat)
-  local own, actions = {}, core.state(chat).actions or {}
-  for i, id in ipairs(tables.keys(actions)) do own[i] = actions[id] end
-  return tools.list(chat, own)
+  local list = {}
+  for _, tool in ipairs(all_tools(chat)) do
+    if not tool.closed then list[#list + 1] = tool end
+  end
+  return list
 end
 
 --- A native call in the form of `run`.
-local function native(call, by_name)
-  local tool = by_name[call.name]
+local function native(call, find)
+  local tool = find(call.name)
   local text = call.arguments ~= nil and call.arguments:find "%S" and call.arguments or "{}"
   local params, problem = core.json.decode(text, { unique = true })
   if problem then
@@ -370,9 +379,10 @@ end
 ---@param native_calls ebb.Call[]
 ---@return ebb.ActionResult[]
 function act.native(chat, native_calls)
-  local by_name, list = {}, {}
-  for _, tool in ipairs(act.tools(chat)) do by_name[tool.name] = tool end
-  for i, call in ipairs(native_calls) do list[i] = native(call, by_name) end
+  local every, by_name, list = all_tools(chat), {}, {}
+  for _, tool in ipairs(every) do by_name[tool.name] = tool end
+  local function find(name) return by_name[name] or tools.find_older(every, name or "") end
+  for i, call in ipairs(native_calls) do list[i] = native(call, find) end
   return act.run(chat, list)
 end
 

@@ -21,7 +21,6 @@ local markup = {}
 
 --- A string, number or boolean; {"name", attribute = value, child, ...}; or {view = ebb.WindowView}.
 
-local NAME = "^[%a_][%w_.-]*$"
 ---- Text ----
 
 --- The text with U+FFFD in place of each byte of invalid UTF-8.
@@ -48,11 +47,35 @@ end
 
 ---- Elements ----
 
---- May an element or attribute be called so?
+local ASCII_NAME = "^[A-Za-z_][A-Za-z0-9_.-]*$"
+
+--- First and last of the characters that XML 1.0 lets a name begin with, and of those that may follow; but for the
+--- colon, which is for namespaces, of which a window has none.
+local NAME_START = {
+  { 0x41, 0x5A }, { 0x5F, 0x5F }, { 0x61, 0x7A }, { 0xC0, 0xD6 }, { 0xD8, 0xF6 }, { 0xF8, 0x2FF }, { 0x370, 0x37D },
+  { 0x37F, 0x1FFF }, { 0x200C, 0x200D }, { 0x2070, 0x218F }, { 0x2C00, 0x2FEF }, { 0x3001, 0xD7FF },
+  { 0xF900, 0xFDCF }, { 0xFDF0, 0xFFFD }, { 0x10000, 0xEFFFF },
+}
+local NAME_MORE = { { 0x2D, 0x2E }, { 0x30, 0x39 }, { 0xB7, 0xB7 }, { 0x300, 0x36F }, { 0x203F, 0x2040 } }
+
+local function is_within(code, ranges)
+  for _, range in ipairs(ranges) do
+    if code >= range[1] and code <= range[2] then return true end
+  end
+  return false
+end
+
+--- True if an element or attribute may have this name, as XML 1.0 allows it, in any script.
 ---@param name any
 ---@return boolean
 function markup.is_name(name)
-  return type(name) == "string" and name:find(NAME) ~= nil
+  if type(name) ~= "string" then return false end
+  if name:find(ASCII_NAME) then return true end
+  if name == "" or not utf8.len(name) then return false end
+  for at, code in utf8.codes(name) do
+    if not is_within(code, NAME_START) and (at == 1 or not is_within(code, NAME_MORE)) then return false end
+  end
+  return true
 end
 
 local function put(out, text)

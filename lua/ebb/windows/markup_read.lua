@@ -17,6 +17,8 @@
 local core = require "ebb.support.core"
 local elements = require "ebb.windows.elements"
 local lpeg = require "ebb.support.lpeg"
+local markup = require "ebb.windows.markup"
+local model_text = require "ebb.windows.model_text"
 local schema = require "ebb.support.schema"
 local text_place = require "ebb.support.text_place"
 local tables = require "ebb.support.tables"
@@ -68,7 +70,7 @@ local function value_until(quote)
   return quote * Cs((run + space_in_value + reference) ^ 0) * quote * Cp()
 end
 
-local NAME = compiled(C((R("az", "AZ") + "_") * (R("az", "AZ", "09") + S "_.-") ^ 0) * Cp())
+local RUN = compiled(C((R("az", "AZ", "\x80\xFF") + "_") * (R("az", "AZ", "09", "\x80\xFF") + S "_.-") ^ 0) * Cp())
 local SPACE = compiled(S " \t\r\n" ^ 0 * Cp())
 local VALUE = compiled(value_until '"' + value_until "'")
 local TAG_END = compiled(P "/>" * Cc "empty" * Cp() + P ">" * Cc "open" * Cp())
@@ -89,6 +91,12 @@ end
 
 ---- Tags ----
 
+--- The name at a place, and the place behind it; nil if there is none that XML allows.
+local function match_name(text, at)
+  local name, after = RUN:match(text, at)
+  if name and markup.is_name(name) then return name, after end
+end
+
 local BEYOND = {
   ["!DOCTYPE"] = "a DTD", ["!--"] = "a comment", ["![CDATA["] = "CDATA", ["?"] = "a processing instruction",
 }
@@ -105,7 +113,7 @@ end
 
 local function read_attribute(reader, attributes)
   local text, at = reader.text, reader.at
-  local name, after = NAME:match(text, at)
+  local name, after = match_name(text, at)
   if not name then fail(reader, at, "an attribute, '>' or '/>'") end
   if attributes[name] ~= nil then fail(reader, at, ("one attribute '%s', not two"):format(name)) end
   after = SPACE:match(text, after)
@@ -246,7 +254,7 @@ local EXPECTED = {
 local function open_tag(reader, at, name)
   local parent = reader.stack[#reader.stack]
   local what = WITHIN[parent.kind][name] or WITHIN[parent.kind][1]
-  if not what then fail(reader, at, ("%s here, not <%s>"):format(EXPECTED[parent.kind], name:sub(1, 64))) end
+  if not what then fail(reader, at, ("%s here, not <%s>"):format(EXPECTED[parent.kind], model_text.line(name, 64))) end
   if parent.only then fail(reader, at, ("<%s> alone in the content"):format(parent.only)) end
   if #reader.stack > markup_read.DEPTH_MAX then
     fail(reader, at, ("at most %d levels of tags"):format(markup_read.DEPTH_MAX), "limit")
@@ -295,13 +303,13 @@ local function close_frame(reader, at)
 end
 
 local function close_tag(reader, at)
-  local name, after = NAME:match(reader.text, at + 2)
+  local name, after = match_name(reader.text, at + 2)
   if not name then fail(reader, at, "a closing tag: '</' and a name") end
   local frame = reader.stack[#reader.stack]
   if frame.name ~= name then
     local expected = "<Window>"
     if frame.name then expected = ("</%s>, for the tag at %s"):format(frame.name, text_place(reader.text, frame.at)) end
-    fail(reader, at, ("%s, not </%s>"):format(expected, name:sub(1, 64)))
+    fail(reader, at, ("%s, not </%s>"):format(expected, model_text.line(name, 64)))
   end
   after = SPACE:match(reader.text, after)
   if reader.text:byte(after) ~= 62 then fail(reader, after, "'>'") end
@@ -342,7 +350,7 @@ local function step(reader)
   if at > #text then fail(reader, at, name and ("</%s>"):format(name) or "<Window>") end
   if text:byte(at) ~= 60 then fail_text(reader, at) end
   if text:byte(at + 1) == 47 then return close_tag(reader, at) end
-  local opened, after = NAME:match(text, at + 1)
+  local opened, after = match_name(text, at + 1)
   if not opened then fail_tag(reader, at) end
   reader.at = after
   if open_tag(reader, at, opened) then close_frame(reader, at) end
