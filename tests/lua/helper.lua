@@ -130,6 +130,13 @@ function helper.saved_after(count)
   return (text:gsub('"origins"', ('"removed":[1,%d],\n"origins"'):format(count), 1))
 end
 
+--- The settings of a pipeline by the ids of its processors.
+function helper.settings(pipeline)
+  local by_id = {}
+  for _, entry in ipairs(pipeline:settings()) do by_id[entry.id] = entry end
+  return by_id
+end
+
 function helper.read(path)
   local file = assert(io.open(path, "rb"))
   local text = file:read "a"

@@ -97,14 +97,14 @@ describe("the processors of a pipeline", function()
     pipeline:enable("merge-roles", true)
     pipeline:reorder { "three", "merge-roles" }
     assert.equal("three merge-roles session-loader", ids_of(pipeline):match "^%S+ %S+ %S+")
-    assert.equal(100, pipeline:settings().three.priority)
+    assert.same({ "three", 100 }, { pipeline:settings()[1].id, pipeline:settings()[1].priority })
   end)
 
   it("win over the entries of an agent", function()
     local pipeline = ebb.pipeline { agent = { processors = { ["merge-roles"] = { separator = "|" } } } }
     pipeline:enable("merge-roles", false)
-    assert.is_false(pipeline:settings()["merge-roles"].enabled)
-    assert.equal("|", pipeline:settings()["merge-roles"].values.separator)
+    assert.is_false(helper.settings(pipeline)["merge-roles"].enabled)
+    assert.equal("|", helper.settings(pipeline)["merge-roles"].separator)
   end)
 
   it("stay as they were where a change is wrong", function()

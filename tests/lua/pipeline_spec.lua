@@ -169,10 +169,10 @@ describe("configuration", function()
       ["message-formatters"] = { separator = " | ", user_placeholder = "go on" }, ["merge-roles"] = { enabled = false },
     } } }
 
-    local found = pipeline:settings()
+    local found = helper.settings(pipeline)
 
-    assert.equal(" | ", found["merge-system"].values.separator)
-    assert.equal("go on", found["alternate-roles"].values.user_placeholder)
+    assert.equal(" | ", found["merge-system"].separator)
+    assert.equal("go on", found["alternate-roles"].user_placeholder)
     assert.is_true(found["alternate-roles"].enabled)      -- who configures it wants it to run
     assert.is_false(found["merge-roles"].enabled)         -- one of them by name has the last word
   end)
@@ -180,7 +180,7 @@ describe("configuration", function()
   it("reads entries as an object or as a list", function()
     local list = { { id = "merge-roles", enabled = false }, "convert-system", { type = "alternate-roles" } }
 
-    local found = ebb.pipeline { agent = { processors = list } }:settings()
+    local found = helper.settings(ebb.pipeline { agent = { processors = list } })
 
     assert.is_false(found["merge-roles"].enabled)
     assert.is_true(found["convert-system"].enabled)

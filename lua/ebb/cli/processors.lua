@@ -143,28 +143,18 @@ local function config_rows(each)
   return rows
 end
 
-local function config_data(each)
-  local data = { id = each.processor.id, enabled = each.setting.enabled, priority = each.setting.priority,
-    settings = {}, origins = each.setting.origins }
-  for key, value in pairs(each.setting.values) do
-    data.settings[key] = value
-  end
-  return data
-end
-
 --- The text of `ebb pipeline --show-config`.
 ---@param pipeline ebb.Pipeline
 ---@param args table
 ---@return string
 function command.config(pipeline, args)
-  local rows, data = {}, core.json.array {}
-  for i, each in ipairs(pipeline:order()) do
-    data[i] = config_data(each)
+  if args.json then return json_text.format(core.json.array(pipeline:settings())) end
+  local rows = {}
+  for _, each in ipairs(pipeline:order()) do
     for _, row in ipairs(config_rows(each)) do
       rows[#rows + 1] = row
     end
   end
-  if args.json then return json_text.format(data) end
   return grid.render(CONFIG, rows, terminal.results(args.output))
 end
 

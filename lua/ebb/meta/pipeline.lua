@@ -112,8 +112,11 @@ function Pipeline:reorder(ids) end
 ---@return ebb.WorkingMessage[] messages
 ---@return ebb.LogEntry[] logs
 function Pipeline:display(chat, options) end
---- All settings by the id of the processor, with where each value comes from.
----@return table<string, table>
+--- The settings of all processors, in the order in which they run: {id, enabled, priority, its own settings, origins:
+--- where each of them comes from}. An agent's `processors` take the list as it is, or as JSON: a pipeline that is made
+--- with it, and has the same processors of others, has this order and these settings. Names of files in it count from
+--- the file that has them.
+---@return ebb.SettingEntry[]
 function Pipeline:settings() end
 --- Expands the macros of a text of the user, as a run would do it now. The conversation stays as it is.
 ---@param chat ebb.Conversation
@@ -125,6 +128,12 @@ function Pipeline:expand(chat, text) end
 --- The processors in the order in which they run, disabled ones too, with their settings.
 ---@return { processor: table, setting: table, is_core: boolean, built_in: boolean }[]
 function Pipeline:order() end
+
+---@class ebb.SettingEntry: table<string, any>   its own settings, by key
+---@field id string
+---@field enabled boolean
+---@field priority number
+---@field origins table<string, "default"|"model"|"agent"|"set">
 
 ---@class ebb.PipelineTask       A run under way
 ---@field done boolean

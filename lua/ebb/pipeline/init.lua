@@ -125,17 +125,25 @@ end
 
 --- All settings by id, with where they came from.
 ---@return table<string, ebb.Setting>
-function Pipeline:settings()
-  schema.check(PIPELINE, self, "pipeline:settings")
+local function merge_settings(self)
   local of_model = self.model_file and self.model_file.processors
   return settings.merge(self.registry, { model = of_model, agent = self.agent.processors }, self.singles, self.sources)
+end
+
+--- The settings of all processors in the order in which they run, as an agent's `processors` take them.
+---@return ebb.SettingEntry[]
+function Pipeline:settings()
+  schema.check(PIPELINE, self, "pipeline:settings")
+  return settings.entries(self:order())
 end
 
 --- The processors in the order in which they run, disabled ones too.
 ---@return { processor: ebb.Processor, setting: ebb.Setting, is_core: boolean, built_in: boolean }[]
 function Pipeline:order()
-  local merged, order = Pipeline.settings(self), {}
-  local list = self.registry:list(function(entry) return merged[entry.processor.id].priority end)
+  schema.check(PIPELINE, self, "pipeline:order")
+  local merged, order = merge_settings(self), {}
+  local list = self.registry:list(function(entry) return merged[entry.processor.id].priority end,
+    function(entry) return merged[entry.processor.id].place end)
   for i, entry in ipairs(list) do
     order[i] = { processor = entry.processor, setting = merged[entry.processor.id], is_core = entry.is_core,
       built_in = entry.built_in }
@@ -522,7 +530,7 @@ function Pipeline:display(chat, options)
   local values = schema.options(DISPLAY, options, "display")
   local run, run_context = prepare(self, chat, { preview = true })
   local id, messages = rewriting.processor.id, run_context:history()
-  local setting = self:settings()[id]
+  local setting = merge_settings(self)[id]
   run.current = id
   if setting.enabled then
     local _ <close> = run.budget:enter()

@@ -105,12 +105,14 @@ function Registry:remove(id)
   self.entries[id] = nil
 end
 
---- The entries in the order in which they run. `priority_of(entry)` may say otherwise
---- than the registration.
+--- The entries in the order in which they run. `priority_of(entry)` and `place_of(entry)` may say otherwise than the
+--- registration.
 ---@param priority_of? fun(entry: ebb.RegistryEntry): number
+---@param place_of? fun(entry: ebb.RegistryEntry): integer?   of all, or of none
 ---@return ebb.RegistryEntry[]
-function Registry:list(priority_of)
+function Registry:list(priority_of, place_of)
   priority_of = priority_of or function(entry) return entry.priority end
+  place_of = place_of or function(entry) return entry.place end
   local list = {}
   for _, entry in pairs(self.entries) do
     list[#list + 1] = entry
@@ -118,7 +120,7 @@ function Registry:list(priority_of)
   table.sort(list, function(a, b)
     local first, second = priority_of(a), priority_of(b)
     if first ~= second then return first < second end
-    return a.place < b.place
+    return (place_of(a) or a.place) < (place_of(b) or b.place)
   end)
   return list
 end

@@ -5,6 +5,9 @@
 --
 -- An entry is {enabled?, priority?, and keys of the config_fields}. Every value
 -- keeps where it came from, for --show-config.
+--
+-- The merged settings are written as such entries, in the order in which processors run, with `origins` beside the
+-- values: an agent takes the list as its `processors`, and reads no origins.
 
 local json_file = require "ebb.support.json_file"
 local names_of = require "ebb.support.names"
@@ -12,6 +15,7 @@ local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 local suggest = require "ebb.support.suggest"
+local tables = require "ebb.support.tables"
 
 local settings = {}
 
@@ -44,6 +48,9 @@ local function schema_of(field)
   }
 end
 
+--- Members of an entry that are no settings of one processor.
+local RESERVED = { id = true, origins = true, enabled = true, priority = true }
+
 --- The declaration of a field.
 local FIELD = {
   type = "object", expected = '{ key = "budget", type = "number" }',
@@ -52,7 +59,7 @@ local FIELD = {
       type = "string", required = true, expected = "a key in snake_case",
       check = function(key)
         if not key:find "^%l[%w_]*$" then return ("expected a key in snake_case, got '%s'"):format(key) end
-        if key == "enabled" or key == "priority" then return ("'%s' is there already"):format(key) end
+        if RESERVED[key] then return ("'%s' is there already"):format(key) end
       end,
     },
     type = { type = "choice", choices = { "text", "number", "boolean", "select" } },
@@ -132,6 +139,7 @@ end
 ---@field values table<string, any>      the config of execute
 ---@field origins table<string, "default"|"model"|"agent"|"set">
 ---@field folders table<string, string>  of the file that has a value, where a file has it
+---@field place? integer        in a list that names every processor: it orders those of equal priority
 
 local function default_of(entry)
   local setting = { enabled = entry.enabled, priority = entry.priority, values = {}, folders = {},
@@ -194,6 +202,18 @@ local function lay(merged, registry, entries, origin, source)
   end
 end
 
+--- Lets a list that names every processor order those of equal priority.
+local function place_all(merged, entries)
+  for id in pairs(merged) do
+    local is_named = false
+    for _, entry in ipairs(entries) do is_named = is_named or entry.id == id and math.type(entry.step) == "integer" end
+    if not is_named then return end
+  end
+  for _, entry in ipairs(entries) do
+    if merged[entry.id] then merged[entry.id].place = entry.step end
+  end
+end
+
 ---@class ebb.ProcessorEntry     of a model or an agent
 ---@field id string
 ---@field step string|integer       the key or the position under which it stands
@@ -220,6 +240,8 @@ function settings.merge(registry, entries, singles, sources)
   for _, origin in ipairs { "model", "agent" } do
     lay(merged, registry, entries[origin] or {}, origin, sources and sources[origin])
   end
+  place_all(merged, entries.model or {})
+  place_all(merged, entries.agent or {})
   for _, each in ipairs(singles or {}) do
     local where = ("%s.%s"):format(each.id, each.key)
     spread(processors_of(registry, each.id), each.id, each.key,
@@ -227,6 +249,20 @@ function settings.merge(registry, entries, singles, sources)
       function(id, field, read) put_value(merged[id], field.key, read, "set") end)
   end
   return merged
+end
+
+--- The settings as an agent's `processors` take them.
+---@param order { processor: ebb.Processor, setting: ebb.Setting }[]   in which they run
+---@return ebb.SettingEntry[]
+function settings.entries(order)
+  local list = {}
+  for i, each in ipairs(order) do
+    local setting = each.setting
+    list[i] = tables.copy(setting.values)
+    list[i].id, list[i].enabled, list[i].priority = each.processor.id, setting.enabled, setting.priority
+    list[i].origins = tables.copy(setting.origins)
+  end
+  return list
 end
 
 --- Reads "id.key=value" as it stands on a command line.
@@ -253,11 +289,14 @@ end
 local ANY, FLAG, TEXT = { type = "any" }, { type = "boolean" }, { type = "string" }
 local EXPECTED = "an object of settings"
 
+--- Where each value came from; it stands for a reader only.
+local ORIGINS = { type = "object", fields = {}, items = { type = "string" }, expected = "an object of texts" }
+
 --- {"token-limiter": {"budget": 4000}, "merge-roles": false, "merge-system": "all"}
 local BY_ID = {
   type = "object", fields = {}, expected = "settings by the ids of processors",
   items = {
-    any_of = { FLAG, TEXT, { type = "object", fields = { enabled = FLAG }, items = ANY } },
+    any_of = { FLAG, TEXT, { type = "object", fields = { enabled = FLAG, origins = ORIGINS }, items = ANY } },
     expected = EXPECTED .. ", true, false or the text of the first setting",
   },
   into = function(by_id)
@@ -267,7 +306,7 @@ local BY_ID = {
       if type(values) == "boolean" then entry.enabled = values
       elseif type(values) ~= "table" then entry.value = values
       else
-        entry.values, entry.enabled, values.enabled = values, values.enabled, nil
+        entry.values, entry.enabled, values.enabled, values.origins = values, values.enabled, nil, nil
       end
       entries[#entries + 1] = entry
     end
@@ -275,21 +314,22 @@ local BY_ID = {
   end,
 }
 
---- [{"id": "token-limiter", "budget": 4000}, "merge-roles"]
+--- [{"id": "token-limiter", "budget": 4000}, "merge-roles"]; `type` names a processor where there is no id.
 local LIST = {
   type = "list",
   items = {
     any_of = { TEXT, {
-      type = "object", fields = { enabled = FLAG, id = TEXT, type = TEXT }, items = ANY,
+      type = "object", fields = { enabled = FLAG, id = TEXT, origins = ORIGINS }, items = ANY,
       check = function(entry)
-        if not (entry.id or entry.type) then return "expected the id of a processor" end
+        if type(entry.id or entry.type) ~= "string" then return "expected the id of a processor" end
       end,
     } },
     expected = EXPECTED,
     into = function(entry)
       if type(entry) == "string" then return { id = entry, values = {} } end
       local id, enabled = entry.id or entry.type, entry.enabled
-      entry.id, entry.type, entry.enabled = nil, nil, nil
+      if not entry.id then entry.type = nil end
+      entry.id, entry.enabled, entry.origins = nil, nil, nil
       return { id = id, enabled = enabled, values = entry }
     end,
   },
