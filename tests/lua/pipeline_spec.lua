@@ -54,7 +54,7 @@ describe("the registry", function()
 
     assert.equal("a", replaced.name)
     assert.equal("a b", ids(registry))
-    assert.equal(second, registry:entry("a").processor)
+    assert.same(second, registry:entry("a").processor)
   end)
 
   it("does not remove core processors", function()

@@ -58,6 +58,7 @@ local function describe(each, page)
       choices[n] = tostring(choice)
     end
     local meaning = (field.label or "") .. (field.placeholder and (" (%s)"):format(field.placeholder) or "")
+      .. (field.help and (field.label and ". " or "") .. field.help or "")
     rows[i] = { field.key, field.type or "text", text_of_value(field.default), table.concat(choices, " | "), meaning }
   end
   local head = ("%s (%s)%s\npriority %s, %s"):format(processor.id, processor.name,
@@ -86,10 +87,11 @@ local function find(pipeline, id)
   return chosen
 end
 
+--- All that a form needs of a field; options stand as they are declared, with their labels.
 local function field_data(field)
-  local choices = core.json.array(settings.choices(field))
+  local choices = field.options and core.json.array(tables.copy(field.options)) or nil
   return { key = field.key, label = field.label, type = field.type or "text", default = field.default,
-    placeholder = field.placeholder, options = #choices > 0 and choices or nil,
+    placeholder = field.placeholder, help = field.help, options = choices,
     whole = field.whole, min = field.min, max = field.max }
 end
 

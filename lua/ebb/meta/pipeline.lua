@@ -129,7 +129,7 @@ function Pipeline:expand(chat, text) end
 ---@return { processor: table, setting: table, is_core: boolean, built_in: boolean }[]
 function Pipeline:order() end
 
----@class ebb.SettingEntry: table<string, any>   its own settings, by key
+---@class ebb.SettingEntry       Its own settings stand beside these fields, by key
 ---@field id string
 ---@field enabled boolean
 ---@field priority number
@@ -187,6 +187,7 @@ function PipelineTask:step(answer, why) end
 ---@field default? any
 ---@field placeholder? string    what a form shows in the empty field
 ---@field options? any[]         of a select: values, or {label =, value =}
+---@field help? string           a sentence for a form
 ---@field whole? boolean         of a number: it has no fraction
 ---@field min? number            of a number: the least
 ---@field max? number            of a number: the greatest

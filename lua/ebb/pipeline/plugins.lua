@@ -14,7 +14,7 @@ local plugins = {}
 
 ---@class ebb.plugins.Kind: ebb.ScriptKind
 ---@field name string          the field that names it
----@field check fun(plugin: any, file?: string)   raises for missing or wrong fields
+---@field check fun(plugin: any, file?: string): table   raises for missing or wrong fields
 ---@field apart? boolean       each has a sandbox of its own: macros of a file may expand each other
 
 ---@type ebb.plugins.Kind
@@ -25,7 +25,11 @@ plugins.PROCESSOR = {
 
 ---@type ebb.plugins.Kind
 plugins.MACRO = {
-  noun = "macro", name = "name", verb = "run", apart = true, check = macros.check,
+  noun = "macro", name = "name", verb = "run", apart = true,
+  check = function(declaration, file)
+    macros.check(declaration, file)
+    return declaration
+  end,
   hint = 'return { name = "shout", summary = "...", stability = "stable", run = function(call) ... end }',
 }
 
@@ -48,10 +52,11 @@ local function as_list(value, file, kind)
     refuse("shape", ("%s: expected a %s or a list of them, %s %s"):format(file or kind.noun, kind.noun,
       file and "the file returned" or "got", problem), kind.hint)
   end
-  for _, plugin in ipairs(list) do
-    kind.check(plugin, file)
+  local checked = {}
+  for i, plugin in ipairs(list) do
+    checked[i] = kind.check(plugin, file)
   end
-  return list
+  return checked
 end
 
 --- The value that a file returns; it runs in this state if it is trusted, else in a sandbox.

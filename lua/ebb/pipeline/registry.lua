@@ -5,6 +5,7 @@
 -- processors can be disabled, not removed.
 
 local hints = require "ebb.support.hints"
+local names = require "ebb.support.names"
 local refuse = require "ebb.support.refuse"
 local schema = require "ebb.support.schema"
 local settings = require "ebb.pipeline.settings"
@@ -52,16 +53,22 @@ local PROCESSOR = {
   },
 }
 
+-- Plugins of AIO Hub spell their fields in camelCase; both spellings of one field are refused.
+for _, field in ipairs { "is_core", "default_enabled", "config_fields" } do
+  PROCESSOR.fields[names.camel(field)] = { as = field }
+  for key, value in pairs(PROCESSOR.fields[field]) do PROCESSOR.fields[names.camel(field)][key] = value end
+end
+
 --- Checks a processor; raises for missing or wrong fields.
 ---@param processor any
 ---@param file? string         that returned it
----@return ebb.Processor
+---@return ebb.Processor       a copy, its fields in snake_case
 function registry.check(processor, file)
   local id = type(processor) == "table" and processor.id
   local where = (file and file .. ": " or "") .. "processor" .. (type(id) == "string" and (" '%s'"):format(id) or "")
-  schema.check(PROCESSOR, processor, where, { code = "shape" })
-  settings.declare(processor.config_fields, where)
-  return processor
+  local read = schema.check(PROCESSOR, processor, where, { code = "shape" })
+  read.config_fields = settings.declare(read.config_fields, where)
+  return read
 end
 
 --- Adds a checked processor.

@@ -48,6 +48,15 @@ local function schema_of(field)
   }
 end
 
+local TEXT, FLAG, ANY = { type = "string" }, { type = "boolean" }, { type = "any" }
+
+--- A value of a select, or {label, value}.
+local VALUE = { any_of = { TEXT, { type = "number" }, FLAG }, expected = "a string, a number or a boolean" }
+local LABELLED = { type = "object", fields = { label = TEXT, value = { required = true } },
+  hint = '{ label = "Fast", value = "fast" }' }
+for key, value in pairs(VALUE) do LABELLED.fields.value[key] = value end
+local OPTION = { choose = function(option) return type(option) == "table" and LABELLED or VALUE end }
+
 --- Members of an entry that are no settings of one processor.
 local RESERVED = { id = true, origins = true, enabled = true, priority = true }
 
@@ -58,13 +67,15 @@ local FIELD = {
     key = {
       type = "string", required = true, expected = "a key in snake_case",
       check = function(key)
-        if not key:find "^%l[%w_]*$" then return ("expected a key in snake_case, got '%s'"):format(key) end
+        if not key:find "^%l[%w_]*$" then
+          return ("expected a key in snake_case or camelCase, got '%s'"):format(key)
+        end
         if RESERVED[key] then return ("'%s' is there already"):format(key) end
       end,
     },
     type = { type = "choice", choices = { "text", "number", "boolean", "select" } },
-    label = { type = "any" }, default = { type = "any" }, placeholder = { type = "any" }, help = { type = "any" },
-    options = { type = "list" }, whole = { type = "boolean" }, min = { type = "number" }, max = { type = "number" },
+    label = TEXT, default = { type = "any" }, placeholder = TEXT, help = TEXT,
+    options = { type = "list", items = OPTION }, whole = FLAG, min = { type = "number" }, max = { type = "number" },
   },
   check = function(field)
     if (field.whole or field.min or field.max) and field.type ~= "number" then
@@ -79,19 +90,22 @@ local FIELD = {
 
 local FIELDS = { type = "list", items = FIELD }
 
---- Checks declarations; raises for mistakes in the processor.
+--- Checks declarations; raises for mistakes in the processor. A key in camelCase reaches `execute` as it is spelled.
 ---@param fields? ebb.ConfigField[]
 ---@param where string
+---@return ebb.ConfigField[]?   a copy
 function settings.declare(fields, where)
-  if fields == nil then return end
-  schema.check(FIELDS, fields, where .. ": config_fields", { code = "shape", joined = true })
+  if fields == nil then return nil end
+  local read = schema.check(FIELDS, fields, where .. ": config_fields", { code = "shape", joined = true })
   local seen = {}
-  for i, field in ipairs(fields) do
-    if seen[field.key] then
+  for i, field in ipairs(read) do
+    local key = names_of.snake(field.key)
+    if seen[key] then
       refuse("shape", ("%s: config_fields[%d]: '%s' is there already"):format(where, i, field.key))
     end
-    seen[field.key] = true
+    seen[key] = true
   end
+  return read
 end
 
 --- The field of a key, in either spelling.
@@ -102,7 +116,7 @@ function settings.field(processor, key)
   key = names_of.snake(key)
   for _, list in ipairs { processor.config_fields or {}, COMMON } do
     for _, field in ipairs(list) do
-      if field.key == key then return field end
+      if names_of.snake(field.key) == key then return field end
     end
   end
 end
@@ -286,7 +300,6 @@ end
 
 ---- Configurations ----
 
-local ANY, FLAG, TEXT = { type = "any" }, { type = "boolean" }, { type = "string" }
 local EXPECTED = "an object of settings"
 
 --- Where each value came from; it stands for a reader only.
