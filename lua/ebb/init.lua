@@ -128,10 +128,18 @@ function ebb.replay(chat, options)
   return require("ebb.replay").run(chat, options)
 end
 
+--- The title of the form that a text of another program has; nil: none is known.
+local function form_of(text)
+  local import = require "ebb.import"
+  local name = import.recognise(text)
+  return name and import.importer(name).title
+end
+
 --- Makes a pipeline, which turns a conversation into the body of a request.
 ---@param options? ebb.PipelineOptions
 ---@return ebb.Pipeline
 function ebb.pipeline(options)
+  require("ebb.pipeline.files").form_of = form_of
   return require("ebb.pipeline").new(options)   -- loads macros, rules and LPeg, too
 end
 

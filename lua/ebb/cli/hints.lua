@@ -19,6 +19,7 @@ local command = {
   vocabularies = "`ebb vocab import FILE` adds one",
   vocabulary = "`ebb vocab verify` says more; importing it again replaces it",
   bad_lines = "--lenient reads on behind such lines",
+  import = "`ebb import` makes an agent of it",
   forms = "--from names the form to read it as",
   window_exists = "each window has an id of its own; in Lua chat.windows:get(id):update { ... } changes one",
   limits = "--deadline, --fuel and --memory allow more, in Lua limits = { deadline, fuel, memory }",

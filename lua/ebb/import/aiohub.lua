@@ -1,4 +1,5 @@
---- Agents of AIO Hub: exports with one agent or several. One of several is chosen as a conversation is.
+--- Agents of AIO Hub: exports with one agent or several, and the file of one agent as the program keeps it. One of
+--- several is chosen as a conversation is.
 
 local agents = require "ebb.import.agents"
 local core = require "ebb.support.core"
@@ -9,9 +10,36 @@ local refuse = require "ebb.support.refuse"
 
 local aiohub = { name = "aiohub", title = "AIO Hub agent", kind = "json" }
 
+--- Members that only AIO Hub has a use for; they are kept.
+local ABOUT = { "displayName", "category", "llmThinkRules", "richTextStyleOptions", "assets", "assetGroups",
+  "worldbookIds", "userProfileId", "profileId", "displayPresetCount", "interactionConfig", "quickActionSetIds",
+  "presetGroups", "defaultGreetingId", "createdAt", "lastUsedAt", "avatarHistory", "visualGuideline",
+  "defaultToolCallCollapsed", "extensionConfig" }
+
+local function has_one_of(value, names)
+  for _, name in ipairs(names) do
+    if value[name] ~= nil then return true end
+  end
+  return false
+end
+
+--- True for an object that is no export, and no conversation.
+local function may_be_agent(value)
+  return fields.is_object(value) and not has_one_of(value, { "type", "agents", "messages", "nodes", "spec" })
+end
+
+--- True for the file of one agent: it has presets under their name there, or a model beside a member that only AIO Hub
+--- has.
+local function is_own_file(value)
+  if not may_be_agent(value) then return false end
+  return fields.list(value, "presetMessages") ~= nil
+    or (fields.text(value, "modelId") ~= nil or fields.is_object(value.parameters)) and has_one_of(value, ABOUT)
+end
+
 function aiohub.recognise(sample)
   local value = sample.value
-  return fields.is_object(value) and value.type == "AIO_Agent_Export" and fields.list(value, "agents") ~= nil
+  if not fields.is_object(value) then return false end
+  return value.type == "AIO_Agent_Export" and fields.list(value, "agents") ~= nil or is_own_file(value)
 end
 
 --- Members of the request; the others that AIO Hub keeps among them say how it works.
@@ -44,13 +72,20 @@ local function add_steps(from, processors)
   rules:rest()
 end
 
---- A limit of tokens becomes the budget.
+local function above_zero(count) return count and count > 0 and count or nil end
+
+--- A limit of tokens becomes the budget, with the characters that a message keeps which is cut short.
 local function add_limit(from, processors)
   local limit = members.of(from:object "contextManagement", from:place "contextManagement", from.notes)
-  local enabled, budget = limit:flag "enabled", limit:count "maxContextTokens"
-  limit:carry("retainedCharacters", "messages are kept whole or dropped")
+  local enabled, budget = limit:flag "enabled", above_zero(limit:count "maxContextTokens")
+  local retained = above_zero(limit:count "retainedCharacters")
   limit:rest()
-  if enabled ~= false and budget and budget > 0 then processors["token-limiter"] = { budget = budget } end
+  if not (budget or retained) then return end
+  if enabled == false then
+    from.notes.extra[limit.path] = limit.value
+    return from.notes.report:add("limit of tokens that is off", limit.path .. " (kept, not used)")
+  end
+  processors["token-limiter"] = { budget = budget, retained_characters = retained }
 end
 
 local function read_parameters(from, agent)
@@ -154,12 +189,7 @@ local function time_of(from)
 end
 
 local function carry_about(from)
-  for _, name in ipairs { "displayName", "category", "llmThinkRules", "richTextStyleOptions", "assets", "assetGroups",
-    "worldbookIds", "userProfileId", "profileId", "displayPresetCount", "interactionConfig", "quickActionSetIds",
-    "presetGroups", "defaultGreetingId", "createdAt", "lastUsedAt", "avatarHistory", "visualGuideline",
-    "defaultToolCallCollapsed", "extensionConfig" } do
-    from:carry(name, "for AIO Hub only")
-  end
+  for _, name in ipairs(ABOUT) do from:carry(name, "for AIO Hub only") end
 end
 
 local function read_agent(value, path, notes, options)
@@ -194,9 +224,15 @@ local function chosen(list, wanted)
   return refuse("unknown_name", ("there is no agent '%s'"):format(wanted), ("it has %d"):format(#list))
 end
 
+local SIGNS = { "presetMessages", "modelId", "parameters", "regexConfig", "profileId" }
+
 function aiohub.read(source, options)
-  local notes = agents.notes(source.report)
-  local from = members.of(members.required(source.value, "export", "an object"), "", notes)
+  local notes, value = agents.notes(source.report), source.value
+  if is_own_file(value) or may_be_agent(value) and has_one_of(value, SIGNS) then
+    if options.conversation then chosen({ value }, options.conversation) end
+    return read_agent(value, "", notes, options)
+  end
+  local from = members.of(members.required(value, "export", "an object"), "", notes)
   from:any "type"; from:any "version"
   local list = members.required(from.value.agents, "agents", "a list")
   from:list "agents"

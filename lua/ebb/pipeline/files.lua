@@ -82,9 +82,27 @@ end
 
 local OWN = { read = function() return nil, "no such member: the pipeline itself sets it" end }
 
+--- AIO Hub keeps settings of its pipeline among the parameters. Other values of such a name are the provider's own.
+local function refuse_settings(is_setting, hint)
+  return { type = "any", check = function(value)
+    if not is_object(value) or not is_setting(value) then return nil end
+    return "this is a setting of AIO Hub, and would be sent with the request", hint
+  end }
+end
+
+local LIMIT = refuse_settings(function(value)
+  return value.maxContextTokens ~= nil or value.max_context_tokens ~= nil or value.retainedCharacters ~= nil
+    or value.retained_characters ~= nil or value.enabled ~= nil and value.edits == nil
+end, 'here it is "processors": {"token-limiter": {"budget": 4000, "retainedCharacters": 40}}')
+
+local STEPS = refuse_settings(function(value) return value.rules ~= nil end,
+  'here it is "processors": {"merge-roles": true, "convert-system": true}')
+
 --- Members of the request body, in its own spelling: {"temperature": 0.7, "maxTokens": 500}.
 local PARAMETERS = {
-  type = "object", expected = "an object of members of the request", fields = { messages = OWN, model = OWN },
+  type = "object", expected = "an object of members of the request", fields = { messages = OWN, model = OWN,
+    contextManagement = LIMIT, context_management = LIMIT,
+    contextPostProcessing = STEPS, context_post_processing = STEPS },
   items = ANY, into = in_snake_case,
 }
 
@@ -218,11 +236,34 @@ local function check(form, source, loading)
   return fields, source
 end
 
+--- The title of the form that a text of another program has; nil: none is known. The face of the library sets it, for
+--- libebb has no imports.
+---@type (fun(text: string): string?)?
+files.form_of = nil
+
+--- Raises what is wrong with a source; where it has the form of another program, with a hint at the import.
+---@param text string     as JSON
+local function refuse_source(problem, text)
+  local form = core.is_error(problem) and files.form_of and files.form_of(text)
+  if not form then error(problem, 0) end
+  local hint = ("it looks like a file of another program (%s): %s"):format(form, hints.import)
+  refuse(problem.code, problem.message, hint)
+end
+
 --- `path` is that of a file; nil for a text of the caller's.
 local function from_json(kind, text, path, loading)
   local source = json_file.parse(path or kind, text)
   source.path = path
-  return check(files.FORMS[kind].json, source, loading)
+  local ok, fields, checked = pcall(check, files.FORMS[kind].json, source, loading)
+  if not ok then refuse_source(fields, text) end
+  return fields, checked
+end
+
+local function from_table(kind, value, loading)
+  local ok, fields, source = pcall(check, files.FORMS[kind].lua, { name = kind, value = value }, loading)
+  if ok then return fields, source end
+  local is_json, text = pcall(core.json.encode, value)
+  return refuse_source(fields, is_json and text or "")
 end
 
 local function from_lua(kind, path, loading)
@@ -239,7 +280,7 @@ end
 ---@return table fields       in snake_case
 ---@return ebb.files.Source source
 function files.read(kind, source, loading)
-  if type(source) == "table" then return check(files.FORMS[kind].lua, { name = kind, value = source }, loading) end
+  if type(source) == "table" then return from_table(kind, source, loading) end
   schema.check({ type = "string", expected = "a table or the name of a file" }, source, kind)
   if source:find "%.lua$" then return from_lua(kind, source, loading) end
   if source:find "^%s*{" then return from_json(kind, source, nil, loading) end
