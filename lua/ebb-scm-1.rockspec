@@ -19,6 +19,7 @@ build = {
       ["ebb.conversation.call_results"] = "lua/ebb/conversation/call_results.lua",
       ["ebb.conversation.descriptions"] = "lua/ebb/conversation/descriptions.lua",
       ["ebb.conversation.difference"] = "lua/ebb/conversation/difference.lua",
+      ["ebb.conversation.edit_report"] = "lua/ebb/conversation/edit_report.lua",
       ["ebb.conversation.fold_json"] = "lua/ebb/conversation/fold_json.lua",
       ["ebb.conversation.fold_lines"] = "lua/ebb/conversation/fold_lines.lua",
       ["ebb.conversation.open_calls"] = "lua/ebb/conversation/open_calls.lua",

@@ -247,6 +247,15 @@ end
 
 Batch.tokens, Batch.trust = tokens, trust
 
+--- The positions of the messages of each role.
+local function indices(list)
+  local result = {}
+  for _, role in ipairs(require "ebb.conversation.roles") do result[role] = list:where({ role = role }):positions() end
+  return result
+end
+
+Conversation.indices, Batch.indices = indices, indices
+
 --- The name of the model in use: the caller's choice, or the loaded body's.
 function Conversation.model(chat)
   return models.name(chat)
@@ -326,7 +335,8 @@ function Conversation.recall(chat, name, options)
 end
 
 function Conversation.apply(chat, operations)
-  return require("ebb.conversation.operations").apply(chat, operations)
+  check_chat(chat, "apply")
+  return require("ebb.conversation.state").apply(chat, operations)
 end
 
 function Conversation.state(chat)

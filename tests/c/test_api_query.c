@@ -75,6 +75,8 @@ static void messages_are_found(void **state) {
     {"{'query':'count'}", "4"},
     {"{'query':'count','role':'user'}", "2"},
     {"{'query':'count','role':['user','tool']}", "2"},
+    {"{'query':'indices'}", "{'assistant':[1,3],'system':[],'tool':[],'user':[0,2]}"},
+    {"{'query':'indices','batch':0,'length':1}", "{'assistant':[],'system':[],'tool':[],'user':[0]}"},
     {"{'query':'turns'}", "[{'age':1,'count':2,'first':0,'tokens':11},{'age':0,'count':2,'first':2,'tokens':10}]"},
     {"{'query':'limit'}", "{'limit':9,'over':true,'tokens':24}"},
     {"{'query':'tokens'}", "{'tokens':24,'trust':'estimated'}"},

@@ -242,6 +242,26 @@ describe("the report of apply", function()
     assert.same({ totalMessages = 5, currentBatchMessages = 1, totalBatches = 3, currentBatchIndex = 2 }, report.stats)
     assert.same({ operation = "append", affectedBatchIndex = 1 }, report.results[2])
     assert.equal(2, report.currentBatch)
+    assert.equal(2, report.affectedBatchIndex)
+    assert.same({ system = {}, user = {}, assistant = { 0 }, tool = {} }, report.indices)
+  end)
+
+  it("is that of chat:apply, member by member", function()
+    local out = does(("apply '%s' %s --json"):format(OPERATIONS, file("body.json", BODY)))
+    local written = json.decode(out)
+    local results = assert(ebb.load(path_of "body.json")):apply(OPERATIONS)
+    written.dryRun, written.violations = nil, nil     -- of what the command writes
+    for name, value in pairs(written) do
+      if name ~= "batches" then assert.same(json.encode(value), json.encode(results[name]), name) end
+    end
+    assert.equal(3, #results.batches)
+  end)
+
+  it("has a brother in inspect, whose roles have positions", function()
+    local out = does(("inspect %s --json"):format(file("body.json", BODY)))
+    local roles = json.decode(out).roles
+    assert.same({ { 1 }, { 2, 4 }, { 3 }, {} },
+      { roles.system.positions, roles.user.positions, roles.assistant.positions, roles.tool.positions })
   end)
 end)
 

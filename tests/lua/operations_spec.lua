@@ -307,6 +307,68 @@ describe("operation files", function()
   end)
 end)
 
+describe("the positions of each role's messages", function()
+  local cases = {
+    -- conversation         system   user      assistant  tool
+    { "",                   {},      {},       {},        {} },
+    { "u1",                 {},      { 1 },    {},        {} },
+    { "s1 u2 a3 u4 s5",     { 1, 5 }, { 2, 4 }, { 3 },    {} },
+    { "u1 c2(x) r3(x) a4",  {},      { 1 },    { 2, 4 },  { 3 } },
+  }
+  for _, case in ipairs(cases) do
+    it(("are answered in one call for %q"):format(case[1]), function()
+      local chat = conversation(case[1])
+      local expected = { system = case[2], user = case[3], assistant = case[4], tool = case[5] }
+
+      assert.same(expected, chat:indices())
+
+      chat:append { role = "user", content = "later" }
+      assert.same(expected, chat:batch(0, #chat - 1):indices())
+      for role, positions in pairs(expected) do
+        local list = chat:batch(0, #chat - 1):where({ role = role })
+        assert.same(positions, list:positions())
+      end
+    end)
+  end
+
+  it("follow edits, rollbacks and windows, and stand in the state from 0", function()
+    local chat = conversation "s1 u2 a3 u4"
+    chat.windows:open { id = "w", content = "x" }
+    chat:insert(1, { role = "assistant", content = "first" })
+    assert.same({ system = { 2 }, user = { 3, 5 }, assistant = { 1, 4 }, tool = {} }, chat:indices())
+    assert.same({ 2, 4 }, chat:state().indices.user)
+    chat:rollback(0)
+    assert.same({ 2, 4 }, chat:indices().user)
+    assert.truthy(json.encode(chat:state()):find('"tool":[]', 1, true))
+  end)
+end)
+
+describe("the report of operations", function()
+  it("has the state, the batch and the figures beside a result for each, as they were then", function()
+    local chat = conversation "s1 u2 a3 u4"
+    local results = chat:apply { { operation = "truncate", removeFirst = 1 }, { operation = "append",
+      messages = { { role = "user", content = "u5" } } } }
+    chat:clear()
+
+    assert.same({ { operation = "truncate", affected_batch_index = 1 }, { operation = "append",
+      affected_batch_index = 1 } }, results)
+    assert.equal(1, results.affected_batch_index)
+    assert.same({ totalMessages = 5, currentBatchMessages = 4, totalBatches = 2, currentBatchIndex = 1 }, results.stats)
+    assert.equal("u5", results.state.messages[4].content)
+    assert.equal("u5", results.messages[4].content)
+    assert.same({ 1, 0, 1, 3 }, { results.dropped, results.replaced, results.inserted, results.kept })
+    assert.equal("truncate", results.ledger[1].reason)
+    assert.equal(results.before - results.after, results.ledger[1].tokens + results.ledger[2].tokens)
+    assert.is_nil(results.nothing)
+  end)
+
+  it("has no batch without operations", function()
+    local results = conversation("u1"):apply {}
+    assert.is_nil(results.affected_batch_index)
+    assert.same({ 0, 1 }, { results.dropped, results.stats.totalMessages })
+  end)
+end)
+
 describe("the results of operations", function()
   it("go with a fork, and are its own after its next operation", function()
     local chat = conversation "u1 a1 u2"

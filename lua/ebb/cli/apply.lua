@@ -44,7 +44,7 @@ end
 --- What the report of operations has beside that of other edits: the conversation's state.
 local function add_state(chat)
   return function(data)
-    for name, value in pairs(state.read(chat, true)) do data[name] = value end
+    state.extend(data, chat, true)
     return true
   end
 end

@@ -6,12 +6,12 @@
 --     --json           the report as JSON: on a dry run as the result, else on standard error
 --     --quiet          no summary for a person
 --
--- A report has {before, after, trust, kept, dropped, replaced, inserted, dryRun, ledger}: tokens, numbers of
--- messages, and runs as those of ebb.Ledger:json, whose tokens add up to `before` less `after`.
+-- A report is that of ebb.conversation.edit_report, and says whether this was a dry run.
 
 local core = require "ebb.support.core"
 local diff = require "ebb.cli.diff"
 local difference = require "ebb.conversation.difference"
+local edit_report = require "ebb.conversation.edit_report"
 local failure = require "ebb.cli.failure"
 local options = require "ebb.cli.options"
 local places = require "ebb.cli.places"
@@ -49,129 +49,7 @@ function edits.check(args)
   end
 end
 
----- Reports ----
-
----@class ebb.cli.Edit           A conversation before and after
----@field before ebb.Conversation
----@field after ebb.Conversation
----@field by string              the command
----@field reason? string         default: the operations of the batches since
----@field apart? boolean         `after` is another conversation: its numbers say nothing of messages before
-
----@class ebb.cli.EditCause
----@field action string
----@field by string
----@field reason string
-
---- The batches that `after` has more.
-local function batches_since(edit)
-  local list, last = {}, 0
-  for _, batch in ipairs(edit.before:batches()) do last = math.max(last, batch.index) end
-  for _, batch in ipairs(edit.after:batches()) do
-    if batch.index > last then list[#list + 1] = batch end
-  end
-  return list
-end
-
---- Operations after which a list has messages that it had not.
-local ADDS = { insert = true, replace = true }
-
---- The operations of the batches without ledger that can have led to an action, each once. Appending makes no
---- batch, nor does rolling back.
----@return table<string, string> reasons      by action
-local function reasons_of(edit)
-  local names, seen = { dropped = {}, replaced = {}, inserted = {} }, {}
-  for _, batch in ipairs(batches_since(edit)) do
-    local operation = batch.operation
-    if not seen[operation] and (edit.apart or not edit.after:ledger(batch.index)) then
-      seen[operation] = true
-      if operation ~= "insert" then table.insert(names.dropped, operation) end
-      if ADDS[operation] then table.insert(names.inserted, operation) end
-      table.insert(names.replaced, operation)
-    end
-  end
-  local grew = edit.after:stats().total_messages > edit.before:stats().total_messages
-  local rest = { dropped = "rollback", replaced = "rollback", inserted = grew and "append" or "rollback" }
-  for action, list in pairs(names) do
-    if list[1] then rest[action] = table.concat(list, ", ") end
-  end
-  return rest
-end
-
-local function ledgers_since(edit)
-  local ledgers = {}
-  for _, batch in ipairs(batches_since(edit)) do ledgers[#ledgers + 1] = edit.after:ledger(batch.index) end
-  return ledgers
-end
-
---- What ledgers say of each message, by seq; the last word counts, also of what took a message's place.
-local function causes_of(edit)
-  local causes, current = {}, {}      -- current: seq that stands there now -> seq that stood there first
-  for _, ledger in ipairs(edit.apart and {} or ledgers_since(edit)) do
-    for _, entry in ipairs(ledger) do
-      local seq = current[entry.seq] or entry.seq
-      causes[seq] = { action = entry.action, by = entry.by, reason = entry.reason }
-      if entry.replacement then
-        current[entry.replacement] = seq
-        causes[entry.replacement] = causes[seq]
-      end
-    end
-  end
-  return causes
-end
-
----@class ebb.cli.EditEntries
----@field list table[]
----@field counts { dropped: integer, replaced: integer, inserted: integer }
-
---- Adds an entry; a dropped message joins the run of its neighbour with the same cause.
-local function add(entries, action, message, tokens, cause, place)
-  local list, counts = entries.list, entries.counts
-  counts[action] = counts[action] + 1
-  local last = list[#list]
-  local joins = action == "dropped" and last and last.action == action and last.by == cause.by
-    and last.reason == cause.reason and entries.last_place == place - 1
-  entries.last_place = place
-  if joins then
-    last.count, last.tokens = last.count + 1, last.tokens + tokens
-    return last
-  end
-  list[#list + 1] = { action = action, by = cause.by, count = 1, reason = cause.reason, seq = message.seq,
-    tokens = tokens }
-  return list[#list]
-end
-
---- The entries of one difference.
-local function add_difference(entries, entry, cause_of)
-  local before, after = entry.before, entry.after
-  if before and after and cause_of(before, "replaced").action ~= "dropped" then
-    local cause = cause_of(before, "replaced")
-    local added = add(entries, "replaced", before, before.tokens - after.tokens, cause, entry.a)
-    added.replacement = after.seq
-    return
-  end
-  if before then add(entries, "dropped", before, before.tokens, cause_of(before, "dropped"), entry.a) end
-  if after then add(entries, "inserted", after, -after.tokens, cause_of(after, "inserted"), 0) end
-end
-
---- The report of an edit as plain data.
----@param edit ebb.cli.Edit
----@param differences ebb.Difference[]
----@return table
-local function data_of(edit, differences)
-  local causes, reasons = causes_of(edit), reasons_of(edit)
-  local function cause_of(message, action)
-    return causes[message.seq] or { action = action, by = edit.by, reason = edit.reason or reasons[action] }
-  end
-  local entries = { list = core.json.array {}, counts = { dropped = 0, replaced = 0, inserted = 0 } }
-  for _, entry in ipairs(differences) do add_difference(entries, entry, cause_of) end
-  local counts = entries.counts
-  return {
-    before = edit.before:tokens(), after = edit.after:tokens(), trust = edit.after:trust(),
-    kept = #edit.before - counts.dropped - counts.replaced, dropped = counts.dropped, replaced = counts.replaced,
-    inserted = counts.inserted, ledger = entries.list,
-  }
-end
+---@class ebb.cli.Edit: ebb.Edit      a command's
 
 ---- Writing ----
 
@@ -211,7 +89,7 @@ function edits.finish(args, edit, write, extend)
     terminal.show(lines == "" and "nothing changed\n" or lines .. "\n")
   end
   edits.write(args, function()
-    local data = data_of(edit, differences)
+    local data = edit_report.read(edit, differences)
     return data, extend and extend(data)
   end, write)
 end

@@ -63,9 +63,10 @@ local function obsolete_items(chat)
 end
 
 local function by_role(chat)
-  local figures = {}
+  local figures, positions = {}, chat:indices()
   for _, role in ipairs(ROLES) do
-    figures[role] = { messages = chat:count(role), tokens = chat:where({ role = role }):tokens() }
+    figures[role] = { messages = chat:count(role), tokens = chat:where({ role = role }):tokens(),
+      positions = core.json.array(positions[role]) }
   end
   return figures
 end

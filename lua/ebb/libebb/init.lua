@@ -122,7 +122,7 @@ end
 
 function api.apply(chat, text)
   local results = json.array {}
-  for i, result in ipairs(chat:apply(text)) do
+  for i, result in ipairs(require("ebb.conversation.operations").apply(chat, text)) do
     results[i] = { operation = result.operation, affectedBatchIndex = result.affected_batch_index }
   end
   return json.encode(results)

@@ -225,6 +225,7 @@ local function whole_state(api, chat)
   api.write_list(chat)
   api.write ',"batches":'
   emit.list(api.write, state.batches(chat), json.encode)
+  api.write(',"indices":' .. json.encode(state.indices(chat)))
   api.write(',"stats":' .. json.encode(state.stats(chat)) .. ',"results":')
   emit.list(api.write, state.results(chat), json.encode)
   api.write "}"
@@ -264,6 +265,7 @@ local OF_COUNTER = { batch = BATCH, length = COUNT, encoding = TEXT, model = TEX
 local OTHERS = {
   count = value_query(OF_ROLE, function(chat, query) return source(chat, query):count(query.role) end),
   tokens = value_query(OF_COUNTER, tokens),
+  indices = value_query(OF_BATCH, function(chat, query) return state.indices(source(chat, query)) end),
   dialect = value_query(OF_BATCH, function(chat, query) return source(chat, query):dialect() end),
   stats = value_query({}, state.stats),
   windows = value_query({}, window_stats),

@@ -40,6 +40,10 @@ function List:count(role) end
 ---@param name string
 ---@return ebb.Selection
 function List:marked(name) end
+--- Positions of the messages of each role; every role has a list, which may be empty: `chat:indices().user[1]`. Items of
+--- windows have no role: `where { window = true }:positions()`.
+---@return table<ebb.Role, integer[]>
+function List:indices() end
 --- All but obsolete items of windows. Costs O(k log n) for k items, however long the list is.
 ---@return ebb.Selection
 function List:active() end
@@ -232,9 +236,27 @@ function Conversation:unmark(message, name) end
 --- True if the request has more tokens than `limit`; without a limit false.
 ---@return boolean
 function Conversation:over_limit() end
+---@class ebb.ApplyReport      A list with { operation, affected_batch_index } for each operation; members as below, which
+---    are what `ebb apply --json` tells of the edit
+---@field affected_batch_index integer   of the last operation; nil without any
+---@field state table          as `chat:state()` gives it
+---@field messages table[]     these and the next: members of the state, as they were when the operations had run
+---@field batches table[]
+---@field currentBatch integer
+---@field indices table<ebb.Role, integer[]>   positions from 0
+---@field stats table
+---@field results table[]
+---@field before integer       tokens
+---@field after integer
+---@field trust "exact"|"estimated"
+---@field kept integer         messages
+---@field dropped integer
+---@field replaced integer
+---@field inserted integer
+---@field ledger table[]       what changed, and by which operation
 --- Runs operations in their JSON form, as text or tables: one or a list.
 ---@param operations string|table
----@return { operation: string, affected_batch_index: integer }[]
+---@return ebb.ApplyReport
 function Conversation:apply(operations) end
 ---@class ebb.Input: ebb.PipelineOptions   of these agent, macros, user_profile, model, session, now, zone, seed, limits,
 ---    trusted
@@ -276,7 +298,7 @@ function Conversation:act(message) end
 ---@return ebb.MessageTable[]? messages
 ---@return ebb.Error? problem  code: "cannot_fit" or "over_budget"
 function Conversation:render(options) end
---- Visible messages, batches and statistics as one table (camelCase, positions from 0). What can be read again is
+--- Visible messages, batches, positions by role and statistics as one table (camelCase, positions from 0). What can be read again is
 --- `chat:write "ebb"`.
 ---@return table
 function Conversation:state() end
