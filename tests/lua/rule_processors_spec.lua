@@ -2,6 +2,7 @@
 --- their own: what they take from it, and what they leave in it.
 
 local helper = dofile "tests/lua/helper.lua"
+local ebb = helper.ebb
 local assembler = require "ebb.processors.injection_assembler"
 local regex = require("ebb.processors.regex_processor").processor
 
@@ -92,6 +93,32 @@ describe("injection-assembler", function()
     }
     assembler.execute(made, {})
     assert.equal("S MEM {{tools}}\n{{tool_usage}}\n{{tool_context}} u1", helper.texts(made.messages))
+  end)
+
+  local without = {   -- an agent without active presets
+    { "no presets", nil, true }, { "an empty list", {}, true },
+    { "one that is off", { { content = "S", isEnabled = false } }, true },
+    { "one of another model", { { content = "S", modelMatch = { patterns = { "nobody" } } } }, true },
+    { "macros of its own", { { content = "use {{tools}}" } }, false },
+  }
+  for _, case in ipairs(without) do
+    it("puts the tools' macros in before the history beside " .. case[1], function()
+      local made = context { messages = helper.messages "u1 a2", agent_config = { presets = case[2],
+        tool_call_config = { enabled = true, auto_inject_if_macro_missing = true } } }
+      assembler.execute(made, {})
+      local expected = case[3] and "{{tools}}\n{{tool_usage}}\n{{tool_context}} u1 a2" or "use {{tools}} u1 a2"
+      assert.equal(expected, helper.texts(made.messages))
+    end)
+  end
+
+  it("puts the tools of a request in without presets, and nothing where there are none", function()
+    local agent = { toolCallConfig = { enabled = true, autoInjectIfMacroMissing = true } }
+    local body = '{"model":"gpt-4o"%s,"messages":[{"role":"user","content":"hi"}]}'
+    local tool = ',"tools":[{"type":"function","function":{"name":"look","description":"looks about","parameters":{}}}]'
+    local with = assert(ebb.pipeline { agent = agent }:run(assert(ebb.parse(body:format(tool)))))
+    assert.equal(2, #with.chat)
+    assert.matches("looks about", with.chat[1].text, 1, true)
+    assert.equal(1, #assert(ebb.pipeline { agent = agent }:run(assert(ebb.parse(body:format ""))).chat))
   end)
 
   it("leaves a history without presets as it is", function()

@@ -77,6 +77,7 @@ end
 ---@field by string
 ---@field why string            the last reason, and those before it
 ---@field left? integer         tokens of the message that stands in its place
+---@field text? string          of a message that was cut short
 ---@field seq integer           of the last message that stood in its place
 
 --- Follows a message through its replacements.
@@ -86,7 +87,8 @@ local function fate_of(message, by_seq)
   while entry do
     tokens_left = tokens_left - entry.tokens
     local why = fate and ("%s, %s before: %s"):format(entry.reason, fate.action, fate.why) or entry.reason
-    fate = { action = entry.action, by = entry.by, why = why, left = tokens_left, seq = entry.replacement or entry.seq }
+    fate = { action = entry.action, by = entry.by, why = why, left = tokens_left, text = entry.text,
+      seq = entry.replacement or entry.seq }
     entry = by_seq[entry.replacement]
   end
   return fate
@@ -129,7 +131,7 @@ local function row_of(position, message, fate, after)
   end
   return {
     tostring(position), text.seq(message.index, message.seq), text.kind(message), tokens, fate.action, fate.by,
-    fate.why, transcript.line(visible), colour = fate.action,
+    fate.why, fate.text or transcript.line(visible), colour = fate.action,
   }
 end
 

@@ -401,7 +401,7 @@ function injection.assemble(history, presets, options)
   end
   local active = active_ones(messages, options, log)
   add_ready(active, options.ready or {})
-  if options.tools_if_missing and #active > 0 and not mentions_tools(active) then active[#active + 1] = TOOLS end
+  if options.tools_if_missing and not mentions_tools(active) then active[#active + 1] = TOOLS end
   local out = {
     list = {}, anchored = {}, budget = options.budget, groups = anchor_groups(active, anchors, log),
     contents = contents_of(active, anchors, options, log),

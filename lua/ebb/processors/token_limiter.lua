@@ -218,7 +218,7 @@ local function cut(plan, growth)
     tokens = tokens + cost
   end
   return { messages = weave(plan.parts, kept), tokens = tokens, report = report,
-    short = cut_message ~= nil }
+    short = cut_message and { place = cut_message.place, tokens = cost, text = cut_message.message.content } }
 end
 
 --- Cuts the history to its guarded messages.
@@ -333,6 +333,21 @@ function limiter.budget(capabilities, config)
   return margins.without(math.max(0, budget - config.reserve), capabilities.margin or 0)
 end
 
+--- The ledger of a trim, an entry per message. The one that was cut short counts as replaced: the trim dropped it.
+local function ledger_of(report, short, count)
+  local list, ledger = {}, report.ledger
+  for i = 1, #ledger do
+    local entry = ledger[i]
+    list[i] = { action = entry.action, by = entry.by, reason = entry.reason, role = entry.role, seq = entry.seq,
+      replacement = entry.replacement, tokens = entry.tokens }
+    if entry.action == "dropped" and entry.seq == short.place then
+      list[i].action, list[i].tokens, list[i].text = "replaced", entry.tokens - short.tokens, short.text
+      list[i].reason = ("%s: cut to %s"):format(entry.reason, quantity(count, "character"))
+    end
+  end
+  return list
+end
+
 --- Gives the facts of a trim its ledger as a list, decoded when it is first read; at once where a later step may get
 --- the facts as a copy, in a sandbox.
 local function add_ledger(facts, report, is_read_here)
@@ -352,12 +367,13 @@ end
 local function tell(context, plan, before, result)
   local dropped, report = #context.messages - #result.messages, result.report
   local changed = report and report.replaced + report.inserted + (result.short and 1 or 0) or 0
+  local entries = result.short and ledger_of(report, result.short, plan.config.retained_characters)
   context.shared_data.token_limiter = add_ledger({
     budget = plan.budget, before = before, after = result.tokens, final = result.final, fixed = plan.fixed,
-    dropped = dropped,
-  }, report, context:only_core_follows())
-  context.run.trimmed = { history = plan.parts.history, ledger = report and report.ledger or {}, before = before,
-    dropped = dropped }
+    dropped = dropped, ledger = entries or nil,
+  }, not entries and report, context:only_core_follows())
+  context.run.trimmed = { history = plan.parts.history, before = before, dropped = dropped,
+    ledger = entries or report and report.ledger or {} }
   local percent = context.capabilities.margin or 0
   local margin = percent > 0 and (" and %d %% for estimates"):format(percent) or ""
   context:log("info", ("%d -> %s, budget %d%s: %s dropped, %d changed"):format(before,
