@@ -27,6 +27,25 @@ static uint32_t check_index(lua_State *L, int index) {
   return list_index;
 }
 
+/* The caller's own description of the batch, in the table of options at `index`, or size 0. Leaves it on the stack. */
+static Text read_description(lua_State *L, int index) {
+  if (!bind_field(L, index, "description")) return (Text){0};
+  bind_expect(L, -1, "description", LUA_TSTRING);
+  Text description = bind_name(L, -1, "description");
+  if (description.size > BATCH_DESCRIPTION_MAX) {
+    bind_raise(L, "limit", NULL, "description: at most %d bytes", BATCH_DESCRIPTION_MAX);
+  }
+  return description;
+}
+
+/* The same of an optional table that has nothing else. */
+static Text check_description(lua_State *L, int index) {
+  static const char *const names[] = {"description", NULL};
+  if (lua_isnoneornil(L, index)) return (Text){0};
+  bind_check_names(L, index, NULL, names);
+  return read_description(L, index);
+}
+
 /* conversation:append(messages) -> batch */
 static int l_append(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
@@ -38,7 +57,7 @@ static int l_append(lua_State *L) {
   return bind_push_batch(L, handle);
 }
 
-/* conversation:insert(position, messages) -> batch */
+/* conversation:insert(position, messages, {description}) -> batch */
 static int l_insert(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   uint32_t count = sequence_count(conversation_list(handle->conversation));
@@ -46,19 +65,21 @@ static int l_insert(lua_State *L) {
     bind_raise_argument(L, "out_of_range", "use append", "there is no position -1");
   }
   uint32_t position = (uint32_t)bind_integer(L, 2, "position", 1, (lua_Integer)count + 1) - 1;
+  Text description = check_description(L, 4);
   MessageSource source = bind_source(L, 3);
-  Status status = operation_insert(handle->conversation, position, &source);
+  Status status = operation_insert(handle->conversation, position, &source, description);
   if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "no messages");
   if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "insert");
   return bind_push_batch(L, handle);
 }
 
-/* conversation:replace(index, message) -> batch */
+/* conversation:replace(index, message, {description}) -> batch */
 static int l_replace(lua_State *L) {
   ConversationHandle *handle = bind_enter(L, 1);
   uint32_t index = check_index(L, 2);
+  Text description = check_description(L, 4);
   MessageSource source = bind_source(L, 3);
-  Status status = operation_replace(handle->conversation, index, &source);
+  Status status = operation_replace(handle->conversation, index, &source, description);
   if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "no message");
   if (status != STATUS_OK) return bind_raise_source(L, 1, &source, status, "replace");
   return bind_push_batch(L, handle);
@@ -95,7 +116,7 @@ static void read_scope(lua_State *L, Truncate *truncate) {
 /* conversation:truncate(options) -> batch */
 static int l_truncate(lua_State *L) {
   static const char *const names[] = {"keep_first", "keep_last", "remove_first", "remove_last", "range",
-                                      "role", "scope", "whole_units", NULL};
+                                      "role", "scope", "whole_units", "description", NULL};
   ConversationHandle *handle = bind_enter(L, 1);
   Truncate truncate = {0};
   lua_settop(L, 2);
@@ -107,6 +128,7 @@ static int l_truncate(lua_State *L) {
   truncate.whole_units = bind_flag_field(L, 2, "whole_units", false);
   read_range(L, &truncate);
   read_scope(L, &truncate);
+  truncate.description = read_description(L, 2);
   Status status = operation_truncate(handle->conversation, &truncate);
   if (status == STATUS_ARGUMENT) {
     return bind_raise_argument(L, "argument", "give keep_first, keep_last, remove_first, remove_last, range or role",
@@ -117,15 +139,17 @@ static int l_truncate(lua_State *L) {
 
 /* conversation:clear(options) -> batch */
 static int l_clear(lua_State *L) {
-  static const char *const names[] = {"keep_system_message", NULL};
+  static const char *const names[] = {"keep_system_message", "description", NULL};
   ConversationHandle *handle = bind_enter(L, 1);
   bool keep_system = true;
+  Text description = {0};
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
     bind_check_names(L, 2, NULL, names);
     keep_system = bind_flag_field(L, 2, "keep_system_message", true);
+    description = read_description(L, 2);
   }
-  Status status = operation_clear(handle->conversation, keep_system);
+  Status status = operation_clear(handle->conversation, keep_system, description);
   return status == STATUS_OK ? bind_push_batch(L, handle) : bind_raise_edit(L, 1, status, "clear");
 }
 
@@ -183,7 +207,8 @@ static Status where_passes(void *user, uint32_t position, MessageId id, bool *ke
 
 static const char *const FILTER_NAMES[] = {
   "roles", "content_contains", "content_excludes", "include_names", "exclude_names", "include_ids", "exclude_ids",
-  "exclude_tool_calls", "where", "pattern", "marked", "since", "before", "whole_units", NULL};
+  "exclude_tool_calls", "where", "pattern", "marked", "since", "before", "whole_units",
+  "description", NULL};
 
 static void read_conditions(lua_State *L, Filter *filter) {
   if (bind_field(L, 2, "roles")) {
@@ -236,6 +261,7 @@ static int l_filter(lua_State *L) {
     filter.where = where_passes;
     filter.user = &where;
   }
+  filter.description = read_description(L, 2);
   guard_check_stack(L, 16, NULL);
   Status status = operation_filter(handle->conversation, &filter);
   if (status == STATUS_ARGUMENT) return bind_raise_argument(L, "argument", NULL, "no condition is given");
@@ -270,8 +296,8 @@ static int l_checkpoint(lua_State *L) {
 void bind_open_edit(lua_State *L) {
   static const BindMethod methods[] = {
     {"append", l_append, "messages", CHARGE_LIST},
-    {"insert", l_insert, "position messages", CHARGE_LIST},
-    {"replace", l_replace, "index message", CHARGE_LIST},
+    {"insert", l_insert, "position messages options", CHARGE_LIST},
+    {"replace", l_replace, "index message options", CHARGE_LIST},
     {"truncate", l_truncate, "options", CHARGE_PATH},
     {"clear", l_clear, "options", CHARGE_PATH},
     {"filter", l_filter, "conditions", CHARGE_LIST},

@@ -25,6 +25,7 @@
 #include "core/sequence.h"
 
 #define BATCH_NONE UINT32_MAX
+#define BATCH_DESCRIPTION_MAX 4096            /* bytes of a caller's own description */
 #define POLICY_MEMORY_MAX  ((size_t)1 << 20)  /* bytes of the policy memory of one batch */
 #ifndef POLICY_MEMORY_KEPT
 #define POLICY_MEMORY_KEPT ((size_t)16 << 20) /* and of all batches: beyond it the oldest ones forget */

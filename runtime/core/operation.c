@@ -24,9 +24,11 @@ static Status edit_start(Conversation *conversation, Edit *edit) {
   return sequence_share(conversation_list(conversation), &edit->list);
 }
 
-static Status edit_end(Edit *edit, Status status, BatchKind kind, const char *description) {
+/* `own` describes the batch, unless the caller does. */
+static Status edit_end(Edit *edit, Status status, BatchKind kind, const char *own, Text description) {
+  if (description.size == 0) description = text_of(own);
   if (status == STATUS_OK) {
-    status = conversation_commit(edit->conversation, edit->list, kind, text_of(description), NULL);
+    status = conversation_commit(edit->conversation, edit->list, kind, description, NULL);
   }
   if (status == STATUS_OK) return status;
   sequence_release(edit->list);
@@ -104,27 +106,28 @@ Status operation_append(Conversation *conversation, MessageSource *source) {
   return status;
 }
 
-Status operation_insert(Conversation *conversation, uint32_t position, MessageSource *source) {
+Status operation_insert(Conversation *conversation, uint32_t position, MessageSource *source,
+                        Text description) {
   if (position > sequence_count(conversation_list(conversation))) return STATUS_RANGE;
   Edit edit;
   uint32_t added = 0;
-  char description[DESCRIPTION_SIZE];
+  char own[DESCRIPTION_SIZE];
   Status status = edit_start(conversation, &edit);
   if (status != STATUS_OK) return status;
   status = conversation_put(conversation, &edit.list, position, source, &added);
   if (status == STATUS_OK && added == 0) status = STATUS_ARGUMENT;
-  snprintf(description, sizeof description, "insert %u at %u", (unsigned)added, (unsigned)position);
-  return edit_end(&edit, status, BATCH_INSERT, description);
+  snprintf(own, sizeof own, "insert %u at %u", (unsigned)added, (unsigned)position);
+  return edit_end(&edit, status, BATCH_INSERT, own, description);
 }
 
-Status operation_replace(Conversation *conversation, uint32_t index, MessageSource *source) {
+Status operation_replace(Conversation *conversation, uint32_t index, MessageSource *source, Text description) {
   if (index >= sequence_count(conversation_list(conversation))) return STATUS_RANGE;
   Edit edit;
   bool more;
   Text raw;
   MessageShape shape;
   MessageId id;
-  char description[DESCRIPTION_SIZE];
+  char own[DESCRIPTION_SIZE];
   Status status = edit_start(conversation, &edit);
   if (status != STATUS_OK) return status;
   status = source->next(source->user, &more, &raw, &shape);
@@ -134,8 +137,8 @@ Status operation_replace(Conversation *conversation, uint32_t index, MessageSour
     status = conversation_store_one(conversation, &place, raw, source->adopted, &shape, &id);
   }
   if (status == STATUS_OK) status = sequence_replace(&edit.list, index, id);
-  snprintf(description, sizeof description, "replace %u", (unsigned)index);
-  return edit_end(&edit, status, BATCH_REPLACE, description);
+  snprintf(own, sizeof own, "replace %u", (unsigned)index);
+  return edit_end(&edit, status, BATCH_REPLACE, own, description);
 }
 
 /* ---- keeping ---- */
@@ -154,7 +157,7 @@ static Status widen(Conversation *conversation, uint64_t *keep) {
 }
 
 static Status commit_kept(Conversation *conversation, uint64_t *keep, bool whole_units, BatchKind kind,
-                          const char *description) {
+                          const char *own, Text description) {
   Edit edit;
   Status status = whole_units ? widen(conversation, keep) : STATUS_OK;
   if (status != STATUS_OK) return status;
@@ -162,7 +165,7 @@ static Status commit_kept(Conversation *conversation, uint64_t *keep, bool whole
   if (status != STATUS_OK) return status;
   status = sequence_keep(&edit.list, keep);
   if (status == STATUS_OK && kind == BATCH_CLEAR) status = conversation_put_tools(conversation, &edit.list);
-  return edit_end(&edit, status, kind, description);
+  return edit_end(&edit, status, kind, own, description);
 }
 
 /* ---- truncate ---- */
@@ -208,14 +211,14 @@ static void describe_truncate(const Truncate *truncate, char out[DESCRIPTION_SIZ
 }
 
 /* Truncates without roles and units: the result is one slice. */
-static Status truncate_all(Conversation *conversation, const Truncate *truncate, const char *description) {
+static Status truncate_all(Conversation *conversation, const Truncate *truncate, const char *own) {
   Edit edit;
   uint32_t start, end;
   Status status = edit_start(conversation, &edit);
   if (status != STATUS_OK) return status;
   cut(truncate, sequence_count(edit.list), &start, &end);
   status = sequence_slice(&edit.list, start, end);
-  return edit_end(&edit, status, BATCH_TRUNCATE, description);
+  return edit_end(&edit, status, BATCH_TRUNCATE, own, truncate->description);
 }
 
 /* Sets the bits of the messages that a truncation keeps: its cuts count the messages of its role. */
@@ -235,26 +238,27 @@ static void mark_kept(const Sequence *list, const Truncate *truncate, uint64_t *
 }
 
 Status operation_truncate(Conversation *conversation, const Truncate *truncate) {
-  char description[DESCRIPTION_SIZE];
+  char own[DESCRIPTION_SIZE];
   if (!truncate->has_keep_first && !truncate->has_keep_last && !truncate->has_remove_first &&
       !truncate->has_remove_last && !truncate->has_range && !truncate->has_role) {
     return STATUS_ARGUMENT;
   }
   if (truncate->has_range && truncate->start > truncate->end) return STATUS_ARGUMENT;
-  describe_truncate(truncate, description);
-  if (!truncate->has_role && !truncate->whole_units) return truncate_all(conversation, truncate, description);
+  describe_truncate(truncate, own);
+  if (!truncate->has_role && !truncate->whole_units) return truncate_all(conversation, truncate, own);
   uint32_t count = sequence_count(conversation_list(conversation));
   uint64_t *keep = bitset_new(conversation_memory(conversation), count);
   if (keep == NULL) return STATUS_MEMORY;
   mark_kept(conversation_list(conversation), truncate, keep);
-  Status status = commit_kept(conversation, keep, truncate->whole_units, BATCH_TRUNCATE, description);
+  Status status = commit_kept(conversation, keep, truncate->whole_units, BATCH_TRUNCATE, own,
+                              truncate->description);
   bitset_free(conversation_memory(conversation), keep, count);
   return status;
 }
 
 /* ---- clear ---- */
 
-Status operation_clear(Conversation *conversation, bool keep_system) {
+Status operation_clear(Conversation *conversation, bool keep_system, Text description) {
   const Sequence *list = conversation_list(conversation);
   uint32_t count = sequence_count(list);
   Sum sum = sequence_sum(list);
@@ -263,7 +267,8 @@ Status operation_clear(Conversation *conversation, bool keep_system) {
   for (uint32_t i = 0; keep_system && i < sum.count[ROLE_SYSTEM]; i++) {
     bitset_add(keep, sequence_find(list, MEASURE_ROLE_COUNT + ROLE_SYSTEM, i));
   }
-  Status status = commit_kept(conversation, keep, false, BATCH_CLEAR, keep_system ? "clear" : "clear all");
+  Status status = commit_kept(conversation, keep, false, BATCH_CLEAR, keep_system ? "clear" : "clear all",
+                              description);
   bitset_free(conversation_memory(conversation), keep, count);
   return status;
 }
@@ -364,7 +369,9 @@ Status operation_filter(Conversation *conversation, const Filter *filter) {
   uint64_t *keep = bitset_new(conversation_memory(conversation), count);
   if (keep == NULL) return STATUS_MEMORY;
   Status status = mark_passing(conversation, filter, keep);
-  if (status == STATUS_OK) status = commit_kept(conversation, keep, filter->whole_units, BATCH_FILTER, "filter");
+  if (status == STATUS_OK) {
+    status = commit_kept(conversation, keep, filter->whole_units, BATCH_FILTER, "filter", filter->description);
+  }
   bitset_free(conversation_memory(conversation), keep, count);
   return status;
 }

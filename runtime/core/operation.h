@@ -8,6 +8,9 @@
 **
 ** An operation may tear a unit; with `whole_units` it keeps all messages of a unit of
 ** which it keeps one.
+**
+** `description` is the caller's own description of the batch, plain and copied; with size 0
+** the batch says what the operation did, in words such as "insert 2 at 0".
 */
 #ifndef EBB_CORE_OPERATION_H
 #define EBB_CORE_OPERATION_H
@@ -18,11 +21,12 @@
 Status operation_append(Conversation *conversation, MessageSource *source);
 
 /* Inserts at a position. STATUS_RANGE unless position <= count; STATUS_ARGUMENT for an empty source. */
-Status operation_insert(Conversation *conversation, uint32_t position, MessageSource *source);
+Status operation_insert(Conversation *conversation, uint32_t position, MessageSource *source,
+                         Text description);
 
 /* Replaces a message by the first one of the source, which takes over links and marks. The
    old one stays in the store. STATUS_RANGE unless index < count. */
-Status operation_replace(Conversation *conversation, uint32_t index, MessageSource *source);
+Status operation_replace(Conversation *conversation, uint32_t index, MessageSource *source, Text description);
 
 /* Cuts in the order of the fields, each on the result of the previous one. */
 typedef struct Truncate {
@@ -32,6 +36,7 @@ typedef struct Truncate {
   Role role;
   bool keep_others;          /* with has_role: keep all messages of other roles; else drop them */
   bool whole_units;
+  Text description;
 } Truncate;
 
 /* STATUS_ARGUMENT without a cut, and if start > end. */
@@ -39,7 +44,7 @@ Status operation_truncate(Conversation *conversation, const Truncate *truncate);
 
 /* Drops all messages, or all but the system messages; then adds the tool description
    (conversation_set_tools). */
-Status operation_clear(Conversation *conversation, bool keep_system);
+Status operation_clear(Conversation *conversation, bool keep_system, Text description);
 
 /* A list of texts; an empty list is no condition. */
 typedef struct TextList {
@@ -60,6 +65,7 @@ typedef struct Filter {
   Status (*where)(void *user, uint32_t position, MessageId id, bool *keep);
   void *user;
   bool whole_units;
+  Text description;
 } Filter;
 
 /* STATUS_ARGUMENT without a condition. */

@@ -76,7 +76,7 @@ static void chat_append(Bench *b) {
 static void chat_insert(Bench *b) {
   for (uint32_t i = 0; i < b->ops; i++) {
     MessageSource source = one(&USER);
-    must(operation_insert(b->chat, b->at[i], &source), "insert");
+    must(operation_insert(b->chat, b->at[i], &source, (Text){0}), "insert");
   }
 }
 
@@ -85,7 +85,7 @@ static void chat_insert_result(Bench *b) {
   static const Made RESULT = {.kind = KIND_RESULT, .number = 1};
   for (uint32_t i = 0; i < b->ops; i++) {
     MessageSource source = one(&RESULT);
-    must(operation_insert(b->chat, b->at[i], &source), "insert");
+    must(operation_insert(b->chat, b->at[i], &source, (Text){0}), "insert");
   }
 }
 
@@ -93,7 +93,7 @@ static void chat_insert_result(Bench *b) {
 static void chat_replace(Bench *b) {
   for (uint32_t i = 0; i < b->ops; i++) {
     MessageSource source = one(&b->there[i]);
-    must(operation_replace(b->chat, b->at[i], &source), "replace");
+    must(operation_replace(b->chat, b->at[i], &source, (Text){0}), "replace");
   }
 }
 
@@ -154,7 +154,7 @@ static void chat_start_edited(Bench *b) {
   uint32_t at = b->n / 2;
   while (at > 0 && b->made[at].kind != KIND_RESULT) at--;
   MessageSource source = one(&b->made[at]);
-  must(operation_replace(b->chat, at, &source), "replace");
+  must(operation_replace(b->chat, at, &source, (Text){0}), "replace");
 }
 
 static void chat_keep_recent_edited(Bench *b) { keep_recent(b, 1); }

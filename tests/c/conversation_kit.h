@@ -139,8 +139,8 @@ typedef enum WordsCall { WORDS_APPEND, WORDS_INSERT, WORDS_REPLACE } WordsCall;
 
 static Status put_source(Conversation *chat, WordsCall call, uint32_t position, MessageSource source) {
   if (call == WORDS_APPEND) return operation_append(chat, &source);
-  if (call == WORDS_INSERT) return operation_insert(chat, position, &source);
-  return operation_replace(chat, position, &source);
+  if (call == WORDS_INSERT) return operation_insert(chat, position, &source, (Text){0});
+  return operation_replace(chat, position, &source, (Text){0});
 }
 
 static Status put_words(Conversation *chat, WordsCall call, uint32_t position, Words *words) {

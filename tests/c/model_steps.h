@@ -76,7 +76,8 @@ static Kind do_add(Side *side, bool insert, uint32_t some) {
   uint32_t position = current(side)->count;
   if (insert) position = one_in(8) ? 0 : below(position + 1);
   for (uint32_t i = 0; i < some; i++) draw(&drawn, &templates[below(TEMPLATES)]);
-  Status status = insert ? operation_insert(side->chat, position, &source) : operation_append(side->chat, &source);
+  Status status = insert ? operation_insert(side->chat, position, &source, (Text){0})
+                         : operation_append(side->chat, &source);
   assert_int_equal(status, STATUS_OK);
   PlainBatch *batch = insert ? new_batch(side, BATCH_INSERT) : current(side);
   for (uint32_t i = 0; i < some; i++) plain_put(batch, position + i, plain_store(batch, position + i, drawn.list[i]));
@@ -101,7 +102,7 @@ static Kind do_replace(Side *side) {
   uint32_t at = below(current(side)->count);
   MessageId old = current(side)->ids[at];
   draw(&drawn, some_replacement(old));
-  assert_int_equal(operation_replace(side->chat, at, &source), STATUS_OK);
+  assert_int_equal(operation_replace(side->chat, at, &source, (Text){0}), STATUS_OK);
   MessageId id = ++messages->count;
   messages->list[id] = drawn.list[0];
   messages->list[id].origin = messages->list[old].origin;
@@ -165,7 +166,7 @@ static Kind do_clear(Side *side) {
   for (uint32_t i = 0; i < current(side)->count; i++) {
     keep[i] = keep_system && messages->list[current(side)->ids[i]].of->role == ROLE_SYSTEM;
   }
-  assert_int_equal(operation_clear(side->chat, keep_system), STATUS_OK);
+  assert_int_equal(operation_clear(side->chat, keep_system, (Text){0}), STATUS_OK);
   keep_plain(side, BATCH_CLEAR, keep);
   return CLEAR;
 }

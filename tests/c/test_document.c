@@ -185,8 +185,8 @@ static void put_new(Loaded *loaded, uint32_t position, bool replace) {
   Once once = {.given = false};
   MessageSource source = {.next = next_once, .user = &once};
   reader_init(&once.reader, memory_system());
-  Status status = replace ? operation_replace(loaded->conversation, position, &source)
-                          : operation_insert(loaded->conversation, position, &source);
+  Status status = replace ? operation_replace(loaded->conversation, position, &source, (Text){0})
+                          : operation_insert(loaded->conversation, position, &source, (Text){0});
   assert_int_equal(status, STATUS_OK);
   reader_free(&once.reader);
 }
@@ -314,7 +314,7 @@ static void a_file_may_follow_messages_that_were_cleared(void **state) {
   Loaded loaded = {0};
   assert_int_equal(conversation_new(&config, &loaded.conversation), STATUS_OK);
   put_new(&loaded, 0, false);
-  assert_int_equal(operation_clear(loaded.conversation, false), STATUS_OK);
+  assert_int_equal(operation_clear(loaded.conversation, false, (Text){0}), STATUS_OK);
   const char *text = quoted("[ " U " ,\t" U " ]");
   size_t size = strlen(text);
   char *block = memory_new(&memory, size);

@@ -234,7 +234,7 @@ static void do_clear(Side *side) {
   for (uint32_t i = 0; i < current(side)->count; i++) {
     keep[i] = keep_system && side->store.messages[current(side)->ids[i]].word.kind == 's';
   }
-  assert_int_equal(operation_clear(side->chat, keep_system), STATUS_OK);
+  assert_int_equal(operation_clear(side->chat, keep_system, (Text){0}), STATUS_OK);
   keep_plain(side, BATCH_CLEAR, keep);
 }
 

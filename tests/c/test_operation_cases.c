@@ -119,9 +119,9 @@ static void batches_say_what_was_asked(void **state) {
   describe(chat, "truncate within assistant keepFirst 4294967295 keepLast 4294967295 removeFirst 4294967295 "
                  "removeLast 4294967295 range 4294967295 to 4294967295");
   assert_int_equal(visible_count(chat), 4);
-  assert_int_equal(operation_clear(chat, true), STATUS_OK);
+  assert_int_equal(operation_clear(chat, true, (Text){0}), STATUS_OK);
   describe(chat, "clear");
-  assert_int_equal(operation_clear(chat, false), STATUS_OK);
+  assert_int_equal(operation_clear(chat, false, (Text){0}), STATUS_OK);
   describe(chat, "clear all");
   operation_filter(chat, &(Filter){.roles = 1});
   describe(chat, "filter");
@@ -149,19 +149,19 @@ static void clear_tells_of_the_tools_unless_they_are_told_of(void **state) {
   (void)state;
   Fail fail = {0};
   Conversation *chat = chat_with_tools(&fail);
-  assert_int_equal(operation_clear(chat, true), STATUS_OK);
+  assert_int_equal(operation_clear(chat, true, (Text){0}), STATUS_OK);
   assert_int_equal(visible_count(chat), 3);
   assert_true(text_equal(message_raw(conversation_message(chat, visible(chat, 2))), text_of(TOOLS)));
-  assert_int_equal(operation_clear(chat, true), STATUS_OK);      /* it is there */
+  assert_int_equal(operation_clear(chat, true, (Text){0}), STATUS_OK);      /* it is there */
   assert_int_equal(visible_count(chat), 3);
   assert_int_equal(put(chat, WORDS_REPLACE, 2, "s2"), STATUS_OK);
-  assert_int_equal(operation_clear(chat, true), STATUS_OK);      /* too short for the heading */
+  assert_int_equal(operation_clear(chat, true, (Text){0}), STATUS_OK);      /* too short for the heading */
   assert_int_equal(visible_count(chat), 4);
-  assert_int_equal(operation_clear(chat, false), STATUS_OK);
+  assert_int_equal(operation_clear(chat, false, (Text){0}), STATUS_OK);
   assert_int_equal(visible_count(chat), 1);
   put(chat, WORDS_REPLACE, 0, "u4");
   put(chat, WORDS_APPEND, 0, "s4");                              /* "xxxx" starts with the heading */
-  assert_int_equal(operation_clear(chat, true), STATUS_OK);
+  assert_int_equal(operation_clear(chat, true, (Text){0}), STATUS_OK);
   assert_int_equal(visible_count(chat), 1);
   assert_int_equal(operation_filter(chat, &(Filter){.roles = 2}), STATUS_OK);      /* only clear tells */
   assert_int_equal(visible_count(chat), 0);
@@ -186,7 +186,7 @@ static Status call_truncate(Conversation *chat) {
                                               .role = ROLE_TOOL, .keep_others = true, .whole_units = true});
 }
 
-static Status call_clear(Conversation *chat) { return operation_clear(chat, true); }
+static Status call_clear(Conversation *chat) { return operation_clear(chat, true, (Text){0}); }
 static Status call_rollback(Conversation *chat) { return operation_rollback(chat, 0, true, 4); }
 
 static Status call_filter(Conversation *chat) {

@@ -173,7 +173,7 @@ static void insert(Loaded *loaded, uint32_t random, Buffer *out) {
   bool given = false;
   MessageSource source = {.next = next_new, .user = &given};
   uint32_t count = sequence_count(conversation_list(loaded->conversation));
-  assert(operation_insert(loaded->conversation, random % (count + 1), &source) == STATUS_OK);
+  assert(operation_insert(loaded->conversation, random % (count + 1), &source, (Text){0}) == STATUS_OK);
   write_and_load_again(loaded, out);
 }
 

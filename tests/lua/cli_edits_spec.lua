@@ -225,6 +225,22 @@ describe("ebb session", function()
     contains("no session 't'", fails(command.IO, "session append t " .. more))
   end)
 
+  it("shows the caller's description of a batch, on one line, and keeps it", function()
+    does("session new s " .. path_of "small.json")
+    does "session checkpoint s start"
+    local operations = '[{"operation":"truncate","keepLast":2,"description":"整理\\n旧消息"},{"operation":"clear"}]'
+    does(("apply '%s' --session s"):format(operations))
+    does "session checkpoint s empty"
+    local log = does "session log s"
+    contains("1 truncate: 2 messages", log)
+    contains("; 整理 旧消息\n", log)
+    contains("; clear [empty at 0] <- current", log)
+    contains("[start at 4]", log)
+    local out = does "session log s --json"
+    contains([["description":"整理\n旧消息"]], (out:gsub('": "', '":"')))
+    contains("整理", (does "session export s"))
+  end)
+
   it("has the library's words for what it does, and trims", function()
     does("session new s " .. path_of "small.json")
     does "session fork s t"

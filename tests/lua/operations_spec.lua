@@ -307,6 +307,74 @@ describe("operation files", function()
   end)
 end)
 
+describe("the caller's description of a batch", function()
+  local MESSAGE = '{"role":"user","content":"m"}'
+  local cases = {
+    -- the JSON fields                                             the operation's own words
+    { "insert", '"position": 0, "messages": [' .. MESSAGE .. "]",  "insert 1 at 0" },
+    { "replace", '"index": 0, "message": ' .. MESSAGE,             "replace 0" },
+    { "truncate", '"keepLast": 1',                                 "truncate keepLast 1" },
+    { "truncate", '"role": "user", "keepLast": 1',                 "truncate only user keepLast 1" },
+    { "clear", '"keepSystemMessage": false',                       "clear all" },
+    { "filter", '"roles": ["user"]',                               "filter" },
+  }
+  for _, case in ipairs(cases) do
+    it(("stands in the place of %q"):format(case[3]), function()
+      for _, form in ipairs { '{"operation": "%s", %s%s}', '{"operation": "%s", "%1$s": {%s%s}}' } do
+        local node = form:find "%%1" ~= nil
+        form = form:gsub("%%1%$s", case[1])
+        local chat = conversation "u1 a2 u3"
+        chat:apply(form:format(case[1], case[2], ""))
+        chat:rollback(0)
+        chat:apply(form:format(case[1], case[2], ', "description": "整理：第一次"'))
+        local batches = chat:batches()
+        assert.same({ case[3], "整理：第一次" }, { batches[2].description, batches[3].description }, node)
+        assert.equal(case[1], batches[3].operation)
+        assert.equal("整理：第一次", chat:state().batches[3].description)
+        local saved = assert(helper.ebb.parse(chat:write "ebb"))
+        assert.equal("整理：第一次", saved:batches()[3].description)
+        assert.equal("整理：第一次", chat:fork():batches()[3].description)
+      end
+    end)
+  end
+
+  it("is an option of the calls in Lua, and of filters", function()
+    local chat = conversation "s1 u2 a3 u4"
+    local options = { description = "mine" }
+    chat:insert(1, { role = "user", content = "x" }, options)
+    chat:replace(1, { role = "user", content = "y" }, options)
+    chat:truncate { remove_first = 1, description = "mine" }
+    chat:filter { roles = { "system", "user" }, description = "mine" }
+    chat:filter { function(message) return message.text ~= "u2" end, description = "mine" }
+    chat:clear(options)
+    local batches = chat:batches()
+    for i = 2, #batches do assert.equal("mine", batches[i].description) end
+    assert.equal(7, #batches)
+    chat:checkpoint "here"
+    assert.same({ "mine", "here" }, { chat:batches()[7].description, chat:batches()[7].name })
+  end)
+
+  it("is refused where no batch starts, and where it is no short text", function()
+    local chat = conversation "u1 u2"
+    for message, call in pairs {
+      ["description: a string is expected"] = function() chat:truncate { keep_last = 1, description = 3 } end,
+      ["at most 4096 bytes"] = function() chat:clear { description = ("x"):rep(4097) } end,
+      ["expected UTF-8"] = function() chat:clear { description = "\xff" } end,
+      ["unknown option 'desc'"] = function() chat:insert(1, { role = "user", content = "" }, { desc = "" }) end,
+      ["operations[0].description: unknown field"] = function()
+        chat:apply('{"operation": "append", "messages": [' .. MESSAGE .. '], "description": "x"}')
+      end,
+      ["operations[0].insert.description: at position -1"] = function()
+        chat:apply('{"operation": "insert", "insert": {"position": -1, "description": "x", "messages": [' .. MESSAGE
+          .. "]}}")
+      end,
+    } do
+      assert.matches(message, refusal(call).message, 1, true)
+    end
+    assert.equal(1, #chat:batches())
+  end)
+end)
+
 describe("the positions of each role's messages", function()
   local cases = {
     -- conversation         system   user      assistant  tool

@@ -100,7 +100,7 @@ local function describe(chat, batch, current)
   local changes = session_log.changes(counts)
   local line = ("%d %s: %s, %s%s"):format(batch.index, batch.operation, text.count(counts.messages, "message"),
     text.count(counts.tokens, "token"), changes ~= "" and ", " .. changes or "")
-  if batch.description and batch.description ~= "" then line = line .. "; " .. batch.description end
+  if batch.description and batch.description ~= "" then line = line .. "; " .. batch.description:gsub("%s+", " ") end
   if batch.name then line = ("%s [%s at %d]"):format(line, batch.name, batch.name_length) end
   return batch.index == current and line .. " <- current" or line
 end

@@ -188,6 +188,8 @@ half-open. Fields stand beside "operation", or in an object of its name.
              wholeUnits
   rollback   targetBatchIndex or checkpoint; length
 
+Those that start a batch, all but append and rollback, take a description of it, too.
+
   {"operation": "truncate", "role": "tool", "keepLast": 3}
   {"operation": "append", "messages": [{"role": "user", "content": "Hi"}]} ]]
 

@@ -90,6 +90,17 @@ local function named(name, field)
   return result
 end
 
+--- The caller's description of the batch that an operation makes.
+local DESCRIPTION = { type = "string" }
+
+--- What insert at -1 became; it starts no batch.
+local function append_inserted(chat, fields, path)
+  if fields.description then
+    refuse("argument", path .. ".description: at position -1 no batch starts that could be described")
+  end
+  return chat:append(fields.messages), "append"
+end
+
 ---- The operations: their fields, and what each becomes ----
 
 --- Positions are checked here once more, in the numbers of the file.
@@ -113,19 +124,19 @@ local FORMS = {
     run = function(chat, fields) return chat:append(fields.messages) end,
   },
   insert = {
-    fields = { position = POSITION, messages = MESSAGES },
-    node_fields = { position = NODE_POSITION, messages = MESSAGES },
+    fields = { position = POSITION, messages = MESSAGES, description = DESCRIPTION },
+    node_fields = { position = NODE_POSITION, messages = MESSAGES, description = DESCRIPTION },
     run = function(chat, fields, path)
-      if fields.position == -1 then return chat:append(fields.messages), "append" end
+      if fields.position == -1 then return append_inserted(chat, fields, path) end
       check_position(chat, fields.position, #chat, path .. ".position")
-      return chat:insert(fields.position + 1, fields.messages)
+      return chat:insert(fields.position + 1, fields.messages, { description = fields.description })
     end,
   },
   replace = {
-    fields = { index = INDEX, message = MESSAGE },
+    fields = { index = INDEX, message = MESSAGE, description = DESCRIPTION },
     run = function(chat, fields, path)
       check_position(chat, fields.index, #chat - 1, path .. ".index")
-      return chat:replace(fields.index + 1, fields.message)
+      return chat:replace(fields.index + 1, fields.message, { description = fields.description })
     end,
   },
   truncate = {
@@ -133,13 +144,13 @@ local FORMS = {
       role = TEXT, scope = { type = "choice", choices = { "only", "within" } }, range = RANGE,
       keepFirst = named("keep_first", COUNT), keepLast = named("keep_last", COUNT),
       removeFirst = named("remove_first", COUNT), removeLast = named("remove_last", COUNT),
-      wholeUnits = named("whole_units", FLAG),
+      wholeUnits = named("whole_units", FLAG), description = DESCRIPTION,
     },
     one_of = { "role", "keepFirst", "keepLast", "removeFirst", "removeLast", "range" },
     run = function(chat, fields) return chat:truncate(fields) end,
   },
   clear = {
-    fields = { keepSystemMessage = named("keep_system_message", FLAG) },
+    fields = { keepSystemMessage = named("keep_system_message", FLAG), description = DESCRIPTION },
     run = function(chat, fields) return chat:clear(fields) end,
   },
   filter = {
@@ -149,7 +160,7 @@ local FORMS = {
       includeNames = named("include_names", TEXTS), excludeNames = named("exclude_names", TEXTS),
       includeIds = named("include_ids", TEXTS), excludeIds = named("exclude_ids", TEXTS),
       excludeToolCalls = { as = "exclude_tool_calls", any_of = { FLAG, TEXTS } },
-      wholeUnits = named("whole_units", FLAG),
+      wholeUnits = named("whole_units", FLAG), description = DESCRIPTION,
     },
     one_of = {
       "roles", "contentContains", "contentExcludes", "includeNames", "excludeNames", "includeIds", "excludeIds",

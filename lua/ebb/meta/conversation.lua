@@ -89,7 +89,7 @@ function List:dialect() end
 ---@field parent? integer      nil for batch 0
 ---@field parent_length? integer
 ---@field operation string
----@field description string
+---@field description string  the caller's own, of the call that made the batch; else what it did: "truncate keepLast 5"
 ---@field timestamp integer    ms
 ---@field message_count integer
 ---@field name? string       of the newest checkpoint in it
@@ -120,14 +120,16 @@ function Conversation:append(messages) end
 --- for a position outside of 1 to #chat + 1.
 ---@param position integer     1 to #chat + 1
 ---@param messages ebb.MessageTable|ebb.MessageTable[]
+---@param options? { description?: string }   of the batch, in the caller's own words; default: "insert 2 at 0"
 ---@return integer batch
-function Conversation:insert(position, messages) end
+function Conversation:insert(position, messages, options) end
 --- Puts another message in the place of one, in a new batch. The old one keeps its seq and stays in earlier batches;
 --- marks go over to the new one.
 ---@param index integer|ebb.Message
 ---@param message ebb.MessageTable
+---@param options? { description?: string }   of the batch, in the caller's own words
 ---@return integer batch
-function Conversation:replace(index, message) end
+function Conversation:replace(index, message, options) end
 --- Cuts the list; each field works on the result of those before it: keep_first, keep_last, remove_first,
 --- remove_last, range. `chat:truncate { keep_last = 20, whole_units = true }`
 ---@class ebb.Truncate
@@ -139,17 +141,19 @@ function Conversation:replace(index, message) end
 ---@field role? ebb.Role       counts messages of this role only; alone it keeps all of them
 ---@field scope? "only"|"within"   messages of other roles: "only" (default) removes them, "within" keeps them
 ---@field whole_units? boolean keeps every message of a unit if it keeps one of them; default false
+---@field description? string of the batch, in the caller's own words, at most 4096 bytes; default: what was done
 ---@param options ebb.Truncate
 ---@return integer batch
 function Conversation:truncate(options) end
 --- Removes all messages but the system messages, or with keep_system_message = false these too.
----@param options? { keep_system_message?: boolean }   default true
+---@param options? { keep_system_message?: boolean, description?: string }   default true; description: of the batch
 ---@return integer batch
 function Conversation:clear(options) end
 ---@class ebb.FilterCall       { filter, options = .. }: the filter is the first element
 ---@field options? table       of the filter
 ---@field limits? ebb.Limits   of a file or text
 ---@field trusted? boolean     runs those in the program's own state, without limits
+---@field description? string of the batch; default: the filter's name
 ---@class ebb.Filter           Conditions; all hold
 ---@field roles? ebb.Role[]    keeps messages of these roles (or of one: a text); an empty list is no condition
 ---@field content_contains? string[]   keeps messages whose text contains one of these
@@ -165,6 +169,7 @@ function Conversation:clear(options) end
 ---@field since? integer
 ---@field before? integer
 ---@field whole_units? boolean keeps every message of a unit if it keeps one of them; default false
+---@field description? string of the batch, in the caller's own words, at most 4096 bytes; default: what was done
 --- Keeps the messages that conditions or a filter let through; a filter may also replace them.
 --- A filter stands first, in a table with what belongs to the call, as a policy does in `trim`:
 --- `chat:filter { "no_tools.lua", options = { words = 20 }, limits = { deadline = 500 } }`; alone it needs no table.

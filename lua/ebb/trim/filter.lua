@@ -372,15 +372,16 @@ end
 ---@param definition ebb.FilterFile
 ---@param options? table
 ---@param limits? ebb.Limits
+---@param description? string     of the batch; default: the filter's name
 ---@return integer batch
-local function run_one(chat, definition, options, limits)
+local function run_one(chat, definition, options, limits, description)
   local values = schema.options_of(definition, options, filter.owner(definition), "filter")
   local draft = chat:draft { guards = false }
   local ok, result = pcall(function()
     core.draft.by(draft, definition.name)
     local bytes_max = loader.holds(definition.filter) and loader.limit(limits, "memory", #draft) or nil
     edit(definition, draft, ask(definition, draft, values, limits), bytes_max)
-    return core.draft.commit(draft, { operation = "filter", description = filter.owner(definition) })
+    return core.draft.commit(draft, { operation = "filter", description = description or filter.owner(definition) })
   end)
   if ok then return result end
   core.draft.discard(draft)
@@ -389,6 +390,7 @@ end
 
 local CALL = trim_options.with({ "limits", "trusted" }, {
   filter = { type = "any", shared = true }, options = { type = "table" },
+  description = { type = "string", max = 4096 },
 })
 
 --- Is this the call itself, with the filter first, and not a filter or conditions?
@@ -407,8 +409,9 @@ function filter.run(chat, argument, filter_conditions)
   local values = schema.options(CALL, call.read(argument, "filter", "filter"), "filter")
   loader.tell_limits(values.limits, "filter")
   local definition = filter.find(values.filter, values)
-  if definition then return run_one(chat, definition, values.options, values.limits) end
+  if definition then return run_one(chat, definition, values.options, values.limits, values.description) end
   if values.options ~= nil then refuse("argument", "conditions have no options: they stand in one table") end
+  if values.description then refuse("argument", "the description of conditions stands in their own table") end
   return filter_conditions(chat, values.filter)
 end
 

@@ -23,6 +23,8 @@ local WORDS = {
   keep_system_message = "false removes the system messages, too; default: true",
   target = "the batch's number; batches count from 0",
   checkpoint = "in place of the number: a checkpoint's name",
+  description = "of the batch, in the caller's own words, which `batches` and `ebb session log` show; default: what "
+    .. "was done",
   length = "number of messages of the batch: its state then; default: its latest",
 }
 
