@@ -35,6 +35,7 @@ limits.SECTIONS = {
     { "messages of one conversation, removed ones among them", "STORE_MESSAGES_MAX", "messages" },
     { "the weight of a message", "MESSAGE_TOKENS_MAX", "tokens" },
     { "a budget, a reserve", "ebb.trim.options fields.budget.max", "tokens" },
+    { "a caller's description of a batch", "BATCH_DESCRIPTION_MAX", "bytes" },
     { "what policies remember, at one batch", "POLICY_MEMORY_MAX", "bytes" },
     { "of these macro variables, as JSON", "ebb.pipeline.variables BYTES_MAX", "bytes" },
     { "and over all batches: the oldest ones forget", "POLICY_MEMORY_KEPT", "bytes" },
