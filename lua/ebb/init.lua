@@ -26,6 +26,9 @@ local ebb = {
   policies = built_in.policies,
   policy_path = script_path.policies,
   filter_path = script_path.filters,
+  processor_path = script_path.processors,
+  macro_path = script_path.macros,
+  type_path = script_path.types,
   models = models.known,
   version = core.version,
 }
@@ -141,6 +144,12 @@ end
 function ebb.pipeline(options)
   require("ebb.pipeline.files").form_of = form_of
   return require("ebb.pipeline").new(options)   -- loads macros, rules and LPeg, too
+end
+
+--- Adds processors for all pipelines that this program makes from now on.
+---@param source ebb.Processor|ebb.Processor[]
+function ebb.processor(source)
+  require("ebb.pipeline.plugins").add(source)
 end
 
 --- Counts, encodes and decodes exactly, by a vocabulary that is installed.

@@ -64,7 +64,8 @@ end
 local function readable(args)
   local list = { args.script:match "^(.*/)" or "./" }
   if args.file and args.file ~= "-" then list[2] = args.file end
-  for _, more in ipairs { script_path.policies, script_path.filters, vocabularies.folders(), args.allow_read } do
+  for _, more in ipairs { script_path.policies, script_path.filters, script_path.processors, script_path.macros,
+    script_path.types, vocabularies.folders(), args.allow_read } do
     table.move(more, 1, #more, #list + 1, list)
   end
   list[#list + 1] = checked_images.path()

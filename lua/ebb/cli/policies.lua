@@ -4,7 +4,6 @@ local core = require "ebb.support.core"
 local built_in = require "ebb.policies"
 local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
-local host = require "ebb.host"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
 local policies = require "ebb.trim.policies"
@@ -23,26 +22,14 @@ function command.declare(parser)
   parser:epilog(options.OWN_POLICY)
 end
 
---- The names of Lua files in a folder, sorted.
-local function names_in(folder)
-  local names = {}
-  for _, entry in ipairs(host.entries(folder) or {}) do
-    names[#names + 1] = entry:match "^([%w_%-]+)%.lua$"
-  end
-  table.sort(names)
-  return names
-end
-
 --- The file in the policy path whose policy has this name: a policy is found by the name of
 --- its file only.
 ---@param name string
 ---@return string? path
 function command.calling_itself(name)
-  for _, folder in ipairs(script_path.policies) do
-    for _, file in ipairs(names_in(folder)) do
-      local ok, policy = pcall(policies.find, file .. ".lua", { folder = folder .. "/" })
-      if ok and policy.name == name then return ("%s/%s.lua"):format(folder, file) end
-    end
+  for _, file in ipairs(script_path.list(script_path.policies)) do
+    local ok, policy = pcall(policies.find, file.name .. ".lua", { folder = file.folder .. "/" })
+    if ok and policy.name == name then return file.path end
   end
 end
 
@@ -77,13 +64,8 @@ local function listed_names()
   for i, name in ipairs(policies.names) do
     rows[i], listed[name] = { name = name }, true
   end
-  for _, folder in ipairs(script_path.policies) do
-    for _, name in ipairs(names_in(folder)) do
-      if not listed[name] then
-        local path = ("%s/%s.lua"):format(folder, name)
-        rows[#rows + 1], listed[name] = { name = name, path = path, folder = folder }, true
-      end
-    end
+  for _, file in ipairs(script_path.list(script_path.policies)) do
+    if not listed[file.name] then rows[#rows + 1] = file end
   end
   return rows
 end

@@ -6,6 +6,9 @@ local failure = require "ebb.cli.failure"
 local grid = require "ebb.cli.grid"
 local json_text = require "ebb.cli.json_text"
 local options = require "ebb.cli.options"
+local plugins = require "ebb.pipeline.plugins"
+local registry = require "ebb.pipeline.registry"
+local script_path = require "ebb.sandbox.script_path"
 local settings = require "ebb.pipeline.settings"
 local tables = require "ebb.support.tables"
 local terminal = require "ebb.cli.terminal"
@@ -29,11 +32,31 @@ local LIST = {
   { title = "what it does", wrap = true },
 }
 
-local function list(pipeline, page)
+--- Processors of the user's folder, which run where they are named: {each, file}, or {problem, file}.
+local function list_own(pipeline, loading)
+  local rows = {}
+  for _, file in ipairs(script_path.list(script_path.processors)) do
+    if not pipeline.registry.entries[file.name] then
+      local ok, result = pcall(plugins.find, file.name, loading, plugins.PROCESSOR)
+      if not ok and not core.is_error(result) then error(result, 0) end
+      local setting = ok and { priority = result.priority or registry.PLUGIN_PRIORITY, enabled = false }
+      rows[#rows + 1] = { file = file, problem = not ok and result or nil,
+        each = ok and { processor = result, setting = setting, is_core = result.is_core or false } or nil }
+    end
+  end
+  return rows
+end
+
+local function list(pipeline, loading, page)
   local rows = {}
   for i, each in ipairs(pipeline:order()) do
     rows[i] = { tostring(each.setting.priority), each.processor.id, each.setting.enabled and "yes" or "no",
       each.processor.description or each.processor.name }
+  end
+  for _, own in ipairs(list_own(pipeline, loading)) do
+    local processor, folder = own.each and own.each.processor, own.file.folder
+    rows[#rows + 1] = { processor and tostring(own.each.setting.priority) or "", own.file.name, "if named",
+      processor and ("%s (%s)"):format(processor.description or processor.name, folder) or own.problem.message }
   end
   return grid.render(LIST, rows, page)
 end
@@ -118,10 +141,14 @@ function command.run(args)
     for i, each in ipairs(chosen) do
       data[i] = as_data(each)
     end
+    for _, own in ipairs(args.id and {} or list_own(pipeline, loading)) do
+      data[#data + 1] = own.each and as_data(own.each) or { id = own.file.name, problem = own.problem.message }
+      data[#data].file = own.file.path
+    end
     out = json_text.format(args.id and #data == 1 and data[1] or data)
   else
     local page = terminal.results(args.output)
-    out = args.id and describe_all(chosen, page) or list(pipeline, page)
+    out = args.id and describe_all(chosen, page) or list(pipeline, loading, page)
   end
   terminal.result(out, args.output)
 end

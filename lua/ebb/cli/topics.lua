@@ -208,7 +208,8 @@ TEXTS.environment = [[
   TERM=dumb        no colours, no progress
   XDG_CACHE_HOME   ebb/vocab: vocabularies that were checked (default ~/.cache)
   XDG_CONFIG_HOME  ebb/models.json: your models and prices; ebb/policies,
-                   ebb/filters; ebb/profiles.json: servers (default ~/.config)
+                   ebb/filters, ebb/processors, ebb/macros, ebb/types: your
+                   own Lua; ebb/profiles.json: servers (default ~/.config)
   XDG_DATA_HOME    ebb/sessions.db: sessions; ebb/vocab: vocabularies (default
                    ~/.local/share)
   XDG_STATE_HOME   ebb/history: lines of `ebb repl`; ebb/usage: what providers

@@ -64,6 +64,9 @@
 ---@field policies table       built-in policies by name
 ---@field policy_path string[] folders in which policies are found by name
 ---@field filter_path string[] the same for filters
+---@field processor_path string[] the same for processors of pipelines
+---@field macro_path string[] the same for macros
+---@field type_path string[]  the same for types of nodes in workflows
 ---@field models table<string, ebb.Model>   what is known per model; assign to add or change: fields left out stay
 ---@field profiles table<string, ebb.Profile>   what servers demand beyond their dialect; assign to add or change
 ---@field version string
@@ -134,6 +137,9 @@ function ebb.pipeline(options) end
 --- the same name gives way.
 ---@param declaration ebb.MacroDeclaration
 function ebb.macro(declaration) end
+--- Adds processors for all pipelines that this program makes from now on; one with the id of another takes its place.
+---@param source ebb.Processor|ebb.Processor[]
+function ebb.processor(source) end
 
 --- Reads the calls of a model's text, in order, malformed ones among them; chat.windows:act performs them. Two forms:
 --- <tool_call>{"name": .., "arguments": {..}}</tool_call>, and

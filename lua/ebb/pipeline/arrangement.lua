@@ -94,9 +94,13 @@ function methods.remove(self, id)
   end
   local before = self.singles
   self.singles = singles
+  local earlier = self.registry
   local ok, problem = pcall(change, self, "registry", registry)
-  if ok then return end
-  self.singles = before
+  if ok and not registry.entries[id] then return end
+  self.singles, self.registry = before, earlier
+  if ok then   -- it lies in the user's folder, and was found again
+    refuse("argument", ("the agent or the model's file names '%s': it cannot be removed"):format(id), "disable it")
+  end
   error(problem, 0)
 end
 

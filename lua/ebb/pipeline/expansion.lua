@@ -14,6 +14,7 @@ local expansion = {}
 ---@class ebb.Expansion
 ---@field environment ebb.MacroEnvironment
 ---@field budget ebb.RunBudget
+---@field loading? ebb.Loading
 ---@field registry? ebb.MacroRegistry         of the pipeline, its sandboxes unused
 ---@field reported table<string, boolean>     unknown names that have been logged
 ---@field literal table<string, boolean>      names in braces that escapes keep
@@ -63,29 +64,30 @@ end
 ---                         is prepared
 ---@param registry? ebb.MacroRegistry   nil: the built-in macros
 ---@param budget ebb.RunBudget
+---@param loading? ebb.Loading          how macros of the user's folder are run
 ---@return ebb.Expansion
-function expansion.new(fields, registry, budget)
+function expansion.new(fields, registry, budget, loading)
   local environment = macros.environment {
     values = values_of(fields), variables = fields.variables, now = fields.timestamp, zone = fields.zone,
     seed = fields.seed, virtual_time = fields.agent_config.virtual_time,
     error_text = fields.agent_config.macro_errors,
     session_id = fields.session.id, history = history_of(fields.chat),
-    registry = own_macros.fresh(registry),
+    registry = own_macros.fresh(registry, loading),
   }
   environment.check = function(name) budget:check(("macro {{%s}}"):format(name)) end
   environment.hold = function(bytes) budget:add(bytes, "the macro variables") end
-  return setmetatable({ environment = environment, registry = registry, budget = budget, reported = {}, literal = {},
-    volatile = {} }, Expansion)
+  return setmetatable({ environment = environment, registry = registry, budget = budget, loading = loading,
+    reported = {}, literal = {}, volatile = {} }, Expansion)
 end
 
 --- A fork for previews: its variables and reports stay in it.
 ---@return ebb.Expansion
 function Expansion:fork()
   local environment = self.environment:fork()
-  environment.registry = own_macros.fresh(self.registry) or environment.registry
+  environment.registry = own_macros.fresh(self.registry, self.loading) or environment.registry
   environment.check = self.environment.check
-  return setmetatable({ environment = environment, registry = self.registry, budget = self.budget, reported = {},
-    literal = {}, volatile = {} }, Expansion)
+  return setmetatable({ environment = environment, registry = self.registry, budget = self.budget,
+    loading = self.loading, reported = {}, literal = {}, volatile = {} }, Expansion)
 end
 
 --- True the first time that a name is asked for: each is told once in a run.

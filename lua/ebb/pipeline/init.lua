@@ -99,8 +99,11 @@ end
 ---@return ebb.Pipeline
 function pipeline.new(options)
   options = schema.options(pipeline.OPTIONS, options, "pipeline", 'ebb.pipeline { agent = "agent.json" }')
-  local pipe = setmetatable({ options = options, registry = registry.new(processors.built_in()), singles = {},
-    loading = loading_of(options) }, Pipeline)
+  local loading = loading_of(options)
+  local function find(id) return plugins.find(id, loading, plugins.PROCESSOR) end
+  local pipe = setmetatable({ options = options, registry = registry.new(processors.built_in(), find), singles = {},
+    loading = loading }, Pipeline)
+  for _, processor in ipairs(plugins.of_program()) do pipe.registry:register(processor) end
   for _, each in ipairs(options.processors or {}) do
     for _, processor in ipairs(plugins.load(each, pipe.loading, plugins.PROCESSOR)) do
       pipe.registry:register(processor)
@@ -217,7 +220,8 @@ local function fields_of(self, chat, options)
       or seed_from(("%s %d %s"):format(session.id, #chat, newest and newest.json or "")),
   }
   local budget = run_budget.new(self.loading, #chat)
-  fields.run = { macros = expansion.new(fields, self.macros, budget), budget = budget, variables_before = before }
+  fields.run = { macros = expansion.new(fields, self.macros, budget, self.loading), budget = budget,
+    variables_before = before }
   fields.session = tables.read_only(session, "session")
   fields.capabilities = tables.read_only(fields.capabilities, "capabilities")
   return fields

@@ -13,6 +13,8 @@ local macros = require "ebb.macros"
 local plugins = require "ebb.pipeline.plugins"
 local registries = require "ebb.macros.registry"
 local sandboxed_macro = require "ebb.sandbox.macro"
+local script_path = require "ebb.sandbox.script_path"
+local tables = require "ebb.support.tables"
 
 local own_macros = {}
 
@@ -52,14 +54,38 @@ local function caller(run, sandboxes)
   end
 end
 
---- The same registry, its macros from files in new sandboxes.
----@param registry? ebb.MacroRegistry
----@return ebb.MacroRegistry?
-function own_macros.fresh(registry)
+--- Finds macros in the user's folder, by the name of their file; each has a sandbox of its own, unless it is trusted.
+local function seek_in_folder(loading)
+  return function(name)
+    local declaration = plugins.find(name, loading, plugins.MACRO)
+      or plugins.find(name:lower(), loading, plugins.MACRO)
+    if not declaration or not loader.holds(declaration.run) then return declaration end
+    local copy = tables.copy(declaration)
+    copy.run = caller(declaration.run, {})
+    return copy
+  end
+end
+
+local function has_folder()
+  for _, folder in ipairs(script_path.macros) do
+    if core.file_identity(folder) then return true end
+  end
+  return false
+end
+
+--- The same registry, its macros from files in new sandboxes; those of the user's folder are found when they are named.
+---@param registry? ebb.MacroRegistry   nil: the built-in one
+---@param loading? ebb.Loading          how files of the folder are run
+---@return ebb.MacroRegistry?           nil: the built-in one, without a folder
+function own_macros.fresh(registry, loading)
+  local asks = has_folder()
+  if not registry and not asks then return nil end
   local sandboxes = {}
-  return registry and registries.wrapped(registry, function(run)
+  local result = registries.wrapped(registry or registries.built_in(), function(run)
     return loader.holds(run) and caller(run, sandboxes) or nil
   end)
+  if asks then result:ask(seek_in_folder(loading)) end
+  return result
 end
 
 return own_macros

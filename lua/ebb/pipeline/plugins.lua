@@ -1,5 +1,6 @@
 --- Loads processors and macros: from a Lua file, a folder of files, or a table.
 --
+-- A bare name is that of NAME.lua in the user's folder of their kind, unless a folder has it.
 -- Each file runs in a sandbox of its own, unless it is trusted; a table of functions is
 -- the program's own and trusted.
 
@@ -8,24 +9,26 @@ local macros = require "ebb.macros.registry"
 local refuse = require "ebb.support.refuse"
 local loader = require "ebb.sandbox.loader"
 local registry = require "ebb.pipeline.registry"
+local schema = require "ebb.support.schema"
 local script_file = require "ebb.sandbox.script_file"
 
 local plugins = {}
 
 ---@class ebb.plugins.Kind: ebb.ScriptKind
 ---@field name string          the field that names it
+---@field folders "processors"|"macros"   where the user's own are, by name
 ---@field check fun(plugin: any, file?: string): table   raises for missing or wrong fields
 ---@field apart? boolean       each has a sandbox of its own: macros of a file may expand each other
 
 ---@type ebb.plugins.Kind
 plugins.PROCESSOR = {
-  noun = "processor", name = "id", verb = "execute", check = registry.check,
+  noun = "processor", name = "id", folders = "processors", verb = "execute", check = registry.check,
   hint = 'return { id = "my-step", name = "My step", execute = function(context, config) ... end }',
 }
 
 ---@type ebb.plugins.Kind
 plugins.MACRO = {
-  noun = "macro", name = "name", verb = "run", apart = true,
+  noun = "macro", name = "name", folders = "macros", verb = "run", apart = true,
   check = function(declaration, file)
     macros.check(declaration, file)
     return declaration
@@ -142,7 +145,41 @@ function plugins.load(source, loading, kind)
     local list = from_folder((source:gsub("/+$", "")), loading, kind)
     if list then return list end
   end
-  return from_file(source, loading, kind)
+  return from_file(loader.find(source, kind.folders) or source, loading, kind)
 end
+
+--- The plugin of this name in NAME.lua of the user's folder; nil: there is no such file. A file without one of this
+--- name is refused.
+---@param name string
+---@param loading? ebb.Loading
+---@param kind ebb.plugins.Kind
+---@return table?
+function plugins.find(name, loading, kind)
+  local path = loader.find(name, kind.folders)
+  if not path then return nil end
+  local list = from_file(path, loading, kind)
+  for _, plugin in ipairs(list) do
+    if plugin[kind.name] == name then return plugin end
+  end
+  return refuse("shape", ("%s: it has no %s '%s'"):format(path, kind.noun, name),
+    ("a file in this folder is found by its name: %s = %q"):format(kind.name, name))
+end
+
+---@type ebb.Processor[]   of the whole program
+local of_program = {}
+
+--- Adds processors for all pipelines that this program makes from now on; one with the id of another takes its place.
+---@param source ebb.Processor|ebb.Processor[]
+function plugins.add(source)
+  if type(source) ~= "table" then
+    refuse("argument", "ebb.processor: expected a processor or a list of them, got " .. schema.describe(source),
+      plugins.PROCESSOR.hint)
+  end
+  for _, processor in ipairs(as_list(source, nil, plugins.PROCESSOR)) do of_program[#of_program + 1] = processor end
+end
+
+--- The processors that plugins.add took, in that order.
+---@return ebb.Processor[]
+function plugins.of_program() return of_program end
 
 return plugins

@@ -14,7 +14,7 @@ local tables = require "ebb.support.tables"
 
 local registry = {}
 
-local PLUGIN_PRIORITY = 900
+registry.PLUGIN_PRIORITY = 900
 
 --- Ids that stand for several.
 registry.groups = {
@@ -31,6 +31,7 @@ registry.groups = {
 
 ---@class ebb.Registry
 ---@field entries table<string, ebb.RegistryEntry>
+---@field find? fun(id: string): ebb.Processor?   what has no entry yet: it gets one when it is first named
 local Registry = {}
 Registry.__index = Registry
 
@@ -77,7 +78,7 @@ local function add(self, processor, built_in)
   if not before then self.count = self.count + 1 end
   self.entries[processor.id] = {
     processor = processor,
-    priority = processor.priority or PLUGIN_PRIORITY,
+    priority = processor.priority or registry.PLUGIN_PRIORITY,
     enabled = processor.default_enabled ~= false,
     is_core = processor.is_core or before and before.is_core or false,
     built_in = built_in,
@@ -99,6 +100,11 @@ end
 function Registry:entry(id)
   local entry = self.entries[id]
   if entry then return entry end
+  local processor = self.find and type(id) == "string" and self.find(id)
+  if processor then
+    self:register(processor)
+    return self.entries[id]
+  end
   return refuse("unknown_name", ("there is no processor '%s'"):format(tostring(id)),
     suggest.nearest(tostring(id), tables.keys(self.entries)) and suggest.hint(id, tables.keys(self.entries))
       or hints.processors)
@@ -139,7 +145,7 @@ function Registry:copy()
   for id, entry in pairs(self.entries) do
     entries[id] = entry
   end
-  return setmetatable({ entries = entries, count = self.count }, Registry)
+  return setmetatable({ entries = entries, count = self.count, find = self.find }, Registry)
 end
 
 --- The ids that a word of a configuration means: a group, or one processor.
@@ -153,9 +159,10 @@ function Registry:ids_of(word)
 end
 
 ---@param built_in? ebb.Processor[]   checked by a test, not at each start
+---@param find? fun(id: string): ebb.Processor?
 ---@return ebb.Registry
-function registry.new(built_in)
-  local result = setmetatable({ entries = {}, count = 0 }, Registry)
+function registry.new(built_in, find)
+  local result = setmetatable({ entries = {}, count = 0, find = find }, Registry)
   for _, processor in ipairs(built_in or {}) do add(result, processor, true) end
   return result
 end

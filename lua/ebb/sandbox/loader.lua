@@ -177,13 +177,16 @@ local function host_of(place)
   end
 end
 
+--- The lists of script_path by the noun of a kind; others look where policies are.
+local PATHS = { filter = "filters", processor = "processors", macro = "macros", type = "types" }
+
 --- The folders in which a script finds other files: its own, and the path of its kind.
 local function place_of(path, kind)
   local own_folder = path and script_file.folder(path)
   local noun = kind and kind.noun or "script"
   return { noun = noun, folders = function()
     local list = { own_folder }
-    for _, folder in ipairs(script_path[noun == "filter" and "filters" or "policies"]) do
+    for _, folder in ipairs(script_path[PATHS[noun] or "policies"]) do
       list[#list + 1] = folder .. "/"
     end
     return list
@@ -242,7 +245,7 @@ end
 
 --- The path of NAME.lua in the folders of a kind, or nil.
 ---@param name string
----@param kind "policies"|"filters"
+---@param kind "policies"|"filters"|"processors"|"macros"|"types"
 ---@return string?
 function loader.find(name, kind)
   return script_path.find(name, script_path[kind])

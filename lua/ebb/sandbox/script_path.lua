@@ -12,6 +12,12 @@ local script_path = {}
 script_path.policies = { xdg.path("config", "policies") }
 ---@type string[]
 script_path.filters = { xdg.path("config", "filters") }
+---@type string[]
+script_path.processors = { xdg.path("config", "processors") }
+---@type string[]
+script_path.macros = { xdg.path("config", "macros") }
+---@type string[]   of types of nodes
+script_path.types = { xdg.path("config", "types") }
 
 --- Makes the globals of each script that is loaded; nil: those of script_file. It stands here, as libebb sets it with
 --- each runtime, and most runtimes load no file.
@@ -29,6 +35,24 @@ function script_path.find(name, folders)
     local identity, problem = core.file_identity(path)
     if identity or problem.code ~= "absent" then return path end
   end
+end
+
+--- The files of Lua in folders, sorted in each; of files of one name the first.
+---@param folders string[]
+---@return { name: string, path: string, folder: string }[]
+function script_path.list(folders)
+  local rows, listed = {}, {}
+  for _, folder in ipairs(folders) do
+    local names = core.list_folder(folder) or {}
+    table.sort(names)
+    for _, entry in ipairs(names) do
+      local name = entry:match "^([%w_%-]+)%.lua$"
+      if name and not listed[name] then
+        rows[#rows + 1], listed[name] = { name = name, path = ("%s/%s"):format(folder, entry), folder = folder }, true
+      end
+    end
+  end
+  return rows
 end
 
 --- Adds folders in front of the others.

@@ -51,6 +51,7 @@ local function types_of(workflow, unknown)
   if workflow and workflow.types ~= nil then
     is_open = own_types.add(types, workflow.types, locate.place(workflow, unknown ~= nil), unknown)
   end
+  own_types.find_by_name(types, locate.place(workflow, unknown ~= nil).looks)
   return types, is_open
 end
 

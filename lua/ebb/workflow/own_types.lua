@@ -97,7 +97,7 @@ local function add(types, declaration, where)
       refuse("shape", ("%s: fields.%s: every node has this field already"):format(where, common))
     end
   end
-  if types[name] then refuse("shape", where .. " is there already", "another name") end
+  if rawget(types, name) then refuse("shape", where .. " is there already", "another name") end
   types[name] = type_of(declaration)
 end
 
@@ -125,6 +125,29 @@ function own_types.add(types, sources, place, unknown)
     end
   end
   return is_open
+end
+
+--- Lets types that are named and not there be looked for in the user's folder: NAME.lua, which returns the type, or a
+--- list with it.
+---@param types table<string, ebb.NodeType>   by name
+---@param looks boolean         the workflow is only looked at: a file that needs more than a sandbox has stays unknown
+function own_types.find_by_name(types, looks)
+  setmetatable(types, { __index = function(_, name)
+    local path = type(name) == "string" and loader.find(name, "types")
+    if not path then return nil end
+    local declared = {}
+    local value = load_file(path, nil, { looks = looks }, {})
+    if value == nil then return { is_own = true, prepare = function() return function() return true end end } end
+    for _, declaration in ipairs(value.name == nil and value.run == nil and value or { value }) do
+      add(declared, declaration, path)
+    end
+    if not declared[name] then
+      refuse("shape", ("%s: it has no type '%s'"):format(path, name),
+        ("a file in this folder is found by its name: name = %q"):format(name))
+    end
+    types[name] = declared[name]
+    return declared[name]
+  end })
 end
 
 return own_types
