@@ -75,3 +75,111 @@ describe("a reference of a seed program", function()
     assert.equal(before, chat:json())
   end)
 end)
+
+--- The shapes of the parts of a content: texts as they are, "IMAGE" for a picture.
+local function shapes(content)
+  local list = {}
+  for i, part in ipairs(type(content) == "table" and content or { text(content) }) do
+    list[i] = part.text or part.type == "image_url" and "IMAGE" or part.type
+  end
+  return table.concat(list, "|")
+end
+
+local function reference(fields)
+  fields.type = fields.type or "asset_reference"
+  return { role = "user", content = { text "上", fields, text "下" } }
+end
+
+local function with(message, member, list)
+  message[member] = list
+  return message
+end
+
+describe("a part that names an attachment of its own message", function()
+  local CASES = {
+    { "by the id of an entry with a path", with(reference { assetId = "k7" }, "_attachments",
+      { { id = "k7", path = "photo.png" } }) },
+    { "by an assetId that is a file", with(reference { assetId = "photo.png" }, "_attachments",
+      { { assetId = "photo.png", name = "照片" } }) },
+    { "by id, entries of Ebb's own", with(reference { id = "k7", type = "asset" }, "attachments",
+      { { id = "k7", path = "photo.png" } }) },
+    { "by assetId, entries of seeds under Ebb's name", with(reference { assetId = "photo.png" }, "attachments",
+      { { assetId = "photo.png" } }) },
+    { "by path", with(reference { path = "photo.png", type = "asset" }, "_attachments",
+      { { id = "k7", path = "photo.png" } }) },
+    { "by path, as a part of Ebb's own", with(reference { type = "asset", attachment = { path = "photo.png" } },
+      "attachments", { { path = "photo.png" } }) },
+    { "where the part knows the path, and the entry does not", with(reference { assetId = "k7", path = "photo.png" },
+      "_attachments", { { id = "k7", name = "照片.png" } }) },
+    { "in both lists", with(with(reference { assetId = "k7" }, "_attachments", { { id = "k7", path = "photo.png" } }),
+      "attachments", { { id = "k7", path = "photo.png" } }) },
+  }
+  for _, case in ipairs(CASES) do
+    it(case[1] .. " is that attachment, once, at its place", function()
+      local content, message = sent(case[2])
+      assert.equal("上|IMAGE|下", shapes(content))
+      assert.is_nil(message._attachments)
+      assert.is_nil(message.attachments)
+    end)
+  end
+
+  it("leaves the other entries behind the content", function()
+    local message = with(reference { assetId = "k7" }, "_attachments",
+      { { id = "n1", path = "notes.txt" }, { id = "k7", path = "photo.png" } })
+    assert.equal("上|IMAGE|下\nwords", shapes((sent(message))))
+  end)
+
+  it("is the entry whose id it has, not the first", function()
+    local message = { role = "user",
+      content = { { type = "asset_reference", assetId = "k2" }, text "下" },
+      _attachments = { { id = "k1", path = "notes.txt" }, { id = "k2", path = "photo.png" } } }
+    assert.equal("IMAGE|下\nwords", shapes((sent(message))))
+  end)
+
+  it("is asked for once", function()
+    local asked = {}
+    local message = with(reference { assetId = "k7" }, "_attachments", { { id = "k7", name = "照片.png" } })
+    local content = sent(message, { host = { asset = function(request)
+      asked[#asked + 1] = request.id
+      return { bytes = PNG }
+    end } })
+    assert.same({ "k7" }, asked)
+    assert.equal("上|IMAGE|下", shapes(content))
+  end)
+end)
+
+describe("a reference that is not of the history", function()
+  local function body_of(presets, options)
+    options = options or {}
+    options.agent, options.asset_root = { name = "A", presets = presets }, root
+    local chat = ebb.conversation { messages = { { role = "user", content = "hi" } } }
+    local result, problem = ebb.pipeline(options):run(chat)
+    return result and ebb.json.decode(result.body).messages, problem
+  end
+
+  local PLACES = { preset = false, depth = { type = "depth", depth = 1 },
+    anchor = { type = "anchor", anchorTarget = "chat_history", anchorPosition = "after" } }
+  for place, strategy in pairs(PLACES) do
+    it("but of a " .. place .. " is resolved, too, or refused", function()
+      local function presets(name)
+        return { { role = "user", content = reference { assetId = name }.content,
+          injectionStrategy = strategy or nil }, { type = "chat_history" } }
+      end
+      local messages = body_of(presets "photo.png")
+      local found = {}
+      for i, message in ipairs(messages) do found[i] = shapes(message.content) end
+      assert.truthy(table.concat(found, "|"):find("上|IMAGE|下", 1, true), table.concat(found, "|"))
+      local none, problem = body_of(presets "gone.png")
+      assert.is_nil(none)
+      assert.truthy(problem.message:find("gone.png", 1, true), problem.message)
+    end)
+  end
+
+  it("but of a processor is resolved, too", function()
+    local processor = { id = "adds", name = "Adds", priority = 350, execute = function(context)
+      table.insert(context.messages, 1, with(reference { assetId = "k7" }, "_attachments",
+        { { id = "k7", path = "photo.png" } }))
+    end }
+    assert.truthy(shapes(body_of({}, { processors = { processor } })[1].content):find("上|IMAGE|下", 1, true))
+  end)
+end)

@@ -163,6 +163,60 @@ describe("what the limiter leaves alone:", function()
   end)
 end)
 
+describe("files that are parts of the content", function()
+  local fake = dofile "tests/lua/fake_context.lua"
+  local core = require "ebb.support.core"
+  local BODY = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAZAAAAEsCAIAAABi1XKVAAAAAElFTkSuQmCC"
+  local root
+
+  setup(function() root = fake.folder { ["图.png"] = assert(core.data_uri(BODY, 1 << 20)).bytes } end)
+
+  teardown(fake.clean)
+
+  local LOOK = { type = "text", text = "瞧" }
+  local FORMS = {
+    attachments = function() return { role = "user", content = "瞧", attachments = { { path = "图.png" } } } end,
+    references = function()
+      return { role = "user", content = { LOOK, { type = "asset_reference", assetId = "图.png" } } }
+    end,
+    parts = function()
+      return { role = "user", content = { LOOK, { type = "asset", attachment = { path = "图.png" } } } }
+    end,
+    both = function()
+      return { role = "user", content = { LOOK, { type = "asset_reference", assetId = "a1" } },
+        _attachments = { { id = "a1", path = "图.png" } } }
+    end,
+  }
+
+  local function chat_of_form(form)
+    local chat = ebb.conversation { encoding = "cjk" }
+    for _ = 1, 6 do chat:append { FORMS[form](), { role = "assistant", content = "不错" } } end
+    chat:append { role = "user", content = "最后一问" }
+    return chat
+  end
+
+  --- Tokens sent, and of which messages; the preview must say the same.
+  local function sent(form, budget)
+    local pipeline = ebb.pipeline { model = "gpt-4o", encoding = "cjk", asset_root = root,
+      set = { "token-limiter.budget=" .. budget } }
+    local chat = chat_of_form(form)
+    local preview, result = pipeline:run(chat, { preview = true }), assert(pipeline:run(chat))
+    assert.equal(result.body, preview and preview.body)
+    assert.is_true(result.tokens <= budget, form .. budget)
+    assert.equal(result.tokens, (assert(ebb.parse(result.body, { encoding = "cjk", model = "gpt-4o" })):tokens()))
+    return { result.tokens, #result.chat }
+  end
+
+  for _, budget in ipairs { 300, 450, 640, 900, 1100, 1350, 1500, 1750 } do
+    it("weigh what attachments weigh, at a budget of " .. budget, function()
+      local wanted = sent("attachments", budget)
+      for form in pairs(FORMS) do
+        assert.same(wanted, sent(form, budget), form)
+      end
+    end)
+  end
+end)
+
 describe("the work of a limited run", function()
   local core = require "ebb.support.core"
 

@@ -15,6 +15,7 @@ local context_of = require "ebb.pipeline.context"
 local core = require "ebb.support.core"
 local sandboxed_processor = require "ebb.sandbox.processor"
 local plugins = require "ebb.pipeline.plugins"
+local references = require "ebb.processors.references"
 
 local engine = {}
 
@@ -137,7 +138,10 @@ local function attempt(run, step, context)
   if not ok then return nil, message, code ~= "memory" and not step.built_in and "processor" or code end
   if step.built_in then return true end
   local fine, problem = pcall(run.request.check, run.request, context.messages)
-  if fine then return true end
+  if fine then
+    references.take_all(context.messages)
+    return true
+  end
   if engine.is_out_of_memory(problem) then return nil, tostring(problem), "memory" end
   return nil, "it left " .. (core.is_error(problem) and problem.message or tostring(problem)), "processor"
 end

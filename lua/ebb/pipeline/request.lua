@@ -6,7 +6,7 @@
 
 local core = require "ebb.support.core"
 local envelope = require "ebb.pipeline.envelope"
-local references = require "ebb.pipeline.references"
+local references = require "ebb.processors.references"
 local refuse = require "ebb.support.refuse"
 local tables = require "ebb.support.tables"
 
@@ -23,15 +23,6 @@ local ROLES = { system = true, developer = true, user = true, assistant = true, 
 ---@field refers boolean            a message of the history may refer to a file
 local Request = {}
 Request.__index = Request
-
---- A list of attachments, if it is one.
-local function attachments_of(list)
-  if type(list) ~= "table" or list[1] == nil then return nil end
-  for _, each in ipairs(list) do
-    if type(each) ~= "table" or not (each.path or each.data or each.id) then return nil end
-  end
-  return list
-end
 
 --- Replaces items of windows by their markup, behind the unit in which they stand.
 local function with_windows(self, copies)
@@ -51,16 +42,6 @@ local function with_windows(self, copies)
   return list
 end
 
---- Makes references to files, in whatever form they stand, attachments and parts of Ebb's own.
-local function read_references(copy)
-  local own = copy.own
-  if own and attachments_of(own.attachments) then
-    copy.attachments, own.attachments = own.attachments, nil
-    if next(own) == nil then copy.own = nil end
-  end
-  references.take(copy)
-end
-
 --- The visible history as working copies; markup of windows has source = "window".
 ---@param lazy? boolean        most stay in the core until they are read (bind/lazy_copy.h)
 ---@return ebb.WorkingMessage[]
@@ -70,7 +51,7 @@ function Request:history(lazy)
   for _, position in ipairs(odd) do
     local copy = copies[position]
     if copy.own or copy._attachments or type(copy.content) == "table" then
-      read_references(copy)
+      references.take(copy)
       self.refers = true
     end
   end

@@ -1,6 +1,8 @@
 --- Puts the agent's preset messages around and into the history.
 
+local assets = require "ebb.processors.assets"
 local injection = require "ebb.injection"
+local references = require "ebb.processors.references"
 local quantity = require "ebb.support.quantity"
 
 --- The tools' macros are put in where the agent asks for it and no preset has them.
@@ -30,6 +32,7 @@ return {
       budget = context.run.budget,
       ready = lore.messages, around = lore.around, disabled = lore.disabled,
     })
+    if not assets.none(context) then references.take_all(messages) end
     table.move(messages, 1, #messages, 1, context.messages)   -- never fewer than there were
     context:log("info", quantity(#messages - before, "preset message") .. " put in")
   end,

@@ -6,7 +6,7 @@
 -- guards hold and which tears no unit. Everything else (presets, injections, framing, tools) is the
 -- fixed part. What later stages add or save is not guessed: they are tried on
 -- copies (`forecast`), and the history is cut again by as much as they made of it.
--- The same holds for attachments, which are weighed as they will be resolved.
+-- The same holds for files, attached or parts of the content, which are weighed as they will be resolved.
 --
 -- Invariant: the messages fit after the later stages have run, or the run is refused.
 
@@ -113,21 +113,36 @@ end
 ---@field tokens integer           before later stages
 ---@field report ebb.TrimReport
 
---- Per message with attachments, the tokens that they come to in the end. Equal ones are
---- tried once.
+--- The message without its files.
+local function without_files(message)
+  local bare = tables.copy(message)
+  bare.attachments = nil
+  if type(bare.content) ~= "table" then return bare end
+  bare.content = core.json.array {}
+  for _, part in ipairs(message.content) do
+    if part.type ~= "asset" then bare.content[#bare.content + 1] = part end
+  end
+  if not bare.content[1] then bare.content[1] = { type = "text", text = "." } end   -- an empty one may be left out
+  return bare
+end
+
+--- What the files of a message add in the end to what it weighs now. A part weighs something now, too: its name.
+local function weight_of_files(context, message)
+  local bare = without_files(message)
+  local with, without = context:forecast { message }, context:forecast { bare }
+  if not (with and without) then return 0 end
+  return with - without - (context:weigh { message } - context:weigh { bare })
+end
+
+--- Per message with files, the tokens that they come to in the end. Equal ones are tried once.
 ---@return table<ebb.WorkingMessage, integer>
-local function attachments_of(context, messages)
+local function files_of(context, messages)
   local extra, weights = {}, {}
   if assets.none(context) then return extra end
   for _, message in ipairs(messages) do
-    if message.attachments and message.attachments[1] then
-      local key = core.json.encode { message.attachments, message.content or "" }
-      if not weights[key] then
-        local bare = tables.copy(message)
-        bare.attachments = nil
-        local with, without = context:forecast { message }, context:forecast { bare }
-        weights[key] = with and without and math.max(0, with - without) or 0
-      end
+    if assets.has(message) then
+      local key = core.json.encode { message.role, message.attachments or false, message.content or "" }
+      weights[key] = weights[key] or weight_of_files(context, message)
       extra[message] = weights[key]
     end
   end
@@ -140,7 +155,7 @@ end
 ---@field budget integer
 ---@field parts ebb.limiter.Parts
 ---@field fixed integer            tokens of the fixed part, where nothing else is said: framing and tools too
----@field extra table<ebb.WorkingMessage, integer>   tokens of attachments
+---@field extra table<ebb.WorkingMessage, integer>   tokens of files
 ---@field chat ebb.Conversation     the history
 ---@field texts? table<string, string>   markup of its windows
 ---@field thinking false|ebb.trim.Thinking   of the history
@@ -390,7 +405,7 @@ end
 local function plan_of(context, config, budget)
   local plan = { context = context, config = config, budget = budget, parts = parts_of(context.messages),
     policy = policy_of(config, context:loading "policy") }
-  plan.extra = attachments_of(context, context.messages)
+  plan.extra = files_of(context, context.messages)
   local fixed, nothing = fixed_of(plan.parts), context:weigh {}
   local weight = context:weigh(fixed)
   plan.chat, plan.texts = history_chat(context, plan)
