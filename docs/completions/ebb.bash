@@ -29,6 +29,11 @@ _ebb() {
                 opts="$opts --attach --window --agent --model-config --user-profile --macro --now --seed --deadline --fuel --memory --trusted --explain --dry-run --ledger --json -q --quiet -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
                 break
                 ;;
+            window)
+                cmd="window"
+                opts="$opts --summary --explain --dry-run --ledger --json -q --quiet -o --output --tools --tools-heading -i --in-place --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
+                break
+                ;;
             run)
                 cmd="run"
                 opts="$opts --input --check --graph --restart --trace --explain --dry-run --ledger --json -q --quiet -o --output --tools --tools-heading -i --in-place --model-command --base-url --stream --record --replay-model --transcribe-command --asset-command --service --transcripts --service-timeout --isolate --deadline --memory --file-size --allow-read --allow-write --model --encoding --max-message --max-file --role-map --lenient --from --branch --conversation --session --db -h --help"
@@ -149,7 +154,7 @@ _ebb() {
 
     case "$cmd" in
         '')
-            COMPREPLY=($(compgen -W "trim filter apply input run each pipeline count check convert import inspect report session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
+            COMPREPLY=($(compgen -W "trim filter apply input window run each pipeline count check convert import inspect report session recall diff repl vocab policies processors macros rules models profiles limits completion help" -- "$cur"))
             ;;
         'trim')
             case "$prev" in
@@ -493,6 +498,71 @@ _ebb() {
                     return 0
                     ;;
                 --memory)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --ledger)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                -o|--output)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --tools-heading)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --encoding)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-message)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --max-file)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --role-map)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --branch)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --conversation)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -f -- "$cur"))
+                    return 0
+                    ;;
+            esac
+
+            ;;
+        'window')
+            case "$prev" in
+                --summary)
                     COMPREPLY=($(compgen -f -- "$cur"))
                     return 0
                     ;;

@@ -16,6 +16,9 @@ function __fish_ebb_print_command
             case input
                 set cmd $cmd input
                 break
+            case window
+                set cmd $cmd window
+                break
             case run
                 set cmd $cmd run
                 break
@@ -106,6 +109,7 @@ complete -c ebb -n '__fish_ebb_using_command' -xa 'trim' -d 'Cut a conversation 
 complete -c ebb -n '__fish_ebb_using_command' -xa 'filter' -d 'Keep, drop or rewrite messages by a Lua file'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'apply' -d 'Run operations from a JSON file: append, insert, replace, truncate and more'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'input' -d 'Append a user\'s text: macros expanded, files attached, windows opened'
+complete -c ebb -n '__fish_ebb_using_command' -xa 'window' -d 'Open, update, close or show a window of a conversation'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'run' -d 'Run a Lua script, or the nodes that a Lua file returns'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'each' -d 'Run a workflow or a command over many conversations'
 complete -c ebb -n '__fish_ebb_using_command' -xa 'pipeline' -d 'Build a request body from a conversation and an agent'
@@ -236,7 +240,7 @@ complete -c ebb -n '__fish_ebb_seen_command apply' -l db -r -d 'The database of 
 complete -c ebb -n '__fish_ebb_seen_command apply' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command input' -l attach -r -d 'A file that belongs to the text; pipelines read it when they make a request'
-complete -c ebb -n '__fish_ebb_seen_command input' -l window -r -d 'Open the window of this file before the text: JSON, or markup as models read it'
+complete -c ebb -n '__fish_ebb_seen_command input' -l window -r -d 'Open the window of this file before the text, or update it where it is open: JSON, or markup as models read it'
 complete -c ebb -n '__fish_ebb_seen_command input' -l agent -r -d 'The agent: presets, rules, settings; JSON or Lua'
 complete -c ebb -n '__fish_ebb_seen_command input' -l model-config -r -d 'The model: its name, abilities, settings; JSON or Lua'
 complete -c ebb -n '__fish_ebb_seen_command input' -l user-profile -r -d 'The user: name, description; JSON or Lua'
@@ -268,6 +272,29 @@ complete -c ebb -n '__fish_ebb_seen_command input' -l conversation -r -d 'Of suc
 complete -c ebb -n '__fish_ebb_seen_command input' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
 complete -c ebb -n '__fish_ebb_seen_command input' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
 complete -c ebb -n '__fish_ebb_seen_command input' -s h -l help -d 'Show this help'
+
+complete -c ebb -n '__fish_ebb_seen_command window' -l summary -r -d 'close: what is left to say of it; `chat.windows:log()` shows it'
+complete -c ebb -n '__fish_ebb_seen_command window' -l explain -d 'Show on standard error which messages changed'
+complete -c ebb -n '__fish_ebb_seen_command window' -l dry-run -d 'Write no messages, only what changed'
+complete -c ebb -n '__fish_ebb_seen_command window' -l ledger -r -d 'Write what was changed to this file, as JSON'
+complete -c ebb -n '__fish_ebb_seen_command window' -l json -d 'Report as JSON: with --dry-run on standard output, else on standard error'
+complete -c ebb -n '__fish_ebb_seen_command window' -s q -l quiet -d 'Do not report success or progress'
+complete -c ebb -n '__fish_ebb_seen_command window' -s o -l output -r -d 'Write to this file instead of standard output'
+complete -c ebb -n '__fish_ebb_seen_command window' -l tools -r -d 'Describe the tools of this JSON file in a system message, unless one does: a list of {name, description}, or of a provider\'s tools'
+complete -c ebb -n '__fish_ebb_seen_command window' -l tools-heading -r -d 'The first line of that message (default: Available tools:)'
+complete -c ebb -n '__fish_ebb_seen_command window' -s i -l in-place -d 'Write the result to the input file, unless another program changed it meanwhile'
+complete -c ebb -n '__fish_ebb_seen_command window' -l model -r -d 'Count as for this model'
+complete -c ebb -n '__fish_ebb_seen_command window' -l encoding -r -d 'Count by this encoding: a vocabulary such as o200k_base, or bytes4, cjk, claude, claude_4_7, utf16_2_5'
+complete -c ebb -n '__fish_ebb_seen_command window' -l max-message -r -d 'Size limit of a message (default 16M)'
+complete -c ebb -n '__fish_ebb_seen_command window' -l max-file -r -d 'Size limit of an array or body (default 256M), or a line that is one (64M)'
+complete -c ebb -n '__fish_ebb_seen_command window' -l role-map -r -d 'Read messages of role <old> as role <new>; output keeps <old>'
+complete -c ebb -n '__fish_ebb_seen_command window' -l lenient -d 'Skip invalid messages, repair text and keys, with warnings and exit status 3'
+complete -c ebb -n '__fish_ebb_seen_command window' -l from -r -d 'Read a file of this form of another program, such as claude_code, or of this dialect; default: recognised'
+complete -c ebb -n '__fish_ebb_seen_command window' -l branch -r -d 'Of such a file: another branch than the current one, by number or id; or a sidechain'
+complete -c ebb -n '__fish_ebb_seen_command window' -l conversation -r -d 'Of such a file with several conversations: one, by number, id or title'
+complete -c ebb -n '__fish_ebb_seen_command window' -l session -r -d 'Read this session in place of a file; commands that edit write to it, too'
+complete -c ebb -n '__fish_ebb_seen_command window' -l db -r -d 'The database of sessions: a file, or a URL of PostgreSQL (default: $EBB_DB, or the user\'s own)'
+complete -c ebb -n '__fish_ebb_seen_command window' -s h -l help -d 'Show this help'
 
 complete -c ebb -n '__fish_ebb_seen_command run' -l input -r -d 'JSON array, JSONL or request body; default: standard input'
 complete -c ebb -n '__fish_ebb_seen_command run' -l check -d 'Check the nodes, and run none of them'

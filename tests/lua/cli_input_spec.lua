@@ -127,6 +127,163 @@ describe("ebb input", function()
   end)
 end)
 
+describe("the order in which keep_turns lets go", function()
+  local function conversation()
+    local chat = helper.ebb.conversation { encoding = "cjk", messages = { { role = "system", content = "规则" } } }
+    local function turn(n)
+      chat:append { { role = "user", content = "问题" .. n }, { role = "assistant", content = "回答" .. n } }
+    end
+    chat.windows:open { id = "旧", content = "已经完成" }
+    turn(1)
+    chat.windows:open { id = "待办", content = "买茶" }
+    for n = 2, 6 do turn(n) end
+    chat.windows:get("旧"):close()
+    return chat
+  end
+
+  --- Kinds of what a list has lost, in the order in which it went at ever smaller budgets.
+  local function order_of(shows)
+    local order, gone, budget = {}, {}, conversation():tokens()
+    while budget > 10 do
+      local text = shows(budget)
+      if not text then break end
+      for _, part in ipairs { "旧", "问题1", "回答3", "待办", "回答4", "规则" } do
+        if not text:find(part, 1, true) and not gone[part] then
+          gone[part] = true
+          order[#order + 1] = part
+        end
+      end
+      budget = budget - 1
+    end
+    return table.concat(order, " ")
+  end
+
+  local function texts(chat)
+    local words = {}
+    for i, message in ipairs(chat) do words[i] = message.window or message.text end
+    return table.concat(words, " ")
+  end
+
+  local function trim(policy)
+    return function(budget)
+      local chat = conversation()
+      return chat:trim { policy, budget = budget } and texts(chat)
+    end
+  end
+
+  it("is obsolete windows, old turns, windows, the last turns; never the system's", function()
+    assert.equal("旧 问题1 回答3 待办 回答4", order_of(trim "keep_turns"))
+  end)
+
+  it("is that of a render, too", function()
+    assert.equal("旧 问题1 回答3 待办 回答4", order_of(function(budget)
+      local chat, words = conversation(), {}
+      local list = chat:render { max_tokens = budget, include_obsolete = true }
+      for i, message in ipairs(list or {}) do words[i] = message.window or message.content end
+      return list and table.concat(words, " ")
+    end))
+  end)
+
+  it("is not that of keep_recent, which goes by age", function()
+    assert.equal("旧 问题1 待办 回答3 回答4", order_of(trim "keep_recent"))
+  end)
+end)
+
+describe("windows on the command line", function()
+  before_each(function()
+    command.make_folder()
+    command.environment = ("EBB_DB=%s "):format(path_of "s.db")
+  end)
+  after_each(function()
+    command.environment = nil
+    command.remove_folder()
+  end)
+
+  local function markup(id, text)
+    return ('<Window id="%s"><Description>D</Description><Content><item>%s</item></Content></Window>'):format(id, text)
+  end
+
+  --- The texts that a provider gets which hold markup, and the number of messages.
+  local function sent(words)
+    local list, body = {}, json.decode((does("pipeline " .. words .. " --model gpt-4o")))
+    for _, message in ipairs(body.messages) do
+      if message.content:find "<Window" then list[#list + 1] = message.content end
+    end
+    return list, #body.messages
+  end
+
+  for _, id in ipairs { "todo", "待办", "список дел" } do
+    for _, place in ipairs { "a session", "a saved file" } do
+      it(("open, are updated and close in %s, with one state in a request: %s"):format(place, id), function()
+        local words, edits = "--session s", "--session s"
+        if place == "a session" then does("session new s " .. path_of "small.json") else
+          words, edits = path_of "c.ebb", path_of "c.ebb" .. " -i"
+          does(("convert %s --to ebb -o %s"):format(path_of "small.json", words))
+        end
+        local window = file("w.xml", markup(id, "茶"))
+        does(("input 'first' %s --window %s"):format(edits, window))
+        assert.same({ markup(id, "茶") }, (sent(words)))
+
+        file("w.xml", markup(id, "米"))
+        does(("input 'second' %s --window %s"):format(edits, window))
+        local texts, count = sent(words)
+        assert.same({ { markup(id, "米") }, 6 }, { texts, count })
+
+        does(("window open - %s"):format(edits), file("in", '{"id":"' .. id .. '","content":"豆"}'))
+        assert.same({ '<Window id="' .. id .. '"><Description>D</Description><Content>豆</Content></Window>' },
+          (sent(words)))
+        assert.equal(sent(words)[1] .. "\n", (does(("window show '%s' %s"):format(id, words))))
+        contains(id .. ": open, version 3", (does("inspect " .. words)))
+
+        does(("window close '%s' %s --summary done"):format(id, edits))
+        assert.same({}, (sent(words)))
+        contains(id .. ": closed", (does("inspect " .. words)))
+        contains("closed already", select(2, does(("window close '%s' %s"):format(id, edits))))
+
+        does(("input 'third' %s --window %s"):format(edits, window))
+        assert.same({ markup(id, "米") }, (sent(words)))
+      end)
+    end
+  end
+
+  it("stay as they are when a session undoes a step", function()
+    does("session new s " .. path_of "small.json")
+    does("input 'first' --session s --window " .. file("w.xml", markup("w", "one")))
+    does("input 'second' --session s --window " .. file("w.xml", markup("w", "two")))
+    does "session undo s"
+    assert.same({ { markup("w", "two") }, 6 }, { sent "--session s" })
+    does "window close w --session s"
+    does "session undo s"
+    contains("w: closed", (does "inspect --session s"))
+    assert.same({}, (sent "--session s"))
+  end)
+
+  it("are text in a list of messages, which is said, and stay apart from the user's words", function()
+    local window, list = file("w.xml", markup("w", "one")), path_of "list.json"
+    local words = ("input 'what now?' %s --window %s"):format(path_of "small.json", window)
+    contains("w.xml: the window 'w' becomes text", select(2, does(words .. " -o " .. list)))
+    assert.is_nil(select(2, does(("input 'x' %s -o %s"):format(path_of "small.json", path_of "y"))):find "becomes text")
+    local texts, count = sent(list)
+    assert.same({ { markup("w", "one") }, 6 }, { texts, count })
+    local joined = does(("pipeline %s --set merge-roles.windows=true"):format(list))
+    contains(markup("w", "one"):gsub('"', '\\"') .. "\\n", joined)
+    contains("a list of messages keeps no windows", fails(command.REFUSED, "window close w " .. list))
+  end)
+
+  it("have errors with their names", function()
+    does("session new s " .. path_of "small.json")
+    does("window open --session s " .. file("w.xml", markup("笔记", "one")))
+    contains("hint: one of: 笔记", fails(command.REFUSED, "window close 笔 --session s"))
+    contains("hint: did you mean 'close'?", fails(command.USAGE, "window clos 笔记 --session s"))
+    contains("--summary does not go with open", fails(command.USAGE, "window open w --session s --summary x"))
+    contains("cannot both come from standard input", fails(command.USAGE, "window open -"))
+    contains("-i does not go with show", fails(command.USAGE, "window show w x.json -i"))
+    contains("w.xml:1:9", fails(command.REFUSED, "window open --session s " .. file("w.xml", "<Window ")))
+    fails(command.REFUSED, "window open --session s " .. file("w.json", '{"id":"fixed","closable":3}'))
+    contains("version 1", (does "inspect --session s"))
+  end)
+end)
+
 describe("--tools", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)

@@ -12,6 +12,7 @@ commands.list = {
   { name = "filter", summary = "Keep, drop or rewrite messages by a Lua file." },
   { name = "apply", summary = "Run operations from a JSON file: append, insert, replace, truncate and more." },
   { name = "input", summary = "Append a user's text: macros expanded, files attached, windows opened." },
+  { name = "window", summary = "Open, update, close or show a window of a conversation." },
   { name = "run", summary = "Run a Lua script, or the nodes that a Lua file returns." },
   { name = "each", summary = "Run a workflow or a command over many conversations." },
   { name = "pipeline", summary = "Build a request body from a conversation and an agent." },

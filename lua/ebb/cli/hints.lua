@@ -21,7 +21,7 @@ local command = {
   bad_lines = "--lenient reads on behind such lines",
   import = "`ebb import` makes an agent of it",
   forms = "--from names the form to read it as",
-  window_exists = "each window has an id of its own; in Lua chat.windows:get(id):update { ... } changes one",
+  window_exists = "each window has an id of its own; `ebb window open` updates one, chat.windows:get(id):update in Lua",
   limits = "--deadline, --fuel and --memory allow more, in Lua limits = { deadline, fuel, memory }",
 }
 

@@ -14,9 +14,15 @@ local function apart_of(config)
   return { window = not config.windows, depth = not config.injections, anchor = not config.injections }
 end
 
+--- True if a text is the markup of a window: in a list of messages, which keeps no windows, it stands as the user's.
+local function is_window(message)
+  local text = message.content
+  return type(text) == "string" and text:find '^<Window id="' ~= nil and text:find "</Window>$" ~= nil
+end
+
 --- May the message become a part of another one?
 local function joins(message, apart)
-  return not apart[message.source] and content.is_plain(message)
+  return not apart[message.source] and not (apart.window and is_window(message)) and content.is_plain(message)
 end
 
 --- Can `message` be added to those that begin with `first`, which may be joined?
