@@ -578,7 +578,7 @@ EBB_API ebb_status ebb_chat_filter(ebb_chat *chat, const char *name, const char 
 **   recall {name, tokens}    what a handle in the list stands for, "[120 tokens left out: recall r17-42]": name
 **             "r17-42"; tokens: most of the text, at least one message, 0 (default): all
 **             {"text", "messages": [messages]}; EBB_ABSENT: they are not stored
-**   state     {"currentBatch", "messages", "batches", "indices", "stats", "results"}
+**   state     {"currentBatch", "messages", "batches", "stats", "results"}
 **   stats     {"totalMessages", "currentBatchMessages", "totalBatches", "currentBatchIndex"}
 **   windows   {"total", "active", "obsolete", "windows", "estimatedTokens"}
 **   listing   a text with a line per message

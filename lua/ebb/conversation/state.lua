@@ -86,7 +86,6 @@ function state.read(chat, exact)
     messages = messages_of(chat, exact),
     batches = state.batches(chat),
     currentBatch = stats.currentBatchIndex,
-    indices = state.indices(chat),
     stats = stats,
     results = state.results(chat),
   }
@@ -101,6 +100,7 @@ end
 ---@return table data
 function state.extend(data, chat, exact)
   for name, value in pairs(state.read(chat, exact)) do data[name] = value end
+  data.indices = state.indices(chat)
   data.affectedBatchIndex = data.results[1] and data.results[#data.results].affectedBatchIndex or nil
   return data
 end

@@ -225,7 +225,6 @@ local function whole_state(api, chat)
   api.write_list(chat)
   api.write ',"batches":'
   emit.list(api.write, state.batches(chat), json.encode)
-  api.write(',"indices":' .. json.encode(state.indices(chat)))
   api.write(',"stats":' .. json.encode(state.stats(chat)) .. ',"results":')
   emit.list(api.write, state.results(chat), json.encode)
   api.write "}"

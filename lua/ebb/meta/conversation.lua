@@ -303,7 +303,7 @@ function Conversation:act(message) end
 ---@return ebb.MessageTable[]? messages
 ---@return ebb.Error? problem  code: "cannot_fit" or "over_budget"
 function Conversation:render(options) end
---- Visible messages, batches, positions by role and statistics as one table (camelCase, positions from 0). What can be read again is
+--- Visible messages, batches and statistics as one table (camelCase, positions from 0). What can be read again is
 --- `chat:write "ebb"`.
 ---@return table
 function Conversation:state() end
