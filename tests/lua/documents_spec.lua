@@ -89,6 +89,62 @@ describe("the methods that are named in", function()
   end
 end)
 
+describe("the table of other names for", function()
+  local commands = require "ebb.cli.commands"
+  local policies = require "ebb.policies"
+  local nodes = helper.read "docs/reference/nodes.md"
+  local table_text = helper.read("docs/README.md"):match "### If you know it by another name(.-)\n%*%*%["
+
+  --- Refuses an option that the reference of its command lacks.
+  local function check_option(name, option)
+    local section = helper.read("docs/reference/command-line.md"):match("\n## ebb " .. name .. "\n(.-)\n## ")
+    assert.truthy(section, name)
+    assert.truthy(section:find(option .. "%f[^%w-]"), ("ebb %s %s"):format(name, option))
+  end
+
+  local function check_command(words)
+    local name = words:match "^ebb (%a+)"
+    assert.truthy(commands.by_name[name], words)
+    for option in words:gmatch "%-%-[%a-]+" do check_option(name, (option:gsub("%-", "%%-"))) end
+  end
+
+  --- Refuses a word that is no call, command, node or policy.
+  local function check_word(word, cell)
+    if word:find "^ebb " then return check_command(word) end
+    if word:find "^ebb%." then return assert.truthy(helper.ebb[word:match "^ebb%.([%a_]+)"], word) end
+    if word:find "^chat" then
+      local methods = word:find "^chat%.windows" and core.methods.Windows or core.methods.Conversation
+      return assert.truthy(methods[word:match ":([%a_]+)"], word)
+    end
+    if cell:find("policy `" .. word, 1, true) then return assert.truthy(policies.find(word), word) end
+    if cell:find "node" then return assert.truthy(nodes:find("\n## " .. word .. "\n", 1, true), word) end
+  end
+
+  local count = 0
+  for there, here in table_text:gmatch "\n| ([^|]+) | ([^\n]+) |%f[\n]" do
+    if there ~= "there" and not there:find "^%-%-%-" then
+      count = count + 1
+      it(there .. " leads to what there is", function()
+        local leads = here:find "%]%(" ~= nil
+        for word in here:gmatch "`([^`]+)`" do
+          leads = true
+          check_word(word, here)
+        end
+        assert.is_true(leads)
+      end)
+    end
+  end
+
+  it("each idea of the design documents", function()
+    assert.is_true(count >= 13, tostring(count))
+    for _, name in ipairs { "MarkMap", "originalIndices", "batchBoundaries", "CONTEXT_PROCESSOR", "MarkWindowObsolete",
+      "ContextStats", "RenderOptions", "PipelineContext", "ContextProcessor", "registerProcessor",
+      "getAllTypeIndices" } do
+      assert.truthy(table_text:find(name, 1, true), name)
+    end
+  end)
+end)
+
 describe("the targets of make that are named in", function()
   local makefile = helper.read "Makefile"
   for _, path in ipairs(TESTED) do
