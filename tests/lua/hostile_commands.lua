@@ -13,6 +13,7 @@ commands.ACTS = {
   filter = { "filter D/filter.lua --input F --explain" },
   apply = { [[apply '[{"operation":"truncate","keepLast":100,"wholeUnits":true},{"operation":"clear"}]' F --state]] },
   input = { "input 'and now?' F --window D/window.json --explain" },
+  window = { "window open D/window.json F --explain -o O" },
   run = { "run D/script.lua --input F" },
   pipeline = { "pipeline F --agent D/agent.json --trace" },
   count = { "count F --by message" },

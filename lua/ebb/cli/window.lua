@@ -70,9 +70,18 @@ local function check(args)
   edits.check(args)
 end
 
+--- The file of a window; the id of one is no file.
+---@param args table
+---@return ebb.cli.Places
+function command.places(args)
+  check(args)
+  local is_file = args.action == "open" and args.window ~= "-"
+  return { reads = is_file and { { path = args.window, what = "the window", owner = args, key = "window" } } or {},
+    writes = {} }
+end
+
 function command.run(args)
   options.use_in_place(args)
-  check(args)
   if args.action == "open" then args.values = window_file.read(args.window) end
   local chat = options.load(args.file, args)
   if args.action == "show" then
