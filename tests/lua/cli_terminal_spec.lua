@@ -69,6 +69,7 @@ local LINES = {
   "filter 'return function(m) return m.role ~= \"tool\" end' --input F --explain --json",
   "filter 'return function(m) error(m.text) end' --input F",
   "apply '[{\"operation\":\"truncate\",\"keepLast\":2}]' F --json", "apply '[{\"operation\":\"E\"}]' F",
+  "window open V F", "window open V F --explain", "window show 'wE' V", "window close 'E' F", "window 'E' V F",
   "input 'hi E {{E}}' F", "input 'hi E' F --json --dry-run", "run W --input F", "run W --input F --trace",
   "run W --graph", "pipeline F --agent A", "pipeline F --agent A --to anthropic --preview",
   "pipeline F --agent A --preview --json", "pipeline F --agent A --show-config", "pipeline F --agent A --trace",
@@ -97,6 +98,7 @@ describe("a terminal", function()
       A = command.file("agent.json", json.encode(AGENT)), C = command.file("card.json", json.encode(CARD)),
       W = command.file("flow.json", json.encode(FLOW)), R = command.file("rules.json", json.encode { SCRIPT }),
       T = command.file("text.txt", "a = '" .. EVIL .. "'\nchat[2].text\nprint(a)\n"),
+      V = command.file("window.json", json.encode { id = "w" .. EVIL, content = EVIL, description = EVIL }),
       D = command.path_of "s.db", O = command.path_of "out", E = EVIL:gsub("\27", ""):gsub("\7", ""),
     }
   end)
