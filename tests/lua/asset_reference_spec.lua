@@ -111,6 +111,8 @@ describe("a part that names an attachment of its own message", function()
       "attachments", { { path = "photo.png" } }) },
     { "where the part knows the path, and the entry does not", with(reference { assetId = "k7", path = "photo.png" },
       "_attachments", { { id = "k7", name = "照片.png" } }) },
+    { "by an id that is a file, entries of Ebb's own", with(reference { assetId = "photo.png" }, "attachments",
+      { { id = "photo.png" } }) },
     { "in both lists", with(with(reference { assetId = "k7" }, "_attachments", { { id = "k7", path = "photo.png" } }),
       "attachments", { { id = "k7", path = "photo.png" } }) },
   }

@@ -215,6 +215,19 @@ describe("files that are parts of the content", function()
       end
     end)
   end
+
+  it("go with a message that is cut short, whose text stays", function()
+    local texts = {}
+    for form in pairs(FORMS) do
+      local result = assert(ebb.pipeline { model = "gpt-4o", encoding = "cjk", asset_root = root,
+        set = { "token-limiter.budget=60", "token-limiter.retained_characters=40" } }:run(ebb.conversation {
+          encoding = "cjk", messages = { FORMS[form](), { role = "user", content = "最后一问" } } }))
+      texts[form] = result.chat[1].text
+    end
+    for form, text in pairs(texts) do
+      assert.equal("瞧\n...(truncated)\n\n---\n\n最后一问", text, form)
+    end
+  end)
 end)
 
 describe("the work of a limited run", function()

@@ -81,7 +81,7 @@ end
 --- The attachment of an entry, and of the part that names it what the entry does not say.
 local function joined(entry, attachment, reference)
   local copy = tables.copy(entry.attachment)
-  if not has_place(entry.written) and has_place(reference) then
+  if not has_place(entry.written) and (has_place(reference) or not copy.path) then
     copy.path, copy.data, copy.url = attachment.path, attachment.data, attachment.url
   end
   for _, field in ipairs { "id", "name", "mime", "kind" } do

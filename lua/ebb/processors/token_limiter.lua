@@ -12,6 +12,7 @@
 
 local assets = require "ebb.processors.assets"
 local built_in = require "ebb.policies"
+local content = require "ebb.processors.content"
 local core = require "ebb.support.core"
 local margins = require "ebb.models.margins"
 local policies = require "ebb.trim.policies"
@@ -67,7 +68,8 @@ local function weave(parts, kept)
   return table.move(kept.messages, done + 1, #kept.messages, #messages + 1, messages)
 end
 
---- A message that a policy wrote, as a working copy over the original's other fields.
+--- A message that a policy wrote, as a working copy over the original's other fields. Of the parts of its content those
+--- remain that the policy left.
 local function rewritten(handle, before)
   local copy = core.json.decode(handle.json)
   copy.source, copy.source_id = "history", before and before.source_id
@@ -168,8 +170,10 @@ local function counter_of(plan, plain)
   local nothing = context:weigh {}
   return function(handle)
     local before = history[handle.seq]
-    if before then return plain[handle.seq].tokens + (plan.extra[before] or 0) end
-    return context:weigh { rewritten(handle) } - nothing   -- written by a policy
+    if before then return math.max(0, plain[handle.seq].tokens + (plan.extra[before] or 0)) end
+    local copy = rewritten(handle)   -- written by a policy
+    local files = assets.has(copy) and weight_of_files(context, copy) or 0
+    return context:weigh { copy } - nothing + files
   end
 end
 
@@ -181,6 +185,16 @@ local function history_chat(context, plan)
   return context:history_chat(plan.parts.history, plan.counter)
 end
 
+--- The text of a content of texts and files; nil for another.
+local function text_of(value)
+  if type(value) ~= "table" then return type(value) == "string" and value or nil end
+  local texts = {}
+  for _, part in ipairs(value) do
+    if content.is_text(part) then texts[#texts + 1] = part.text elseif part.type ~= "asset" then return nil end
+  end
+  return table.concat(texts, "\n")
+end
+
 --- The newest message that went, cut short, if it alone made its unit and now fits.
 local function cut_short(plan, report, room)
   local count = plan.config.retained_characters
@@ -190,12 +204,12 @@ local function cut_short(plan, report, room)
     if entry.action == "dropped" then place = math.max(place, entry.seq) end
   end
   local message = plan.parts.history[place]
-  local whole = message and message.source == "history" and type(message.content) == "string"
-    and not message.tool_calls and not message.tool_call_id
-  if not whole then return nil end
-  local stop = utf8.offset(message.content, count + 1)
+  local is_whole = message and message.source == "history" and not message.tool_calls and not message.tool_call_id
+  local text = is_whole and text_of(message.content)
+  if not text then return nil end
+  local stop = utf8.offset(text, count + 1)
   local copy = tables.copy(message)
-  copy.content = message.content:sub(1, (stop or #message.content + 1) - 1) .. plan.config.retained_note
+  copy.content = text:sub(1, (stop or #text + 1) - 1) .. plan.config.retained_note
   copy.seq, copy.attachments, copy.reasoning_content, copy.reasoning = nil, nil, nil, nil
   local cost = plan.context:weigh { copy } - plan.context:weigh {}
   if cost <= room then return { message = copy, place = place }, cost end
