@@ -137,7 +137,7 @@ check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but
 	+@$(SUBMAKE) MODE=debug products
 	+@$(SUBMAKE) MODE=sanitize products build/sanitize/bench/tokens
 	+@if tests/fuzz/can.sh; then $(SUBMAKE) fuzzers; fi
-	WHOLE=1 CONVERSATIONS=$(or $(CONVERSATIONS),10000) DENSER=$(or $(DENSER),5) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) KILLS=$(or $(KILLS),200) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),50000) POLICIES=$(or $(POLICIES),2000) EBB=build/sanitize/ebb tests/run.sh
+	WHOLE=1 CONVERSATIONS=$(or $(CONVERSATIONS),10000) DENSER=$(or $(DENSER),5) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) KILLS=$(or $(KILLS),200) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),50000) PIPELINES=$(or $(PIPELINES),10000) POLICIES=$(or $(POLICIES),2000) EBB=build/sanitize/ebb tests/run.sh
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c on as many inputs as take a minute of a processor; FUZZ_SHARE (100) percent of them
 	+@$(SUBMAKE) products fuzzers

@@ -2,7 +2,7 @@
 --- give the same bytes, within the budget by the count of these bytes; no file is sent twice, and no name of one in
 --- place of its bytes.
 ---
---- SEED repeats a run, HISTORIES says how many (100).
+--- SEED repeats a run, PIPELINES says how many (100).
 
 local agents = dofile "tests/random/agents.lua"
 local fake = dofile "tests/lua/fake_context.lua"
@@ -12,7 +12,7 @@ local core = require "ebb.support.core"
 local ebb = helper.ebb
 
 local SEED = math.tointeger(tonumber(os.getenv "SEED" or "1"))
-local HISTORIES = math.tointeger(tonumber(os.getenv "HISTORIES" or "100"))
+local PIPELINES = math.tointeger(tonumber(os.getenv "PIPELINES" or "100"))
 
 local root
 
@@ -147,7 +147,7 @@ end
 describe("random files", function()
   it("are within their budgets, once, and as previewed", function()
     local fitting, runs = 0, 0
-    for number = 1, HISTORIES do
+    for number = 1, PIPELINES do
       local world, roll = world_of(number)
       local ok, problem = pcall(function()
         local whole = assert(pipeline_of(world):run(world.chat, { now = agents.NOW, seed = #world.chat }))
