@@ -169,7 +169,6 @@ static Status add_change(Forgotten *f, Conversation *c) {
 }
 
 static bool shares(const Conversation *a, const Conversation *b, MessageId id) {
-  if (a == b) return true;
   return id <= store_count(b->store) && store_has(b->store, id) &&
          message_raw(store_message(a->store, id)).bytes == message_raw(store_message(b->store, id)).bytes;
 }
@@ -286,5 +285,5 @@ Status forgotten_prepare(Conversation *conversation, const Conversation *branch,
 }
 
 Status forgotten_from_history(const Forgotten *f, History *history) {
-  return f == NULL ? STATUS_OK : history_forget(history, quotes_of(f));
+  return history_forget(history, quotes_of(f));
 }

@@ -32,7 +32,7 @@ void   forgotten_free(Forgotten *forgotten);       /* wipes its copies; NULL is 
    changed. */
 Status forgotten_prepare(Conversation *conversation, const Conversation *branch, Forgotten **forgotten);
 void   forgotten_apply(Forgotten *forgotten);       /* cannot fail */
-/* Does it in the history of the merged conversation, which is not in use yet; nothing where forgotten is NULL. */
+/* Does it in the history of the merged conversation, which is not in use yet. STATUS_MEMORY. */
 Status forgotten_from_history(const Forgotten *forgotten, History *history);
 
 #endif
