@@ -1,5 +1,6 @@
 /*
-** What forgetting changes in ledgers and in conversations that share messages; each row also without memory.
+** What forgetting changes in ledgers and in conversations that share messages, also without memory; and what else a
+** merge takes over from a branch.
 */
 #define _GNU_SOURCE /* open_memstream */
 #include "edit_kit.h"
@@ -12,27 +13,41 @@
 /* Message 2 is forgotten: it has nine x in a row, and nothing else that is overwritten. */
 static const char MESSAGES[] = "u1 a9 u1 a1 u1";
 
-/* Drops message 1 and keeps message 4; all texts are `text`. */
+/* Longer than what a ledger has room for at first. */
+static const char LONG_REASON[] = "the last message of the user stays where it is, whatever else has to go, until a "
+                                  "new one of the same role comes behind it and takes its place in the end";
+
+/* Drops messages 1 and 3 and keeps messages 4 and 5; all texts but the last have `text` in them, each another one. */
 static void trim_with(Conversation *chat, const char *text) {
   Draft *draft = numbered_draft(chat, false);
-  MessageId dropped = 1;
+  const MessageId dropped[] = {1, 3};
+  char third[64], kept[64];
   uint32_t batch;
   uint64_t freed;
   Hold hold;
   assert_int_equal(draft_set_author(draft, text_of("author")), STATUS_OK);
-  assert_int_equal(draft_drop(draft, &dropped, 1, text_of(text), &freed, &hold), STATUS_OK);
-  assert_int_equal(draft_keep(draft, 4, text_of(text)), STATUS_OK);
+  snprintf(third, sizeof third, "3: %s", text);
+  snprintf(kept, sizeof kept, "%s is kept", text);
+  assert_int_equal(draft_drop(draft, &dropped[0], 1, text_of(text), &freed, &hold), STATUS_OK);
+  assert_int_equal(draft_drop(draft, &dropped[1], 1, text_of(third), &freed, &hold), STATUS_OK);
+  assert_int_equal(draft_keep(draft, 4, text_of(kept)), STATUS_OK);
+  assert_int_equal(draft_keep(draft, 5, text_of(LONG_REASON)), STATUS_OK);
   assert_int_equal(ledger_note(draft_ledger(draft), text_of("author"), text_of(text)), STATUS_OK);
   assert_int_equal(draft_commit(draft, BATCH_TRIM, text_of(text), NULL, &batch), STATUS_OK);
   draft_free(draft);
 }
 
+/* `text` is what trim_with got; NULL: it is forgotten. */
 static void assert_texts(const Conversation *chat, const char *text) {
+  char third[64] = "[forgotten]", kept[64] = "[forgotten]";
+  if (text != NULL) snprintf(third, sizeof third, "3: %s", text);
+  if (text != NULL) snprintf(kept, sizeof kept, "%s is kept", text);
+  if (text == NULL) text = "[forgotten]";
   const History *history = conversation_history(chat);
   const Ledger *ledger = history_ledger(history, 1);
   Text author, note, expected = text_of(text);
-  assert_int_equal(ledger_run_count(ledger), 1);
-  assert_int_equal(ledger_keep_count(ledger), 1);
+  assert_int_equal(ledger_run_count(ledger), 2);
+  assert_int_equal(ledger_keep_count(ledger), 2);
   assert_int_equal(ledger_note_count(ledger), 1);
   LedgerRun run = ledger_run(ledger, 0);
   LedgerKeep keep = ledger_keep_at(ledger, 0);
@@ -41,7 +56,9 @@ static void assert_texts(const Conversation *chat, const char *text) {
   assert_int_equal(keep.id, 4);
   assert_true(text_equal(ledger_text(ledger, run.cause.reason), expected));
   assert_true(text_equal(ledger_text(ledger, run.cause.author), text_of("author")));
-  assert_true(text_equal(ledger_text(ledger, keep.cause.reason), expected));
+  assert_true(text_equal(ledger_text(ledger, ledger_run(ledger, 1).cause.reason), text_of(third)));
+  assert_true(text_equal(ledger_text(ledger, keep.cause.reason), text_of(kept)));
+  assert_true(text_equal(ledger_text(ledger, ledger_keep_at(ledger, 1).cause.reason), text_of(LONG_REASON)));
   assert_true(text_equal(ledger_text(ledger, keep.cause.author), text_of("author")));
   assert_true(text_equal(note, expected) && text_equal(author, text_of("author")));
   assert_true(text_equal(history_batch(history, 1).description, expected));
@@ -69,7 +86,7 @@ static bool forgets_texts(const LedgerRow *row, bool forked, size_t k, bool once
   Status status = edit(chat, "F2");
   fail.fail_at = 0;
   if (status != STATUS_OK) assert_int_equal(status, STATUS_MEMORY);
-  const char *expected = status == STATUS_OK && row->quotes ? "[forgotten]" : row->text;
+  const char *expected = status == STATUS_OK && row->quotes ? NULL : row->text;
   assert_texts(chat, expected);
   if (forked) assert_texts(fork, expected);
   conversation_check(chat);
@@ -88,6 +105,33 @@ static void ledgers_forget_words_that_are_overwritten(void **state) {
       assert_true(k > 4);
     }
   }
+}
+
+/* A batch without a ledger has only its description, which forks share. */
+static bool forgets_description(size_t k, bool once) {
+  Fail fail = {0};
+  Filter filter = {.roles = 1u << ROLE_USER, .description = text_of("not xxxx")};
+  Conversation *chat = chat_of(&fail, MESSAGES), *fork;
+  assert_int_equal(operation_filter(chat, &filter), STATUS_OK);
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  fail.fail_at = fail.calls + k;
+  fail.once = once;
+  Status status = edit(chat, "F2");
+  fail.fail_at = 0;
+  Text expected = text_of(status == STATUS_OK ? "[forgotten]" : "not xxxx");
+  assert_true(text_equal(history_batch(conversation_history(chat), 1).description, expected));
+  assert_true(text_equal(history_batch(conversation_history(fork), 1).description, expected));
+  conversation_free(fork);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+  return status != STATUS_OK;
+}
+
+static void descriptions_are_forgotten_without_a_ledger(void **state) {
+  (void)state;
+  size_t k = 1;
+  while (forgets_description(k, true) && forgets_description(k, false)) k++;
+  assert_true(k > 4);
 }
 
 /* ---- conversations that share ---- */
@@ -176,10 +220,108 @@ static void branches_forget_what_others_do_not_have(void **state) {
   }
 }
 
+/* The conversation has new messages, or none; the branch has a list of its own, or not. */
+static bool merge_fails(const char *theirs, const char *ours, size_t k, bool once) {
+  Fail fail = {0};
+  bool changed;
+  Conversation *chat = chat_of(&fail, MESSAGES), *fork;
+  trim_with(chat, "was xxxx");
+  assert_int_equal(conversation_fork(chat, &fork), STATUS_OK);
+  Conversation *branch = begin_branch(chat);
+  edits(branch, theirs);
+  edits(chat, ours);
+  char *before = snapshot(chat, true), *forked = snapshot(fork, true);
+  fail.fail_at = fail.calls + k;
+  fail.once = once;
+  Status status = conversation_merge_branch(chat, branch, &changed);
+  fail.fail_at = 0;
+  if (status != STATUS_OK) {
+    assert_int_equal(status, STATUS_MEMORY);
+    assert_snapshot(chat, true, before);
+    assert_snapshot(fork, true, forked);
+    assert_true(tells(chat, 2) && tells(fork, 2));
+    assert_texts(chat, "was xxxx");
+    assert_texts(fork, "was xxxx");
+    assert_int_equal(conversation_merge_branch(chat, branch, &changed), STATUS_OK);
+  }
+  assert_false(tells(chat, 2) || tells(fork, 2));
+  assert_texts(chat, NULL);
+  assert_texts(fork, NULL);
+  free(before);
+  free(forked);
+  conversation_check(chat);
+  conversation_free(branch);
+  conversation_free(fork);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+  return status != STATUS_OK;
+}
+
+static void merges_forget_all_or_nothing(void **state) {
+  (void)state;
+  static const char *const theirs[] = {"F2", "F2 +u5", "F2 F4", "F2 <1"}, *const ours[] = {"", "+a5"};
+  for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) {
+    for (size_t j = 0; j < sizeof ours / sizeof *ours; j++) {
+      size_t k = 1;
+      while (merge_fails(theirs[i], ours[j], k, true) && merge_fails(theirs[i], ours[j], k, false)) k++;
+      assert_true(k > 4);
+    }
+  }
+}
+
+/* What a branch of a branch forgets, the conversation forgets with the outer merge. */
+static void branches_of_branches_forget(void **state) {
+  (void)state;
+  Fail fail = {0};
+  bool changed;
+  Conversation *chat = chat_of(&fail, MESSAGES);
+  Conversation *outer = begin_branch(chat), *inner = begin_branch(outer);
+  edits(inner, "F2");
+  assert_int_equal(conversation_merge_branch(outer, inner, &changed), STATUS_OK);
+  assert_true(tells(chat, 2));
+  assert_false(tells(outer, 2));
+  assert_int_equal(conversation_merge_branch(chat, outer, &changed), STATUS_OK);
+  assert_false(tells(chat, 2));
+  conversation_check(chat);
+  conversation_free(inner);
+  conversation_free(outer);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
+/* ---- windows ---- */
+
+/* A window that is older than the branch keeps the time when it was put; that of its update moves with the messages. */
+static void windows_keep_the_time_before_the_branch(void **state) {
+  (void)state;
+  Fail fail = {0};
+  bool changed;
+  Conversation *chat = chat_of(&fail, "u4 a4 u4");
+  Conversation *branch = begin_branch(chat);
+  edits(branch, "+a4");
+  Window window = {.content = WINDOW_TEXT, .version = 1, .created = 2, .updated = 4};
+  window.texts[WINDOW_ID] = text_of("x");
+  window.texts[WINDOW_CONTENT] = text_of("now");
+  assert_int_equal(conversation_put_window(branch, &window), STATUS_OK);
+  edits(chat, "+u5 +u6");
+  assert_int_equal(conversation_merge_branch(chat, branch, &changed), STATUS_OK);
+  const Windows *windows = conversation_windows(chat);
+  const Window *merged = windows_at(windows, windows_find(windows, text_of("x")));
+  assert_int_equal(merged->created, 2);
+  assert_int_equal(merged->updated, 6);
+  conversation_free(branch);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(ledgers_forget_words_that_are_overwritten),
+                                     cmocka_unit_test(descriptions_are_forgotten_without_a_ledger),
                                      cmocka_unit_test(what_is_taken_back_is_as_before),
                                      cmocka_unit_test(forks_without_the_message_stay),
-                                     cmocka_unit_test(branches_forget_what_others_do_not_have)};
+                                     cmocka_unit_test(branches_forget_what_others_do_not_have),
+                                     cmocka_unit_test(merges_forget_all_or_nothing),
+                                     cmocka_unit_test(branches_of_branches_forget),
+                                     cmocka_unit_test(windows_keep_the_time_before_the_branch)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
