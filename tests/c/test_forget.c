@@ -134,6 +134,28 @@ static void descriptions_are_forgotten_without_a_ledger(void **state) {
   assert_true(k > 4);
 }
 
+/* What a draft inserted may quote what it trimmed or filtered; another one says only what its caller said. */
+static void drafts_forget_what_they_inserted(void **state) {
+  (void)state;
+  static const BatchKind kinds[] = {BATCH_TRIM, BATCH_FILTER, BATCH_INSERT};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    Fail fail = {0};
+    uint32_t batch;
+    MessageId made;
+    Hold hold;
+    Conversation *chat = chat_of(&fail, MESSAGES);
+    Draft *draft = numbered_draft(chat, false);
+    assert_int_equal(draft_put(draft, false, 2, "u8", &made, &hold), STATUS_OK);
+    assert_int_equal(draft_commit(draft, kinds[i], text_of(""), NULL, &batch), STATUS_OK);
+    draft_free(draft);
+    edits(chat, "F2");
+    Text raw = message_raw(conversation_message(chat, made));
+    assert_int_equal(memchr(raw.bytes, 'x', raw.size) != NULL, kinds[i] == BATCH_INSERT);
+    conversation_free(chat);
+    assert_int_equal(fail.in_use, 0);
+  }
+}
+
 /* ---- conversations that share ---- */
 
 static bool tells(const Conversation *chat, MessageId id) {
@@ -317,6 +339,7 @@ static void windows_keep_the_time_before_the_branch(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(ledgers_forget_words_that_are_overwritten),
                                      cmocka_unit_test(descriptions_are_forgotten_without_a_ledger),
+                                     cmocka_unit_test(drafts_forget_what_they_inserted),
                                      cmocka_unit_test(what_is_taken_back_is_as_before),
                                      cmocka_unit_test(forks_without_the_message_stay),
                                      cmocka_unit_test(branches_forget_what_others_do_not_have),
