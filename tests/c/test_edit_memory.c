@@ -7,6 +7,7 @@
 
 #include "vocab_kit.h"
 
+#include "core/call_index.h"
 #include "core/explain.h"
 #include "core/merge_branch.h"
 #include "format/policy_memory.h"
@@ -632,6 +633,52 @@ static void no_more_windows_than_their_limit(void **state) {
   windows_free(windows);
 }
 
+/* A message with two results takes the links that it is given, the second none, behind `pairs` calls with answers. */
+static bool taking_links_fails(int pairs, size_t k) {
+  Fail fail = {0};
+  Conversation *chat = chat_of(&fail, "a4(xy) U4(xy)");
+  for (int i = 0; i < pairs; i++) edits(chat, "+a4(z) +t4(z)");
+  Reader reader;
+  MessageShape shape;
+  MessageId id = 0;
+  CallIndex index;
+  CallLink found, links[] = {{1, 0}, {0, 0}};
+  char room[JSON_ROOM];
+  const char *text = "U6(xy)";
+  Word word = word_parse(&text);
+  Sequence *list;
+  assert_int_equal(sequence_share(conversation_list(chat), &list), STATUS_OK);
+  reader_init(&reader, memory_system());
+  call_index_init(&index, fail_memory(&fail));
+  assert_int_equal(call_index_find(&index, list, 1, true, 2, 0, text_of("x"), &found), STATUS_OK);
+  assert_int_equal(found.message, 1);
+  Text raw = read_word(&reader, &word, room, &shape);
+  Place place = {.list = list, .position = 1, .replaced = 2, .calls = &index, .links = links};
+  fail.fail_at = fail.calls + k;
+  Status status = conversation_store_one(chat, &place, raw, false, &shape, &id);
+  fail.fail_at = 0;
+  if (status == STATUS_OK) {
+    assert_link(chat, id, 0, 1, 0);
+    assert_int_equal(store_answers(conversation_store(chat), id, 1).message, 0);
+  }
+  call_index_free(&index);
+  reader_free(&reader);
+  sequence_release(list);
+  conversation_free(chat);
+  assert_int_equal(fail.in_use, 0);
+  return status == STATUS_MEMORY;
+}
+
+/* The table of results grows with one of the two, or with none. */
+static void links_are_taken_once_there_is_memory(void **state) {
+  (void)state;
+  for (int pairs = 0; pairs < 40; pairs++) {
+    size_t k = 1;
+    while (taking_links_fails(pairs, k)) k++;
+    assert_true(k > 1);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(insertions_of_none_or_of_windows),
                                      cmocka_unit_test(thinking_weighs_no_more_than_the_request),
@@ -640,6 +687,7 @@ int main(void) {
                                      cmocka_unit_test(explanations_are_whole_or_none),
                                      cmocka_unit_test(tools_are_described_once_there_is_memory),
                                      cmocka_unit_test(no_more_windows_than_their_limit),
+                                     cmocka_unit_test(links_are_taken_once_there_is_memory),
                                      cmocka_unit_test(a_branch_that_fails_to_forget_has_not_forgotten),
                                      cmocka_unit_test(edits_beside_a_fork_are_whole_or_none),
                                      cmocka_unit_test(edits_of_drafts_are_whole_or_none)};
