@@ -67,6 +67,7 @@ typedef struct Part {
   bool nested;
   bool low : 1;        /* an image of detail "low" */
   bool unknown : 1;    /* the reader does not know its type; PART_OTHER */
+  bool wrapped : 1;    /* a call, a result or an image in a form of the message array that no provider takes */
   bool sealed : 1;     /* reasoning that the model reads, but nobody else: its tokens are a guess */
 } Part;
 

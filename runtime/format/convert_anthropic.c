@@ -22,6 +22,10 @@ static void read_source(Media *media, const PieceFields *fields) {
 }
 
 static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  if (fields->of[KEY_IMAGE_URL].bytes != NULL && !piece_is(fields, KEY_SOURCE, JSON_OBJECT)) {
+    pieces->dialects = 0;                                            /* of the message array */
+    return part_read_image_url(pieces, piece, fields);
+  }
   piece->kind = PIECE_MEDIA;
   piece->media.kind = MEDIA_IMAGE;
   read_source(&piece->media, fields);
@@ -57,7 +61,21 @@ static Status read_document(Pieces *pieces, Piece *piece, const PieceFields *fie
   return pieces_add(pieces, piece);
 }
 
-static Status read_use(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+/* The members of a call or result that the message array nests, {"type": "tool_use", "tool_use": {..}}, in their place;
+   no provider takes that form as it stands. */
+static void unnest(Pieces *pieces, PieceFields *fields, PieceField nested) {
+  PieceFields inner;
+  if (!piece_is(fields, nested, JSON_OBJECT)) return;
+  pieces->dialects = 0;
+  piece_fields(piece_json(fields, nested), &inner);
+  for (int i = 0; i < KEY_COUNT; i++) {
+    if (inner.of[i].bytes != NULL && i != KEY_TYPE) fields->of[i] = inner.of[i];
+  }
+}
+
+static Status read_use(Pieces *pieces, Piece *piece, const PieceFields *part) {
+  PieceFields flat = *part, *fields = &flat;
+  unnest(pieces, fields, KEY_TOOL_USE);
   piece->kind = PIECE_CALL;
   piece->id = piece_string(fields, KEY_ID);
   piece->name = piece_string(fields, KEY_NAME);
@@ -66,7 +84,9 @@ static Status read_use(Pieces *pieces, Piece *piece, const PieceFields *fields) 
   return pieces_add(pieces, piece);
 }
 
-static Status read_result(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+static Status read_result(Pieces *pieces, Piece *piece, const PieceFields *part) {
+  PieceFields flat = *part, *fields = &flat;
+  unnest(pieces, fields, KEY_TOOL_RESULT);
   piece->id = piece_string(fields, KEY_TOOL_USE_ID);
   piece->is_error = piece_is(fields, KEY_IS_ERROR, JSON_TRUE);
   return pieces_add_result(pieces, *piece, &fields->of[KEY_CONTENT]);

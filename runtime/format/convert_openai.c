@@ -11,16 +11,6 @@
 
 /* ---- reading ---- */
 
-static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields) {
-  PieceFields inner = *fields;
-  if (piece_is(fields, KEY_IMAGE_URL, JSON_OBJECT)) piece_fields(piece_json(fields, KEY_IMAGE_URL), &inner);
-  bool is_string = piece_is(fields, KEY_IMAGE_URL, JSON_STRING);
-  piece->kind = PIECE_MEDIA;
-  piece->media = (Media){.kind = MEDIA_IMAGE, .detail = piece_string(&inner, KEY_DETAIL)};
-  media_from_url(&piece->media, piece_string(&inner, is_string ? KEY_IMAGE_URL : KEY_URL));
-  return pieces_add(pieces, piece);
-}
-
 static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   PieceFields inner;
   piece_fields(piece_json(fields, KEY_FILE), &inner);
@@ -32,7 +22,7 @@ static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields)
 }
 
 static const PartForm PARTS[] = {
-  {"text", part_read_text}, {"refusal", part_read_refusal}, {"image_url", read_image},
+  {"text", part_read_text}, {"refusal", part_read_refusal}, {"image_url", part_read_image_url},
   {"input_audio", part_read_audio}, {"file", read_file}, {NULL, NULL},
 };
 

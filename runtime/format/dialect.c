@@ -77,6 +77,7 @@ bool parts_fit(Dialect dialect, const Message *message) {
   for (uint32_t i = 0; i < message_part_count(message); i++) {
     Part part = message_part(message, i);
     if (part.nested) continue;
+    if (part.wrapped) return false;
     Text type = part_type(message, part);
     if (!dialect_has_part(dialect, type) && (part.kind != PART_OTHER || !is_unknown(type))) return false;
   }

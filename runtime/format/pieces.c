@@ -37,6 +37,7 @@ static const Text KEY_NAMES[KEY_COUNT] = {
   [KEY_RESOURCE] = WORD("resource"), [KEY_BLOB] = WORD("blob"),
   [KEY_CITATIONS] = WORD("citations"), [KEY_ANNOTATIONS] = WORD("annotations"), [KEY_CONTEXT] = WORD("context"),
   [KEY_ENABLED] = WORD("enabled"), [KEY_RESOLUTION] = WORD("mediaResolution"),
+  [KEY_TOOL_USE] = WORD("tool_use"), [KEY_TOOL_RESULT] = WORD("tool_result"),
 };
 
 /* Other spellings, which Gemini's API takes; function_call and file_data are other dialects' members, too. */
@@ -169,6 +170,16 @@ Status part_read_refusal(Pieces *pieces, Piece *piece, const PieceFields *fields
   return pieces_add(pieces, piece);
 }
 
+Status part_read_image_url(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  PieceFields inner = *fields;
+  if (piece_is(fields, KEY_IMAGE_URL, JSON_OBJECT)) piece_fields(piece_json(fields, KEY_IMAGE_URL), &inner);
+  bool is_string = piece_is(fields, KEY_IMAGE_URL, JSON_STRING);
+  piece->kind = PIECE_MEDIA;
+  piece->media = (Media){.kind = MEDIA_IMAGE, .detail = piece_string(&inner, KEY_DETAIL)};
+  media_from_url(&piece->media, piece_string(&inner, is_string ? KEY_IMAGE_URL : KEY_URL));
+  return pieces_add(pieces, piece);
+}
+
 Status part_read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields) {
   PieceFields inner;
   piece_fields(piece_json(fields, KEY_INPUT_AUDIO), &inner);
@@ -288,7 +299,27 @@ static Status add_calls(Pieces *pieces, const PieceFields *fields) {
   return status;
 }
 
+/* True for the content of a message of role tool whose results are parts, each with the id of its call. */
+static bool has_results(const PieceFields *fields) {
+  Json json;
+  JsonValue part;
+  bool found = false;
+  if (!piece_is(fields, KEY_CONTENT, JSON_ARRAY)) return false;
+  json_open_valid(&json, fields->of[KEY_CONTENT].bytes, fields->of[KEY_CONTENT].size);
+  json_enter(&json);
+  while (!found && json_next_element(&json) && json_value(&json, &part)) {
+    PieceFields inner = {0};
+    if (part.kind == JSON_OBJECT) piece_fields(text_plain(part.bytes, part.size), &inner);
+    found = text_is(piece_string(&inner, KEY_TYPE), "tool_result");
+  }
+  return found;
+}
+
 static Status read_tool(Pieces *pieces, const PieceFields *fields) {
+  if (has_results(fields)) {
+    pieces->dialects = 0;
+    return pieces_add_parts(pieces, &fields->of[KEY_CONTENT], false);
+  }
   Piece result = {.id = piece_string(fields, KEY_TOOL_CALL_ID), .name = piece_string(fields, KEY_NAME)};
   if (result.id.size == 0) result.id = result.name;
   Status status = pieces_add_result(pieces, result, &fields->of[KEY_CONTENT]);

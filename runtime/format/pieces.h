@@ -100,7 +100,7 @@ typedef enum PieceField {
   KEY_INLINE_DATA, KEY_FILE_DATA_CAMEL, KEY_ARGS, KEY_RESPONSE, KEY_MIME_TYPE, KEY_FILE_URI, KEY_DISPLAY_NAME,
   KEY_MEDIA_TYPE, KEY_URL, KEY_FORMAT, KEY_AUDIO, KEY_EXTRA_CONTENT, KEY_GOOGLE, KEY_PROVIDER_FIELDS,
   KEY_REASONING_DETAILS, KEY_TOOL_NAME, KEY_URI, KEY_DESCRIPTION, KEY_RESOURCE, KEY_BLOB,
-  KEY_CITATIONS, KEY_ANNOTATIONS, KEY_CONTEXT, KEY_ENABLED, KEY_RESOLUTION,
+  KEY_CITATIONS, KEY_ANNOTATIONS, KEY_CONTEXT, KEY_ENABLED, KEY_RESOLUTION, KEY_TOOL_USE, KEY_TOOL_RESULT,
   KEY_COUNT
 } PieceField;
 
@@ -162,5 +162,7 @@ Status part_add_list(Pieces *pieces, Piece *piece, const Text texts[], size_t co
 Status part_read_text(Pieces *pieces, Piece *piece, const PieceFields *fields);
 Status part_read_refusal(Pieces *pieces, Piece *piece, const PieceFields *fields);
 Status part_read_audio(Pieces *pieces, Piece *piece, const PieceFields *fields);
+/* An image whose member image_url is a URL, or an object with one. */
+Status part_read_image_url(Pieces *pieces, Piece *piece, const PieceFields *fields);
 
 #endif

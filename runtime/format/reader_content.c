@@ -108,20 +108,23 @@ static bool add_use(ReaderContext *context, const JsonValue *part, PartFields *f
 
 /* Finds the source of an image: a string (Responses, AI SDK), or in an object: {"url",
    "detail"} (Chat Completions), {"type": "base64", "data"} or {"type": "url", "url"}
-   (Anthropic). A part without a source is an image too. */
+   (Anthropic). A part without a source is an image too. The message array has an object without
+   a type in a part of type image. */
 static bool find_image(ReaderContext *context, PartFields *fields, Part *part) {
   const JsonValue *image = &fields->image;
   part->text = string_span(context, image);
   if (image->bytes != NULL && image->kind == JSON_OBJECT) {
     Json inner;
     Text key;
+    part->wrapped = text_is(json_text(&fields->type), "image");
     json_open_value(&inner, image);
     inner.tolerant = context->json->tolerant;
     if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
     while (json_next_member(&inner, &key)) {
       JsonValue value;
       if (!json_value(&inner, &value)) break;
-      if (text_is(key, "url") || text_is(key, "data")) part->text = string_span(context, &value);
+      if (text_is(key, "type")) part->wrapped = false;
+      else if (text_is(key, "url") || text_is(key, "data")) part->text = string_span(context, &value);
       else if (text_is(key, "detail")) fields->detail = value;
     }
     if (inner.status != STATUS_OK) return json_fail(context->json, inner.status, inner.error, inner.expected);
@@ -143,6 +146,7 @@ bool reader_parts_of(ReaderContext *context, const JsonValue *value, bool nested
 }
 
 static bool add_tool_result(ReaderContext *context, Part part, const JsonValue *value, PartFields *fields) {
+  part.wrapped = fields->tool_result.bytes != NULL;
   if (!unnest(context, &fields->tool_result, fields)) return false;
   Result result = {.id = string_span(context, &fields->tool_use_id)};
   if (result.id.at == 0) {
@@ -173,6 +177,7 @@ static bool read_part(ReaderContext *context, Json *json, bool nested) {
   if (!read_fields(json, &fields)) return false;
   value.size = (size_t)(json->at - value.bytes);
   Part part = {.kind = (uint8_t)kind_of(&fields), .value = value_span(&here, &value), .nested = nested};
+  part.wrapped = part.kind == PART_TOOL_USE && fields.tool_use.bytes != NULL;
   if (part.kind == PART_TOOL_RESULT && !nested) return add_tool_result(&here, part, &value, &fields);
   if (part.kind == PART_TOOL_USE && !nested && !add_use(&here, &value, &fields)) return false;
   if (part.kind == PART_IMAGE && !find_image(&here, &fields, &part)) return false;
