@@ -116,18 +116,20 @@ static bool find_image(ReaderContext *context, PartFields *fields, Part *part) {
   if (image->bytes != NULL && image->kind == JSON_OBJECT) {
     Json inner;
     Text key;
-    part->wrapped = text_is(json_text(&fields->type), "image");
+    bool has_type = false, has_url = false;
     json_open_value(&inner, image);
     inner.tolerant = context->json->tolerant;
     if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
     while (json_next_member(&inner, &key)) {
       JsonValue value;
       if (!json_value(&inner, &value)) break;
-      if (text_is(key, "type")) part->wrapped = false;
-      else if (text_is(key, "url") || text_is(key, "data")) part->text = string_span(context, &value);
+      has_type = has_type || text_is(key, "type");
+      has_url = has_url || text_is(key, "url");
+      if (text_is(key, "url") || text_is(key, "data")) part->text = string_span(context, &value);
       else if (text_is(key, "detail")) fields->detail = value;
     }
     if (inner.status != STATUS_OK) return json_fail(context->json, inner.status, inner.error, inner.expected);
+    part->wrapped = has_url && !has_type && text_is(json_text(&fields->type), "image");
   }
   const JsonValue *detail = &fields->detail;
   part->low = detail->bytes != NULL && detail->kind == JSON_STRING && text_is(json_text(detail), "low");
