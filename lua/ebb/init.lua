@@ -223,7 +223,7 @@ local Conversation, Batch = core.methods.Conversation, core.methods.Batch
 
 local core_filter, core_fork = Conversation.filter, Conversation.fork
 
-local core_tokens, core_trust = Conversation.tokens, Conversation.trust
+local core_tokens, core_trust, core_where = Conversation.tokens, Conversation.trust, Conversation.where
 
 --- Tokens and trust by the counter of options; by another one each message is counted once, on
 --- first use. Windows that a conversation shows count as their present markup.
@@ -259,11 +259,13 @@ Batch.tokens, Batch.trust = tokens, trust
 --- The positions of the messages of each role.
 local function indices(list)
   local result = {}
-  for _, role in ipairs(require "ebb.conversation.roles") do result[role] = list:where({ role = role }):positions() end
+  for _, role in ipairs(require "ebb.conversation.roles") do
+    result[role] = core_where(list, { role = role }):positions()
+  end
   return result
 end
 
-Conversation.indices, Batch.indices = indices, indices
+Conversation.indices, Batch.indices, core.methods.Draft.indices = indices, indices, indices
 
 --- The name of the model in use: the caller's choice, or the loaded body's.
 function Conversation.model(chat)

@@ -104,22 +104,22 @@ function Registry:add(declaration)
   add(self, declaration, registry.check(declaration))
 end
 
----@param name string       in any case
----@return ebb.MacroDeclaration?
-function Registry:find(name)
-  local macro = self.macros[name] or self.macros[texts.lower(name)]
-  if macro or not self.seek then return macro end
-  return self:sought(name)
-end
-
 --- Asks `seek` for a macro that is not there, once for each name.
-function Registry:sought(name)
+local function seek_once(self, name)
   local key = texts.lower(name)
   if self.missed[key] then return nil end
   self.missed[key] = true
   local declaration = self.seek(name)
   if declaration then self:add(declaration) end
   return self.macros[key]
+end
+
+---@param name string       in any case
+---@return ebb.MacroDeclaration?
+function Registry:find(name)
+  local macro = self.macros[name] or self.macros[texts.lower(name)]
+  if macro or not self.seek then return macro end
+  return seek_once(self, name)
 end
 
 --- Lets a registry ask for macros that are named and not there.
