@@ -260,7 +260,7 @@ describe("what is put in", function()
     local options = { tools_if_missing = true }
     assert.equal("M {{tools}}\n{{tool_usage}}\n{{tool_context}} u1", (woven("u1", { M, ANCHOR }, options)))
     assert.equal("{{ tools }} u1", (woven("u1", { { content = "{{ tools }}" } }, options)))
-    assert.equal("u1", (woven("u1", {}, options)))
+    assert.equal("{{tools}}\n{{tool_usage}}\n{{tool_context}} u1", (woven("u1", {}, options)))
   end)
 end)
 
