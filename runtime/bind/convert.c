@@ -214,6 +214,21 @@ static int l_may_lack_form(lua_State *L) {
   return 1;
 }
 
+/* has_wrapped(list) -> boolean: does some message have parts of the message array, which no dialect has? */
+static int l_has_wrapped(lua_State *L) {
+  View view = bind_view(L, 1);
+  SequenceWalk walk = sequence_walk(view.list, 0, sequence_count(view.list));
+  bool any = false;
+  while (!any && sequence_walk_next(&walk)) {
+    for (uint32_t i = 0; i < walk.count && !any; i++) {
+      const Message *message = conversation_message(view.conversation, walk.ids[i]);
+      any = !message_is_window(message) && message_is_wrapped(message);
+    }
+  }
+  lua_pushboolean(L, any);
+  return 1;
+}
+
 /* own_form(list, texts, options) -> texts by seq | nil if every message has the form, system texts as JSON | nil,
    losses. options.all: messages that were read count, too, not those alone that were added. */
 static int l_own_form(lua_State *L) {
@@ -277,6 +292,7 @@ void bind_open_convert(lua_State *L) {
   static const BindMethod functions[] = {
     {"convert", l_convert, "list texts options", CHARGE_LIST},
     {"may_lack_form", l_may_lack_form, "list all", CHARGE_LIST},
+    {"has_wrapped", l_has_wrapped, "list", CHARGE_LIST},
     {"own_form", l_own_form, "list texts options", CHARGE_LIST},
     {"repair", l_repair, "conversation options", CHARGE_LIST},
     {"bound_thinking", l_bound_thinking, "conversation", CHARGE_LIST},

@@ -111,6 +111,27 @@ bool convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, Jso
   return false;
 }
 
+Status convert_put_extra(Convert *convert, Text raw, const Text *element, Buffer *out) {
+  Json json;
+  Text key, type = element == NULL ? text_plain(NULL, 0) : dialect_type(MEMBER_OF_MESSAGE, *element);
+  JsonValue value;
+  Status status = STATUS_OK;
+  json_open_valid(&json, raw.bytes, raw.size);
+  json_enter(&json);
+  Text own_type = dialect_type(MEMBER_OF_MESSAGE, raw);
+  while (status == STATUS_OK && convert_next_extra(convert->pieces.dialects, own_type, &json, &key, &value)) {
+    if (element == NULL || dialect_member(convert->options->target, MEMBER_OF_MESSAGE, type, key)) {
+      convert_lose(convert, LOSS_MEMBER, key);
+      continue;
+    }
+    status = buffer_add_string(out, ",\"");
+    if (status == STATUS_OK) status = buffer_add(out, key.bytes, key.size);
+    if (status == STATUS_OK) status = buffer_add_string(out, "\":");
+    if (status == STATUS_OK) status = buffer_add(out, value.bytes, value.size);
+  }
+  return status;
+}
+
 /* Reports the members of a message that is written anew which no request in its own form has, either. keep_extra does
    not keep them: several messages of one role become one, a message becomes several items, and then no message of the
    output is the one that they describe. */

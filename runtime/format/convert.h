@@ -191,6 +191,9 @@ void   convert_keep(Convert *convert);
 /* Finds the next member that no request in one of these `dialects` (bits) has, of a message of this `type` (size 0:
    none). The cursor is in the message. */
 bool   convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, JsonValue *value);
+/* Adds the members of a message that no request in a form of its pieces has to `out`, behind those of `element`, or
+   reports them where that is NULL, or where they would mean something there. STATUS_MEMORY. */
+Status convert_put_extra(Convert *convert, Text raw, const Text *element, Buffer *out);
 /* Ends the open message, if there is one. */
 void   convert_close(Convert *convert);
 /* As above, behind the last message and behind the system messages that wait. */

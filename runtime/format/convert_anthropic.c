@@ -10,10 +10,11 @@
 
 /* ---- reading ---- */
 
-static void read_source(Media *media, const PieceFields *fields) {
+/* Reads the source of media from a member of their part. */
+static void read_source(Media *media, const PieceFields *fields, PieceField field) {
   PieceFields source;
-  if (!piece_is(fields, KEY_SOURCE, JSON_OBJECT)) return;
-  piece_fields(piece_json(fields, KEY_SOURCE), &source);
+  if (!piece_is(fields, field, JSON_OBJECT)) return;
+  piece_fields(piece_json(fields, field), &source);
   Text type = piece_string(&source, KEY_TYPE);
   media->type = piece_string(&source, KEY_MEDIA_TYPE);
   if (text_is(type, "base64")) media->data = piece_string(&source, KEY_DATA);
@@ -21,14 +22,25 @@ static void read_source(Media *media, const PieceFields *fields) {
   media->file = piece_string(&source, KEY_FILE_ID);
 }
 
-static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields) {
-  if (fields->of[KEY_IMAGE_URL].bytes != NULL && !piece_is(fields, KEY_SOURCE, JSON_OBJECT)) {
-    pieces->dialects = 0;                                            /* of the message array */
-    return part_read_image_url(pieces, piece, fields);
-  }
+/* Reads an image of the message array: image_url is a URL, has one, is a source or has one. */
+static Status read_wrapped_image(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  PieceFields inner = {0};
+  pieces->dialects = 0;
+  if (piece_is(fields, KEY_IMAGE_URL, JSON_OBJECT)) piece_fields(piece_json(fields, KEY_IMAGE_URL), &inner);
+  bool has_source = piece_is(&inner, KEY_SOURCE, JSON_OBJECT);
+  if (!has_source && !piece_is(&inner, KEY_DATA, JSON_STRING)) return part_read_image_url(pieces, piece, fields);
   piece->kind = PIECE_MEDIA;
   piece->media.kind = MEDIA_IMAGE;
-  read_source(&piece->media, fields);
+  read_source(&piece->media, has_source ? &inner : fields, has_source ? KEY_SOURCE : KEY_IMAGE_URL);
+  return pieces_add(pieces, piece);
+}
+
+static Status read_image(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  bool has_url = fields->of[KEY_IMAGE_URL].bytes != NULL && !piece_is(fields, KEY_IMAGE_URL, JSON_NULL);
+  if (has_url && !piece_is(fields, KEY_SOURCE, JSON_OBJECT)) return read_wrapped_image(pieces, piece, fields);
+  piece->kind = PIECE_MEDIA;
+  piece->media.kind = MEDIA_IMAGE;
+  read_source(&piece->media, fields, KEY_SOURCE);
   if (!piece_is(fields, KEY_SOURCE, JSON_OBJECT)) {                  /* of the Model Context Protocol */
     pieces->dialects = 0;
     piece->media.data = piece_string(fields, KEY_DATA);
@@ -56,7 +68,7 @@ static Status read_document(Pieces *pieces, Piece *piece, const PieceFields *fie
     piece->kind = PIECE_MEDIA;
     piece->media = (Media){.kind = MEDIA_FILE};
     media_name(&piece->media, fields, KEY_TITLE);
-    read_source(&piece->media, fields);
+    read_source(&piece->media, fields, KEY_SOURCE);
   }
   return pieces_add(pieces, piece);
 }

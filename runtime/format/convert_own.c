@@ -73,31 +73,14 @@ static Status place_text(OwnForm *form, MessageId id, OwnText text) {
   return status == STATUS_OK ? map_put(&form->places, id, form->count - 1) : status;
 }
 
-/* Adds the members of a message that no request has to the bytes of `element`, or reports them where there is none, or
-   where they would mean something there. */
+/* Adds the members of a message that no request has to the bytes of `element`, or reports them (convert_put_extra). */
 static Status put_extra(OwnConversion *work, const RunMessage *message, const Text *element) {
-  Json json;
-  Text key, type = element == NULL ? text_plain(NULL, 0) : dialect_type(MEMBER_OF_MESSAGE, *element);
-  JsonValue value;
-  Status status = STATUS_OK;
-  Buffer *bytes = &work->form->bytes;
-  Dialect target = work->convert.options->target;
-  if ((message->dialects >> target & 1) != 0) return STATUS_OK;     /* written as it is, for all that it mixes forms */
-  json_open_valid(&json, message->raw.bytes, message->raw.size);
-  json_enter(&json);
-  Text own_type = dialect_type(MEMBER_OF_MESSAGE, message->raw);
-  while (status == STATUS_OK && convert_next_extra(message->dialects, own_type, &json, &key, &value)) {
-    if (element == NULL || dialect_member(target, MEMBER_OF_MESSAGE, type, key)) {
-      work->convert.index = message->index;
-      convert_lose(&work->convert, LOSS_MEMBER, key);
-      continue;
-    }
-    status = buffer_add_string(bytes, ",\"");
-    if (status == STATUS_OK) status = buffer_add(bytes, key.bytes, key.size);
-    if (status == STATUS_OK) status = buffer_add_string(bytes, "\":");
-    if (status == STATUS_OK) status = buffer_add(bytes, value.bytes, value.size);
-  }
-  return status;
+  Convert *convert = &work->convert;
+  if ((message->dialects >> convert->options->target & 1) != 0) return STATUS_OK;     /* written as it is, for all that
+                                                                                         it mixes forms */
+  convert->index = message->index;
+  convert->pieces.dialects = message->dialects;
+  return convert_put_extra(convert, message->raw, element, &work->form->bytes);
 }
 
 /* The message of the run, from *next on, with which an element begins; NULL: another one had the same. Members of those

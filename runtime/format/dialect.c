@@ -76,12 +76,19 @@ static bool is_unknown(Text type) {
 bool parts_fit(Dialect dialect, const Message *message) {
   for (uint32_t i = 0; i < message_part_count(message); i++) {
     Part part = message_part(message, i);
-    if (part.nested) continue;
     if (part.wrapped) return false;
+    if (part.nested) continue;
     Text type = part_type(message, part);
     if (!dialect_has_part(dialect, type) && (part.kind != PART_OTHER || !is_unknown(type))) return false;
   }
   return true;
+}
+
+bool message_is_wrapped(const Message *message) {
+  for (uint32_t i = 0; i < message_part_count(message); i++) {
+    if (message_part(message, i).wrapped) return true;
+  }
+  return false;
 }
 
 unsigned message_dialects(const Message *message) {

@@ -60,6 +60,9 @@ unsigned    dialects_traits(unsigned dialects);
 /* The dialects whose form a message has, as bits; 0 if it mixes forms, DIALECTS_ALL for an item of a
    window. Members that no dialect has do not count. O(parts). */
 unsigned    message_dialects(const Message *message);
+/* True if a call, a result or an image of the message stands in the form of the message array, which nests it in a
+   member of its own and which no dialect has. O(parts). */
+bool        message_is_wrapped(const Message *message);
 /* Detects the dialect of the messages: the first in the order of the enum that is the only one
    whose form some message has (but system messages of text, which stand between the messages of two dialects); else
    the first whose form all messages have, else openai. O(messages and their parts). */

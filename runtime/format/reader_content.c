@@ -11,7 +11,8 @@
 /* The members of a part that any type uses. */
 typedef struct PartFields {
   /* bytes NULL: absent */
-  JsonValue type, text, id, tool_use_id, name, input, content, tool_use, tool_result, image, detail;
+  JsonValue type, text, id, tool_use_id, name, input, content, tool_use, tool_result, image, image_url,
+    detail;
 } PartFields;
 
 static const struct {
@@ -60,7 +61,8 @@ static JsonValue *field_of(PartFields *fields, Text key) {
   if (text_is(key, "name")) return &fields->name;
   if (text_is(key, "input")) return &fields->input;
   if (text_is(key, "content")) return &fields->content;
-  if (text_is(key, "image_url") || text_is(key, "source") || text_is(key, "image") || text_is(key, "data") ||
+  if (text_is(key, "image_url")) return &fields->image_url;
+  if (text_is(key, "source") || text_is(key, "image") || text_is(key, "data") ||
       text_is(key, "imageBase64")) return &fields->image;
   if (text_is(key, "detail")) return &fields->detail;
   if (text_is(key, "tool_use")) return &fields->tool_use;
@@ -108,28 +110,26 @@ static bool add_use(ReaderContext *context, const JsonValue *part, PartFields *f
 
 /* Finds the source of an image: a string (Responses, AI SDK), or in an object: {"url",
    "detail"} (Chat Completions), {"type": "base64", "data"} or {"type": "url", "url"}
-   (Anthropic). A part without a source is an image too. The message array has an object without
-   a type in a part of type image. */
+   (Anthropic). A part without a source is an image too. The message array has image_url in a
+   part of type image. */
 static bool find_image(ReaderContext *context, PartFields *fields, Part *part) {
-  const JsonValue *image = &fields->image;
+  bool has_url = fields->image_url.bytes != NULL && (fields->image.bytes == NULL || fields->image.kind != JSON_OBJECT);
+  const JsonValue *image = has_url ? &fields->image_url : &fields->image;
+  part->wrapped = has_url && text_is(json_text(&fields->type), "image");
   part->text = string_span(context, image);
   if (image->bytes != NULL && image->kind == JSON_OBJECT) {
     Json inner;
     Text key;
-    bool has_type = false, has_url = false;
     json_open_value(&inner, image);
     inner.tolerant = context->json->tolerant;
     if (!json_enter(&inner)) return json_fail(context->json, inner.status, inner.error, inner.expected);
     while (json_next_member(&inner, &key)) {
       JsonValue value;
       if (!json_value(&inner, &value)) break;
-      has_type = has_type || text_is(key, "type");
-      has_url = has_url || text_is(key, "url");
       if (text_is(key, "url") || text_is(key, "data")) part->text = string_span(context, &value);
       else if (text_is(key, "detail")) fields->detail = value;
     }
     if (inner.status != STATUS_OK) return json_fail(context->json, inner.status, inner.error, inner.expected);
-    part->wrapped = has_url && !has_type && text_is(json_text(&fields->type), "image");
   }
   const JsonValue *detail = &fields->detail;
   part->low = detail->bytes != NULL && detail->kind == JSON_STRING && text_is(json_text(detail), "low");

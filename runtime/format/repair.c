@@ -243,8 +243,10 @@ static Status carry_out_moves(Repairer *repairer, Plan *plan, bool *any) {
 static Status plan_and_carry_out(Repairer *repairer, Plan *plan, bool *any) {
   Status status = begin_plan(plan, repairer->list);
   if (status == STATUS_OK) status = take_ids(plan);
-  if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_forms, true);
+  if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_wrapped, true);
   *any = plan->step_count > 0;
+  if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_forms, true);
+  *any |= plan->step_count > 0;
   if (status == STATUS_OK) status = carry_out_stage(repairer, plan, plan_media, true);
   *any |= plan->step_count > 0;
   if (status == STATUS_OK) status = carry_out_moves(repairer, plan, any);
@@ -336,7 +338,7 @@ static Status has_work(Conversation *conversation, const RepairOptions *options,
   CheckReport report = {.memory = *conversation_memory(conversation), .least = SEVERITY_REFUSED};
   Status status =
     check_list(&options->target, conversation_store(conversation), conversation_list(conversation), &report);
-  *has_work = false;
+  *has_work = plan_writes_wrapped(options, conversation_store(conversation), conversation_list(conversation));
   for (uint32_t i = 0; i < report.count; i++) *has_work |= codes_have(codes, report.list[i].code);
   check_report_free(&report);
   return status;

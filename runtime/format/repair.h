@@ -4,6 +4,7 @@
 ** Repair a copy that is about to be sent, not the original: fork the conversation, then
 ** repair and write the fork. The edits become one batch whose ledger has the reasons:
 **
+**     parts of the message array   their messages are written in the target's form
 **     result elsewhere             moved behind its call, wherever it stands (pairing.h)
 **     result without an id         gets that of its call
 **     calls of a turn (gemini)     joined in one content

@@ -52,6 +52,11 @@ typedef struct Plan {
   Status lost;               /* the first failure of plan_lose */
 } Plan;
 
+/* True if a repair writes the parts of the message array in the target's form: there are some, and all else, but system
+   messages, has that form. */
+bool   plan_writes_wrapped(const RepairOptions *options, const Store *store, const Sequence *list);
+/* Plans to do so; first of all, so that the list is that of Plan.first. STATUS_MEMORY, STATUS_LIMIT. */
+Status plan_wrapped(Plan *plan);
 /* Plans to give calls and results the form that the target wants, and messages the reasoning. STATUS_MEMORY. */
 Status plan_forms(Plan *plan);
 /* Plans to write the types that images have, and names of files that have none. STATUS_MEMORY. */

@@ -195,8 +195,8 @@ static const struct Case {
   {"anthropic: ids in the nested form", DIALECT_ANTHROPIC,
    U "," AP("{'type':'tool_use','tool_use':{'id':'a.b','name':'f','input':{}}}") ","
    UP("{'type':'tool_result','tool_result':{'tool_use_id':'a.b','content':'r'}}"), "1 call_id ",
-   U "," AP("{'type':'tool_use','tool_use':{'id':'a_b_2','name':'f','input':{}}}") ","
-   UP("{'type':'tool_result','tool_result':{'tool_use_id':'a_b_2','content':'r'}}"), NULL},
+   U "," AP("{'type':'tool_use','id':'call_d8adf075c6f6f6be','name':'f','input':{}}") ","
+   UP("{'type':'tool_result','tool_use_id':'call_d8adf075c6f6f6be','content':'r'}"), NULL},
   {"anthropic: a long id, and one that leaves no room for a suffix", DIALECT_ANTHROPIC,
    U "," AP(USE("a23456789.123456789.123456789.123456789") "," USE("a23456789.123456789.1234567890")) ","
    UP(RES("a23456789.123456789.123456789.123456789") "," RES("a23456789.123456789.1234567890")), "1 call_id 1 call_id ",

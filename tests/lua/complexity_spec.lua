@@ -447,6 +447,7 @@ local ELSEWHERE = {
   ["core.draft.refusals"] = "Conversation:trim", ["core.draft.remembered"] = "Conversation:trim",
   ["core.like"] = "ebb pipeline", ["core.repair"] = "Conversation:repaired", ["core.convert"] = "Conversation:write",
   ["core.own_form"] = "Conversation:json", ["core.may_lack_form"] = "Conversation:json",
+  ["core.has_wrapped"] = "Conversation:json",     -- a look at each part
   ["ebb.list_json"] = "Conversation:json", ["core.bound_thinking"] = "Conversation:write",
   ["core.regex.set"] = "ebb rules",
   ["RegexSet:add"] = "ebb rules", ["RegexSet:apply"] = "ebb rules", ["RegexSet:begin"] = "ebb rules",

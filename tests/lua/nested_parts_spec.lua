@@ -1,6 +1,7 @@
 --- Parts of the message array, which nests a call, a result and an image's URL in a member of their own, are written in
 --- the form of each provider; none takes them as they stand.
 
+local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"
 local ebb = helper.ebb
@@ -66,5 +67,115 @@ describe("nested parts", function()
     local ok, problem = ebb.parse '[{"role":"assistant","content":[{"type":"tool_use","tool_use":"f"}]}]'
     assert.is_nil(ok)
     assert.match("expected an object", problem.message)
+  end)
+
+  -- what image_url is; its own source in anthropic's form
+  local URL = { type = "url", url = "https://a.example/猫.png" }
+  local BASE64 = { type = "base64", media_type = "image/png", data = PIXEL }
+  for name, case in pairs {
+    ["a URL"] = { URL.url, URL }, ["an object with a URL"] = { { url = URL.url }, URL },
+    ["a data URI"] = { "data:image/png;base64," .. PIXEL, BASE64 }, ["a source"] = { BASE64, BASE64 },
+    ["an object with a source"] = { { source = BASE64 }, BASE64 },
+  } do
+    it("of images are read where image_url is " .. name, function()
+      local list = { { role = "user", content = { { type = "image", image_url = case[1] } } } }
+      for _, target in ipairs { "openai", "anthropic" } do
+        local messages = json.decode((load(list):write(target)))
+        local flat = load { { role = "user", content = { { type = "image", source = case[2] } } } }
+        assert.same(json.decode((flat:write(target))), messages)
+      end
+    end)
+  end
+
+  it("of results are rewritten in flat results, too", function()
+    local body = { max_tokens = 10, model = "claude-sonnet-4-5", messages = {
+      { role = "user", content = "看" },
+      { role = "assistant", content = { { type = "tool_use", id = "t1", name = "f", input = { q = "天" } } } },
+      { role = "user", content = { { type = "tool_result", tool_use_id = "t1",
+        content = { text "图", image(URL.url) } } } } } }
+    local messages = json.decode((load(body):write "anthropic")).messages
+    assert.same({ type = "image", source = URL }, messages[3].content[1].content[2])
+  end)
+
+  for _, target in ipairs { "openai", "anthropic", "responses" } do
+    it("are repaired as a request of " .. target .. " has them, with all that they say", function()
+      local list = nested "tool"
+      list[1].id, list[3].metadata = "m1", { ["来源"] = "站" }
+      list[4] = { role = "assistant", content = "多云" }
+      local copy, report = load(list):repaired { dialect = target, calls = "drop" }
+      assert.same({}, report.lost)
+      local flat = json.decode((load(nested "tool"):write(target)))
+      local messages = json.decode(copy:json())
+      assert.equal("m1", messages[1].id)
+      local place = target == "openai" and 3 or target == "anthropic" and 3 or #messages - 2
+      assert.same({ ["来源"] = "站" }, messages[place].metadata)
+      messages[1].id, messages[place].metadata, messages[#messages] = nil, nil, nil
+      assert.same(flat, messages)
+    end)
+  end
+
+  it("stay in a repair where the rest has another form, or their violation is not repaired", function()
+    local list = nested "tool"
+    local copy = load(list):repaired { dialect = "openai", codes = { "alternation" } }
+    assert.same(list, json.decode(copy:json()))
+    list[#list + 1] = { role = "model", parts = { { text = "晴" } } }
+    copy = load(list):repaired { dialect = "openai" }
+    assert.match('"tool_use":{', copy:json(), 1, true)
+  end)
+end)
+
+describe("files with nested parts", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  --- A list, of which no message tells a dialect, and bodies around it.
+  local function write_files()
+    local list = nested "tool"
+    for _, call in ipairs { list[2].content[2].tool_use, list[2].content[3].tool_use } do call.name = "look" end
+    list[4] = { role = "user", content = "好" }
+    command.file("list.json", json.encode(list))
+    command.file("openai.json", json.encode { model = "gpt-4o", messages = list })
+    command.file("anthropic.json", json.encode { model = "claude-sonnet-4-5", max_tokens = 99, messages = list })
+    command.file("responses.json", json.encode { model = "gpt-4o", input = list })
+  end
+
+  --- Runs a command on a file of the folder.
+  local function run(word, name, rest)
+    return command.ebb(("%s %s %s"):format(word, command.path_of(name .. ".json"), rest or ""))
+  end
+
+  --- What a command writes, which `dialect` takes, with the call, the result and the image.
+  local function assert_written(written, dialect)
+    assert.equal(0, written.status, written.err)
+    command.file("out.json", written.out)
+    local check = run("check", "out", "--dialect " .. dialect)
+    assert.equal(0, check.status, check.out)
+    for _, said in ipairs { "t1", "t2", "look", "北京", "晴", "多", "云", PIXEL } do
+      assert.is_truthy(written.out:find(said, 1, true), said .. " is missing in " .. written.out)
+    end
+  end
+
+  for _, target in ipairs(TARGETS) do
+    it("are converted to " .. target, function()
+      write_files()
+      for _, name in ipairs { "list", "openai", "anthropic", "responses" } do
+        assert_written(run("convert", name, "--to " .. target), target)
+      end
+    end)
+  end
+
+  it("are repaired, each in its own dialect", function()
+    write_files()
+    assert_written(run("trim", "list", "--budget 4000 --repair"), "openai")
+    for _, name in ipairs { "openai", "anthropic", "responses" } do
+      assert_written(run("trim", name, "--budget 4000 --repair"), name)
+      assert_written(run("convert", name, "--repair"), name)
+      assert.equal(1, run("check", name).status)
+    end
+  end)
+
+  it("stay as they are where a command edits them without a repair", function()
+    write_files()
+    assert.equal(command.read(command.path_of "list.json"), run("trim", "list", "--budget 4000").out)
   end)
 end)

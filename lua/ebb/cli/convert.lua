@@ -52,12 +52,13 @@ local function write_own(chat)
 end
 
 --- The text for the target, and what is lost. In its own dialect and shape a conversation keeps its bytes, but for
---- another model, for which a request is written, and for what an importer made of a file of another program, which
---- gets what a request must have.
+--- another model, for which a request is written, for what an importer made of a file of another program, which gets
+--- what a request must have, and for a list with parts that no dialect has.
 local function write(chat, goal, args, import)
   local dialect = goal.dialect
   local is_own = dialect == chat:dialect() and (args.shape or chat.shape) == chat.shape
-  if is_own and not args.model and not import then return write_own(chat) end
+  local keeps = is_own and not args.model and not import
+  if keeps and (chat.shape == "body" or not core.has_wrapped(chat)) then return write_own(chat) end
   return failure.typed(chat.write, chat, dialect, {
     shape = args.shape, keep_extra = args.keep_extra or is_own and not (args.model or import), model = args.model,
     profile = args.profile and goal.profile or nil,
