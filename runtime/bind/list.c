@@ -133,14 +133,14 @@ static int select_recent(lua_State *L, const View *view, unsigned roles, uint32_
   return 1;
 }
 
-/* The last n of the list, items of windows among them. */
-static int select_last(lua_State *L, const View *view, uint32_t n) {
-  uint32_t first = sequence_count(view->list) - n;
-  Selection *selection = bind_new_selection(L, view->owner, n);
-  for (uint32_t i = 0; i < n; i++) {
+/* Selects the messages at [first, end), items of windows among them. */
+static int select_all(lua_State *L, const View *view, uint32_t first, uint32_t end) {
+  uint32_t count = end - first;
+  Selection *selection = bind_new_selection(L, view->owner, count);
+  for (uint32_t i = 0; i < count; i++) {
     selection->items[i] = (Selected){.id = sequence_at(view->list, first + i), .position = first + i};
   }
-  selection->count = n;
+  selection->count = count;
   return 1;
 }
 
@@ -152,19 +152,22 @@ static int l_recent(lua_State *L) {
   uint32_t total = count_roles(&view, roles);
   lua_Integer n = bind_integer(L, all ? 2 : 3, "n", 0, UINT32_MAX);
   if (n > total) n = total;
-  return all ? select_last(L, &view, (uint32_t)n) : select_recent(L, &view, roles, (uint32_t)n);
+  return all ? select_all(L, &view, total - (uint32_t)n, total) : select_recent(L, &view, roles, (uint32_t)n);
 }
 
-/* list:range(role, i, j) -> Selection; what lies outside is left out */
+/* list:range(role, i, j) or range(i, j) -> Selection; what lies outside is left out */
 static int l_range(lua_State *L) {
   View view = bind_view(L, 1);
-  unsigned roles = bind_roles(L, 2);
+  bool all = lua_type(L, 2) == LUA_TNUMBER && lua_isnoneornil(L, 4);
+  unsigned roles = all ? ROLES_ALL : bind_roles(L, 2);
   uint32_t total = count_roles(&view, roles);
-  lua_Integer i = bind_integer(L, 3, "i", 1, UINT32_MAX), j = bind_integer(L, 4, "j", 0, UINT32_MAX);
+  int at = all ? 2 : 3;
+  lua_Integer i = bind_integer(L, at, "i", 1, UINT32_MAX), j = bind_integer(L, at + 1, "j", 0, UINT32_MAX);
   if (i > j + 1) bind_raise_argument(L, "out_of_range", NULL, "i = %I is past j = %I", i, j);
   if (j > total) j = total;
   if (i > j) i = j + 1;
-  return select_roles(L, &view, roles, (uint32_t)(i - 1), (uint32_t)j);
+  uint32_t first = (uint32_t)(i - 1), end = (uint32_t)j;
+  return all ? select_all(L, &view, first, end) : select_roles(L, &view, roles, first, end);
 }
 
 /* ---- by conditions ---- */

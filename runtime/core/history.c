@@ -19,7 +19,7 @@ struct History {
 };
 
 static const char *const KIND_NAMES[] = {"create", "insert", "replace", "truncate", "clear", "filter", "trim",
-                                         "rollback", "repair"};
+                                         "rollback", "repair", "variables"};
 
 const char *batch_kind_name(BatchKind kind) { return KIND_NAMES[kind]; }
 

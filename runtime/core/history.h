@@ -33,7 +33,7 @@
 
 typedef enum BatchKind {
   BATCH_CREATE, BATCH_INSERT, BATCH_REPLACE, BATCH_TRUNCATE, BATCH_CLEAR, BATCH_FILTER, BATCH_TRIM, BATCH_ROLLBACK,
-  BATCH_REPAIR
+  BATCH_REPAIR, BATCH_VARIABLES
 } BatchKind;
 
 const char *batch_kind_name(BatchKind kind);   /* "create", "insert", ...; static */

@@ -553,7 +553,7 @@ EBB_API ebb_status ebb_chat_filter(ebb_chat *chat, const char *name, const char 
 **                      text or a list of texts), since, before (ms), marked, matches (a Lua pattern),
 **                      window (true or an id), obsolete, important
 **   {"query": "recent", "role": .., "n": 1}        the last n of a role, of several, or of all
-**   {"query": "range", "role": .., "start": 0, "end": 5}       by their numbers among those of the role
+**   {"query": "range", "role": .., "start": 0, "end": 5}       by their numbers among those of the role, or of all
 **   {"query": "marked", "name": "pinned"}
 **   {"query": "active"}                            without obsolete items of windows
 **   {"query": "all"}                               every message that is stored, by seq

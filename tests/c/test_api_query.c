@@ -68,6 +68,8 @@ static void messages_are_found(void **state) {
     {"{'query':'range','role':'user','start':1,'end':2,'answer':'positions'}", "[2]"},
     {"{'query':'range','role':['user','assistant'],'start':1,'end':3,'answer':'positions'}", "[1,2]"},
     {"{'query':'range','role':'user','start':1,'end':1}", "[]"},
+    {"{'query':'range','start':1,'end':3,'answer':'positions'}", "[1,2]"},
+    {"{'query':'range','start':0,'end':99,'slice':{'start':1,'end':2},'answer':'positions'}", "[1]"},
     {"{'query':'marked','name':'pinned'}", "[" U1 "]"},
     {"{'query':'marked','name':'none'}", "[]"},
     {"{'query':'active','answer':'count'}", "4"},

@@ -74,6 +74,7 @@ describe("ebb input", function()
     does "input 'Turn {{getvar::turn}}' --session s"
     contains("Turn 2", (does "session show s"))
     contains("variables: turn", (does "session log s"))
+    assert.is_nil((does "session log s"):find("filter", 1, true))
 
     does "session branch s t"
     does "session rollback s 1"

@@ -94,6 +94,12 @@ describe("at a glance", function()
     assert.equal("a9", texts(chat:batch(0, 9):recent(1)))
     assert.equal("out_of_range", refusal(chat.recent, chat, -1).code)
     assert.equal("c4(x) a7 a9 a10", texts(chat:range("assistant", 2, 5)))
+    for _, range in ipairs { { 1, 2 }, { 2, 4 }, { 3, 99 }, { 4, 3 }, { 99, 99 }, { 1, 0 } } do
+      assert.equal(texts(chat:where {}:slice(range[1], range[2])), texts(chat:range(range[1], range[2])))
+    end
+    assert.equal(texts(chat:where {}:slice(8, 9)), texts(chat:batch(0, 9):range(8, 10)))
+    assert.equal("out_of_range", refusal(chat.range, chat, 3, 1).code)
+    assert.equal("role", refusal(chat.range, chat, "1", 2).code)
     assert.same({ 1, 3, 10 }, { chat:count "tool", chat:count "user", chat:count() })
     assert.equal("u8!", texts(chat:where { role = "user", marked = "pinned" }:last(3)))
     assert.equal("u8!", texts(chat:marked "pinned"))

@@ -120,8 +120,8 @@ local LISTS = {
     return list:recent(query.role, query.n)
   end),
   range = list_query({ role = TEXT_OR_TEXTS, start = COUNT, ["end"] = COUNT }, function(list, query)
-    need(query, "role")
     check_range(query, "")
+    if not query.role then return list:range(query.start + 1, query["end"]) end
     return list:range(query.role, query.start + 1, query["end"])
   end),
   marked = list_query({ name = TEXT }, function(list, query)

@@ -26,10 +26,10 @@ function List:where(conditions) end
 ---@param n? integer
 ---@return ebb.Selection
 function List:recent(role, n) end
---- The i-th to j-th message of a role.
----@param role ebb.Role|ebb.Role[]
+--- The i-th to j-th message of a role; without a role, of all.
+---@param role ebb.Role|ebb.Role[]|integer  `range(i, j)`: of all, items of windows among them
 ---@param i integer
----@param j integer
+---@param j? integer
 ---@return ebb.Selection
 function List:range(role, i, j) end
 --- How many messages, of a role or in all.

@@ -116,7 +116,7 @@ function variables.keep(chat, change)
   if not text then return nil, core.error("limit", message) end
   local draft = chat:draft { guards = false }
   return core.draft.commit(draft,
-    { operation = "filter", description = change.description, memory = text, always = true })
+    { operation = "variables", description = change.description, memory = text, always = true })
 end
 
 --- The first value; raises where there is a problem in its place.
