@@ -14,8 +14,8 @@
 static const char MESSAGES[] = "u1 a9 u1 a1 u1";
 
 /* Longer than what a ledger has room for at first. */
-static const char LONG_REASON[] = "the last message of the user stays where it is, and all others may have to go, until "
-                                  "a new one of the same role comes behind it and takes its place in the end";
+static const char LONG_REASON[] = "the last message of the user stays where it is, and all others may have to go, "
+                                  "until a new one of the same role comes behind it and takes its place in the end";
 
 /* Drops messages 1 and 3 and keeps messages 4 and 5; all texts but the last have `text` in them, each another one. */
 static void trim_with(Conversation *chat, const char *text) {

@@ -54,6 +54,7 @@ local LISTS = {
   marked = function(list) list:marked "pinned" end,
   range = function(list) list:range({ "user", "tool" }, 1, 3) end,
   recent = function(list) list:recent({ "assistant", "tool" }, #list) end,
+  indices = function(list) list:indices() end,
   shows = function(list) list:shows { "m77", "c3", "zebra" } end,
   tokens = function(list) list:tokens() end,
   trust = function(list) list:trust() end,
