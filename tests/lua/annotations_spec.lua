@@ -12,7 +12,7 @@ require "ebb.windows"      -- loaded on first use
 --- Methods that the library itself uses.
 local PRIVATE = {
   ["Conversation:draft"] = true, ["MacroEnvironment:fork"] = true, ["MacroEnvironment:set"] = true,
-  ["MacroEnvironment:roll_back"] = true, ["MacroRegistry:ask"] = true,
+  ["MacroEnvironment:roll_back"] = true, ["MacroRegistry:ask"] = true, ["MacroRegistry:has"] = true,
 }
 
 --- Methods of types that are tables.

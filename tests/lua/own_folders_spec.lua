@@ -27,6 +27,7 @@ local FILES = {
   ["processors/lorebook"] = SHOUT:gsub('"shout"', '"lorebook"'),
   ["macros/loud"] = LOUD,
   ["macros/user"] = LOUD:gsub('"loud"', '"user"'),
+  ["macros/broken"] = "return = 1",
   ["macros/endless"] = LOUD:gsub('"loud"', '"endless"'):gsub("calls = calls %+ 1", "while true do end"),
   ["types/tag"] = TAG,
   ["types/trim"] = TAG:gsub('"tag"', '"trim"'),
@@ -210,5 +211,21 @@ describe("ebb.processor", function()
     local lines = {}
     for text in does("run " .. script):gmatch "[^\n]+" do lines[#lines + 1] = text end
     assert.same({ "one123", "one43", "false\targument", "false\tshape", "false\tshape", "false\tshape", "13" }, lines)
+  end)
+end)
+
+describe("a macro of the user's folder that the history names", function()
+  it("is told, and its file is not read", function()
+    local chat = ebb.conversation { messages = { { role = "assistant", content = "{{broken}} {{loud::a}} {{nowhere}}" },
+      { role = "user", content = "one" } } }
+    local result, problem = ebb.pipeline { model = "gpt-4o" }:run(chat)
+    assert.is_nil(problem)
+    local said = {}
+    for _, entry in ipairs(result.logs) do said[#said + 1] = entry.message end
+    said = table.concat(said, "\n")
+    contains("{{broken}} is sent as it stands", said)
+    contains("{{loud}} is sent as it stands", said)
+    assert.is_nil(said:find("{{nowhere}}", 1, true))
+    assert.equal("{{broken}} {{loud::a}} {{nowhere}}", result.chat[1].text)
   end)
 end)

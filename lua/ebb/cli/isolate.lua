@@ -1,8 +1,8 @@
 --- ebb run --isolate: the script in a child process with limits, which reaches only
 --- the files that it is allowed (runtime/host/confine.h says how).
 --
---     reads     its own folder with all that is in it, the input, policies, filters and vocabularies
---               with the list of those that were checked, --allow-read
+--     reads     its own folder with all that is in it, the input, the user's folders of policies, filters, processors,
+--               macros and types, vocabularies with the list of those that were checked, --allow-read
 --     writes    --allow-write; standard output and error
 --     none of   other files, programs, processes, network
 --

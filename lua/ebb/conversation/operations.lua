@@ -93,7 +93,7 @@ end
 --- The caller's description of the batch that an operation makes.
 local DESCRIPTION = { type = "string" }
 
---- What insert at -1 became; it starts no batch.
+--- Appends the messages of an insert at position -1, which starts no batch.
 local function append_inserted(chat, fields, path)
   if fields.description then
     refuse("argument", path .. ".description: at position -1 no batch starts that could be described")

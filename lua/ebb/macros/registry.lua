@@ -122,10 +122,18 @@ function Registry:find(name)
   return seek_once(self, name)
 end
 
+--- True if a macro has this name. Nothing is loaded for that, so that texts of others may be asked about.
+---@param name string       in any case
+---@return boolean
+function Registry:has(name)
+  return self.macros[texts.lower(name)] ~= nil or self.lists ~= nil and self.lists(name)
+end
+
 --- Lets a registry ask for macros that are named and not there.
 ---@param seek fun(name: string): ebb.MacroDeclaration?
-function Registry:ask(seek)
-  self.seek, self.missed = seek, {}
+---@param lists fun(name: string): boolean     true if `seek` would look for one
+function Registry:ask(seek, lists)
+  self.seek, self.lists, self.missed = seek, lists, {}
 end
 
 --- All names and aliases, sorted.

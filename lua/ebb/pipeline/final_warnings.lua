@@ -74,7 +74,7 @@ local function braces_of(message, expansion)
   for _, text in ipairs(texts_of(message)) do
     for content in text:gmatch "{{([^{}]+)" do
       local name = content:match(parse.NAME)
-      local counts = name and (is_own and not expansion.literal[name] or not is_own and registry:find(name))
+      local counts = name and (is_own and not expansion.literal[name] or not is_own and registry:has(name))
       if counts then names[#names + 1] = name end
     end
   end

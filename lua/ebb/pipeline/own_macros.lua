@@ -66,6 +66,10 @@ local function seek_in_folder(loading)
   end
 end
 
+local function is_in_folder(name)
+  return (script_path.find(name, script_path.macros) or script_path.find(name:lower(), script_path.macros)) ~= nil
+end
+
 local function has_folder()
   for _, folder in ipairs(script_path.macros) do
     if core.file_identity(folder) then return true end
@@ -84,7 +88,7 @@ function own_macros.fresh(registry, loading)
   local result = registries.wrapped(registry or registries.built_in(), function(run)
     return loader.holds(run) and caller(run, sandboxes) or nil
   end)
-  if asks then result:ask(seek_in_folder(loading)) end
+  if asks then result:ask(seek_in_folder(loading), is_in_folder) end
   return result
 end
 
