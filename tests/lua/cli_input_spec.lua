@@ -110,6 +110,8 @@ describe("ebb input", function()
       { '{"id":"x",\n "content": }', "bad:2:13: expected a value" },
       { "[]", "bad: expected a window: an object with id and content, or markup" },
       { '{"description":"x"}', "bad: windows:open: id is missing" },
+      { '{"id":"x","description":"y"}', "bad: the window 'x' is not open: expected its content" },
+      { '{"id":"x","content":"a","content":"b"}', "bad:1:25: expected each name once" },
       { '{"id":"x","actions":[{"id":5}]}', "bad: windows:open: actions[1].id: expected a string" },
       { '<Window id="x"><Foo/></Window>', "bad:1:16: expected <Description>" },
     }
@@ -239,6 +241,7 @@ describe("windows on the command line", function()
         does(("window close '%s' %s --summary done"):format(id, edits))
         assert.same({}, (sent(words)))
         contains(id .. ": closed", (does("inspect " .. words)))
+        contains("is closed: no request has it", select(2, does(("window show '%s' %s"):format(id, words))))
         contains("closed already", select(2, does(("window close '%s' %s"):format(id, edits))))
 
         does(("input 'third' %s --window %s"):format(edits, window))
@@ -246,6 +249,44 @@ describe("windows on the command line", function()
       end)
     end
   end
+
+  it("are shown again where the message that showed one is gone", function()
+    does("session new s " .. path_of "small.json")
+    does("input 'first' --session s --window " .. file("w.xml", markup("待办", "one")))
+    does "session undo s"
+    assert.same({}, (sent "--session s"))
+    does("input 'second' --session s --window " .. file("w.xml", markup("待办", "two")))
+    assert.same({ markup("待办", "two") }, (sent "--session s"))
+
+    local saved = path_of "c.ebb"
+    does(("convert %s --to ebb -o %s"):format(path_of "small.json", saved))
+    does(("window open %s %s -i"):format(path_of "w.xml", saved))
+    does(("apply '{\"operation\":\"truncate\",\"keepFirst\":2}' %s -i"):format(saved))
+    assert.same({}, (sent(saved)))
+    does(("window open - %s -i"):format(saved), file("in", '{"id":"待办","description":"E","item":false}'))
+    assert.same({}, (sent(saved)))
+    does(("window open - %s -i"):format(saved), file("in", '{"id":"待办","description":"E"}'))
+    assert.equal(1, #sent(saved))
+    does(("window open %s %s -i"):format(path_of "w.xml", saved))
+    assert.equal(1, #sent(saved))
+  end)
+
+  it("say in a dry run, explained and in a report what becomes of one", function()
+    does("session new s " .. path_of "small.json")
+    local open = "window open --session s " .. file("w.xml", markup("待办", "one"))
+    local function says(words)
+      local out, err = does(words)
+      return out .. err
+    end
+    contains("the window '待办' is opened", says(open .. " --dry-run"))
+    assert.same({ { id = "待办", change = "opened" } }, json.decode((does(open .. " --dry-run --json"))).windows)
+    does(open)
+    contains("the window '待办' is updated", says(open .. " --explain"))
+    contains("the window '待办' is closed", says "window close 待办 --session s --dry-run")
+    contains("待办: open", (does "inspect --session s"))
+    does "window close 待办 --session s"
+    contains("nothing changed", says "window close 待办 --session s --dry-run")
+  end)
 
   it("stay as they are when a session undoes a step", function()
     does("session new s " .. path_of "small.json")
@@ -278,7 +319,9 @@ describe("windows on the command line", function()
     contains("hint: did you mean 'close'?", fails(command.USAGE, "window clos 笔记 --session s"))
     contains("--summary does not go with open", fails(command.USAGE, "window open w --session s --summary x"))
     contains("cannot both come from standard input", fails(command.USAGE, "window open -"))
-    contains("-i does not go with show", fails(command.USAGE, "window show w x.json -i"))
+    for _, option in ipairs { "-i", "--json", "--dry-run", "--explain", "--ledger l.json" } do
+      contains(option:match "^%S+" .. " does not go with show", fails(command.USAGE, "window show w x.json " .. option))
+    end
     contains("w.xml:1:9", fails(command.REFUSED, "window open --session s " .. file("w.xml", "<Window ")))
     fails(command.REFUSED, "window open --session s " .. file("w.json", '{"id":"fixed","closable":3}'))
     contains("version 1", (does "inspect --session s"))

@@ -85,8 +85,12 @@ function edits.finish(args, edit, write, extend)
   local needs_list = shows or args.json or args.ledger
   local differences = needs_list and difference.compare(edit.before, edit.after)
   if shows then
-    local lines = diff.lines(differences, terminal.messages())
-    terminal.show(lines == "" and "nothing changed\n" or lines .. "\n")
+    local lines = { diff.lines(differences, terminal.messages()) }
+    for _, each in ipairs(edit_report.changed_windows(edit)) do
+      table.insert(lines, #lines, ("the window '%s' is %s"):format(core.printable(each.id), each.change))
+    end
+    if lines[#lines] == "" then lines[#lines] = nil end
+    terminal.show((lines[1] and table.concat(lines, "\n") or "nothing changed") .. "\n")
   end
   edits.write(args, function()
     local data = edit_report.read(edit, differences)

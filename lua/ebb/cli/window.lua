@@ -53,6 +53,9 @@ function ACTIONS.close(chat, args)
   window:close(args.summary)
 end
 
+--- Options of commands that edit, which `show` does not.
+local EDITS = { in_place = "-i", json = "--json", dry_run = "--dry-run", explain = "--explain", ledger = "--ledger" }
+
 --- Refuses options that do not go together.
 local function check(args)
   if args.action ~= "show" and not ACTIONS[args.action] then
@@ -66,7 +69,9 @@ local function check(args)
   if args.action == "open" and args.window == "-" and reads_input then
     failure.usage("the window and the conversation cannot both come from standard input", "name a file for one of them")
   end
-  if args.action == "show" and args.in_place then failure.usage("-i does not go with show", "show edits nothing") end
+  for name, option in pairs(args.action == "show" and EDITS or {}) do
+    if args[name] then failure.usage(option .. " does not go with show", "show edits nothing") end
+  end
   edits.check(args)
 end
 
@@ -85,7 +90,9 @@ function command.run(args)
   if args.action == "open" then args.values = window_file.read(args.window) end
   local chat = options.load(args.file, args)
   if args.action == "show" then
-    return terminal.result(find(chat, args.window, args):markup() .. "\n", args.output)
+    local window = find(chat, args.window, args)
+    if window.closed then terminal.say(("the window '%s' is closed: no request has it"):format(args.window)) end
+    return terminal.result(window:markup() .. "\n", args.output)
   end
   local before = chat:fork()
   ACTIONS[args.action](chat, args)

@@ -12,6 +12,7 @@ local window_file = {}
 
 window_file.BYTES_MAX = 16 * 1024 * 1024
 
+local UNIQUE = { unique = true }     -- of two values of one name, one would be ignored
 local ANY = { type = "any" }
 local FIELDS = {}
 for _, name in ipairs { "id", "description", "content", "actions", "closable", "pinned", "important", "render",
@@ -44,7 +45,7 @@ end
 function window_file.read(path)
   local text = terminal.read_file(path, window_file.BYTES_MAX)
   if text:find "^%s*<" then return read_markup(text:gsub("^%s+", ""), path) end
-  local object, problem = core.json.decode(text)
+  local object, problem = core.json.decode(text, UNIQUE)
   if problem then refuse(path, problem) end
   if type(object) ~= "table" or getmetatable(object) == "json.array" then
     refuse(path, { code = "shape", message = "expected a window: an object with id and content, or markup" })
@@ -52,14 +53,22 @@ function window_file.read(path)
   return json_arguments.fields(object, FIELDS, path)
 end
 
---- Opens the window of a file, or updates it where it is open; members that the file lacks stay then.
+--- Opens the window of a file, or updates it where it is open; members that the file lacks stay then. What shows it may
+--- have gone with the messages since: a new item does then, unless the file says item = false.
 local function put(chat, values)
   local window = type(values.id) == "string" and chat.windows:get(values.id)
-  if not window or window.closed then return chat.windows:open(values) end
+  if not window or window.closed then
+    chat.windows:open(values)      -- which checks all that is there; nothing is written when the next line raises
+    if values.content ~= nil then return end
+    error(core.error("shape", ("the window '%s' is not open: expected its content"):format(values.id)), 0)
+  end
   local fields = {}
   for name, value in pairs(values) do fields[name] = value end
   fields.id, fields.item = nil, nil      -- what is open has both
   window:update(fields)
+  if values.item ~= false and #chat:where { window = values.id } == 0 then
+    chat:append { type = "window", window = values.id }
+  end
 end
 
 --- True if the conversation is written with its windows: to a session, or as a saved conversation.

@@ -1,7 +1,7 @@
 --- Reports of edits: what they did to the messages of a conversation, and why.
 --
 -- A report has {before, after, trust, kept, dropped, replaced, inserted, ledger}: tokens, numbers of messages, and runs
--- as those of ebb.Ledger:json, whose tokens add up to `before` less `after`.
+-- as those of ebb.Ledger:json, whose tokens add up to `before` less `after`; and `windows` where some changed.
 
 local core = require "ebb.support.core"
 
@@ -35,7 +35,7 @@ local ADDS = { insert = true, replace = true }
 --- The operations of the batches without ledger that can have led to an action, each once. Appending makes no
 --- batch, nor does rolling back.
 ---@return table<string, string> reasons      by action
-local function reasons_of(edit)
+local function collect_reasons(edit)
   local names, seen = { dropped = {}, replaced = {}, inserted = {} }, {}
   for _, batch in ipairs(batches_since(edit)) do
     local operation = batch.operation
@@ -60,8 +60,9 @@ local function ledgers_since(edit)
   return ledgers
 end
 
---- What ledgers say of each message, by seq; the last word counts, also of what took a message's place.
-local function causes_of(edit)
+--- Collects why ledgers dropped or replaced messages, by seq; the newest ledger counts, and a replacement has the cause
+--- of what it replaced.
+local function collect_causes(edit)
   local causes, current = {}, {}      -- current: seq that stands there now -> seq that stood there first
   for _, ledger in ipairs(edit.apart and {} or ledgers_since(edit)) do
     for _, entry in ipairs(ledger) do
@@ -98,16 +99,31 @@ local function add(entries, action, message, tokens, cause, place)
 end
 
 --- The entries of one difference.
-local function add_difference(entries, entry, cause_of)
+local function add_difference(entries, entry, find_cause)
   local before, after = entry.before, entry.after
-  if before and after and cause_of(before, "replaced").action ~= "dropped" then
-    local cause = cause_of(before, "replaced")
+  if before and after and find_cause(before, "replaced").action ~= "dropped" then
+    local cause = find_cause(before, "replaced")
     local added = add(entries, "replaced", before, before.tokens - after.tokens, cause, entry.a)
     added.replacement = after.seq
     return
   end
-  if before then add(entries, "dropped", before, before.tokens, cause_of(before, "dropped"), entry.a) end
-  if after then add(entries, "inserted", after, -after.tokens, cause_of(after, "inserted"), 0) end
+  if before then add(entries, "dropped", before, before.tokens, find_cause(before, "dropped"), entry.a) end
+  if after then add(entries, "inserted", after, -after.tokens, find_cause(after, "inserted"), 0) end
+end
+
+--- Finds the windows that an edit opened, updated or closed.
+---@param edit ebb.Edit
+---@return { id: string, change: "opened"|"updated"|"closed" }[]
+function edit_report.changed_windows(edit)
+  local list = {}
+  for _, window in ipairs(edit.apart and {} or edit.after.windows:list()) do
+    local old = edit.before.windows:get(window.id)
+    local was_open = old ~= nil and not old.closed
+    local change = window.closed and (was_open and "closed" or nil) or not window.closed and
+      (not was_open and "opened" or old.version ~= window.version and "updated" or nil)
+    if change then list[#list + 1] = { id = window.id, change = change } end
+  end
+  return list
 end
 
 --- The report of an edit as plain data.
@@ -115,17 +131,17 @@ end
 ---@param differences ebb.Difference[]
 ---@return table
 function edit_report.read(edit, differences)
-  local causes, reasons = causes_of(edit), reasons_of(edit)
-  local function cause_of(message, action)
+  local causes, reasons = collect_causes(edit), collect_reasons(edit)
+  local function find_cause(message, action)
     return causes[message.seq] or { action = action, by = edit.by, reason = edit.reason or reasons[action] }
   end
   local entries = { list = core.json.array {}, counts = { dropped = 0, replaced = 0, inserted = 0 } }
-  for _, entry in ipairs(differences) do add_difference(entries, entry, cause_of) end
-  local counts = entries.counts
+  for _, entry in ipairs(differences) do add_difference(entries, entry, find_cause) end
+  local counts, windows = entries.counts, edit_report.changed_windows(edit)
   return {
     before = edit.before:tokens(), after = edit.after:tokens(), trust = edit.after:trust(),
     kept = #edit.before - counts.dropped - counts.replaced, dropped = counts.dropped, replaced = counts.replaced,
-    inserted = counts.inserted, ledger = entries.list,
+    inserted = counts.inserted, ledger = entries.list, windows = windows[1] and core.json.array(windows) or nil,
   }
 end
 
