@@ -440,7 +440,7 @@ end)
 call("queries of a draft", function(world)
   local draft = world.draft
   return { draft:count(), draft:tokens(), draft:marked "pinned", draft:range("user", 1, 2), draft:recent("user", 1),
-    draft:active(), draft:where { role = "user" }, draft:shows { "rain" }, core.draft.info(draft) }
+    draft:active(), draft:where { role = "user" }, draft:shows { "rain" }, draft:indices(), core.draft.info(draft) }
 end, drafted)
 call("draft.ledger", function(world)
   local ledger = core.draft.ledger(world.draft)
@@ -636,7 +636,8 @@ end)
 
 call("where", function(world) return world.chat:where { role = "user", matches = "%?$" } end)
 call("recent", function(world) return world.chat:recent({ "user", "assistant" }, 3) end)
-call("range", function(world) return world.chat:range("user", 1, 2) end)
+call("range", function(world) return { world.chat:range("user", 1, 2), world.chat:range(1, 3) } end)
+call("indices", function(world) return { world.chat:indices(), core.has_wrapped(world.chat) } end)
 call("batch", function(world) return { world.chat:batch(1), world.chat:batch(0):active() } end)
 call("common_ends", function(world) return core.common_ends(world.chat, world.chat:batch(0)) end)
 call("canonical_messages", function(world)
@@ -649,7 +650,7 @@ call("diff", function(world) return world.chat:diff("begin", 1) end)
 call("batch's queries", function(world)
   local batch = world.chat:batch(0)
   return { batch:count(), batch:tokens(), batch:marked "pinned", batch:range("user", 1, 2), batch:recent("user", 1),
-    batch:where { role = "user" }, batch:shows { "rain" } }
+    batch:where { role = "user" }, batch:shows { "rain" }, batch:indices() }
 end)
 call("selection", function(world)
   local selection = world.chat:where { role = { "user", "assistant" } }

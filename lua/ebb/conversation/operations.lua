@@ -344,14 +344,20 @@ end
 ---@param chat ebb.Conversation
 ---@param source string|table
 ---@param name? string          of the file of the text: errors say where in it
+---@param finish? fun(copy: ebb.Conversation, results: table[]): any     called behind the last one, with a copy that has
+---                              all; where it fails, nothing is done
 ---@return { operation: string, affected_batch_index: integer }[]
-function operations.apply(chat, source, name)
+---@return any finished          what `finish` gives
+function operations.apply(chat, source, name, finish)
   local steps, file = operations.read(source, name)
   local state = core.state(chat)
   state.results = state.results or false   -- the field exists: nothing may fail after the transaction
-  local results = core.transaction(chat, function(copy) return run_steps(copy, steps, file) end)
+  local results, finished = core.transaction(chat, function(copy)
+    local done = run_steps(copy, steps, file)
+    return done, finish and finish(copy, done)
+  end)
   state.results = results                  -- for chat:state()
-  return results
+  return results, finished
 end
 
 --- The results of the newest `apply`; an empty list if there was none.

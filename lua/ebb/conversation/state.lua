@@ -133,9 +133,13 @@ end
 ---@return ebb.ApplyReport
 function state.apply(chat, source)
   local before = chat:fork()
-  local results = {}
-  for i, result in ipairs(operations.apply(chat, source)) do results[i] = result end   -- the chat keeps its own list
-  return with_report(results, before, chat:fork())
+  local _, report = operations.apply(chat, source, nil, function(copy, results)
+    local after, own = copy:fork(), {}
+    core.state(after).results = results
+    for i, result in ipairs(results) do own[i] = result end      -- the chat keeps its own list
+    return with_report(own, before, after)
+  end)
+  return report
 end
 
 return state
