@@ -344,7 +344,7 @@ end
 ---@param chat ebb.Conversation
 ---@param source string|table
 ---@param name? string          of the file of the text: errors say where in it
----@param finish? fun(copy: ebb.Conversation, results: table[]): any     called behind the last one, with a copy that has
+---@param finish? fun(copy: ebb.Conversation, results: table[]): any   called behind the last one, with a copy that has
 ---                              all; where it fails, nothing is done
 ---@return { operation: string, affected_batch_index: integer }[]
 ---@return any finished          what `finish` gives
