@@ -12,7 +12,6 @@
 
 local assets = require "ebb.processors.assets"
 local built_in = require "ebb.policies"
-local content = require "ebb.processors.content"
 local core = require "ebb.support.core"
 local margins = require "ebb.models.margins"
 local policies = require "ebb.trim.policies"
@@ -185,16 +184,6 @@ local function history_chat(context, plan)
   return context:history_chat(plan.parts.history, plan.counter)
 end
 
---- The text of a content of texts and files; nil for another.
-local function text_of(value)
-  if type(value) ~= "table" then return type(value) == "string" and value or nil end
-  local texts = {}
-  for _, part in ipairs(value) do
-    if content.is_text(part) then texts[#texts + 1] = part.text elseif part.type ~= "asset" then return nil end
-  end
-  return table.concat(texts, "\n")
-end
-
 --- The newest message that went, cut short, if it alone made its unit and now fits.
 local function cut_short(plan, report, room)
   local count = plan.config.retained_characters
@@ -204,9 +193,10 @@ local function cut_short(plan, report, room)
     if entry.action == "dropped" then place = math.max(place, entry.seq) end
   end
   local message = plan.parts.history[place]
-  local is_whole = message and message.source == "history" and not message.tool_calls and not message.tool_call_id
-  local text = is_whole and text_of(message.content)
-  if not text then return nil end
+  local is_whole = message and message.source == "history" and type(message.content) == "string"
+    and not message.tool_calls and not message.tool_call_id
+  if not is_whole then return nil end
+  local text = message.content
   local stop = utf8.offset(text, count + 1)
   local copy = tables.copy(message)
   copy.content = text:sub(1, (stop or #text + 1) - 1) .. plan.config.retained_note
