@@ -48,8 +48,8 @@ static void answer_turn(TurnRepair *repair, const Turn *turn) {
     if (!plan_is_repairing(plan, duplicate ? CHECK_DUPLICATE_RESULT : CHECK_ORPHAN_RESULT)) continue;
     block->removed = true;
     set_reason(&repair->pieces[piece], duplicate ? "duplicate result" : "orphan result");
-    if (block->result != UNPAIRED) plan_lose_result(plan, block->result);
-    else plan_lose(plan, LOSS_ORPHAN, repair->pieces[piece].index, block->id);
+    assert(block->result != UNPAIRED);      /* all results of a user's message are in the pairing */
+    plan_lose_result(plan, block->result);
   }
 }
 

@@ -3,7 +3,7 @@
 ** is told to be lost; then the same while memory runs out.
 */
 #include "documents.h"
-#include "format/convert_list.h"
+#include "format/convert_own.h"
 
 #define USER(parts) "{'role':'user','content':[" parts "]}"
 #define G(parts) "{'role':'user','parts':[" parts "]}"
@@ -483,12 +483,69 @@ static void out_of_memory_writes_nothing_wrong(void **state) {
   assert_true(failures > 4 * CASE_COUNT);
 }
 
+/* A body of Anthropic's in which three messages have other forms; what their places say, in a row. */
+static const char OWN_BODY[] =
+  "{'model':'claude-sonnet-4-5','max_tokens':9,'messages':[{'role':'user','content':'u'},"
+  "{'role':'assistant','content':[{'type':'tool_use','id':'a','name':'f','input':{}}]},"
+  "{'role':'tool','tool_call_id':'a','content':'r'},{'role':'user','parts':[{'text':'b'}]}]}";
+static const char OWN_TEXTS[] =
+  "{'role':'user','content':[{'type':'tool_result','tool_use_id':'a','content':'r'},{'type':'text','text':'b'}]}";
+
+/* Writes the texts that stand for messages in another form. The k-th allocation fails; 0: none. */
+static Status write_own_form(Loaded *loaded, size_t k, Buffer *texts) {
+  ConvertOptions options = options_for(DIALECT_ANTHROPIC);
+  const Conversation *chat = loaded->conversation;
+  ConvertReport report;
+  OwnForm form;
+  MessageId id;
+  Text text;
+  size_t at = 0;
+  convert_report_init(&report, *conversation_memory(chat));
+  loaded->fail.fail_at = k == 0 ? 0 : loaded->fail.calls + k;
+  Status status = own_form_of(&loaded->document, chat, conversation_list(chat), NULL, text_plain("", 0), &options, true,
+                              &form, &report);
+  loaded->fail.fail_at = 0;
+  while (status == STATUS_OK && own_form_next(&form, &at, &id, &text)) {
+    assert_int_equal(buffer_add(texts, text.bytes, text.size), STATUS_OK);
+  }
+  own_form_free(&form);
+  convert_report_free(&report);
+  return status;
+}
+
+/* The place of a message is written whole or not at all, and the same call then succeeds. */
+static void out_of_memory_writes_no_own_form(void **state) {
+  Loaded loaded;
+  Status status = STATUS_MEMORY;
+  size_t failures = 0;
+  (void)state;
+  static char body[1 << 10];
+  int size = sprintf(body, "%s", quoted(OWN_BODY));
+  must_load(&loaded, "own form", body, (size_t)size);
+  for (size_t k = 1; status != STATUS_OK; k++, failures++) {
+    Buffer texts;
+    buffer_init(&texts, memory_system());
+    status = write_own_form(&loaded, k, &texts);
+    if (status != STATUS_OK) {
+      assert_int_equal(status, STATUS_MEMORY);
+      assert_int_equal(texts.size, 0);
+      assert_int_equal(write_own_form(&loaded, 0, &texts), STATUS_OK);
+    }
+    assert_int_equal(buffer_add_byte(&texts, '\0'), STATUS_OK);
+    assert_string_equal(texts.bytes, quoted(OWN_TEXTS));
+    buffer_free(&texts);
+  }
+  assert_true(failures > 5);
+  unload(&loaded);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(parts_become_those_of_the_dialect),
     cmocka_unit_test(messages_tell_which_ones_they_are_made_of),
     cmocka_unit_test(unknown_members_are_kept_whole),
     cmocka_unit_test(out_of_memory_writes_nothing_wrong),
+    cmocka_unit_test(out_of_memory_writes_no_own_form),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
