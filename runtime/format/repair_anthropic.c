@@ -13,6 +13,8 @@
 ** and stay where they are. Where the target joins messages of one role itself, a turn is
 ** joined only if results must move, or be added; else each of its messages is written alone.
 */
+#include <assert.h>
+
 #include "format/repair_anthropic_turns.h"
 
 /* ---- calls and results ---- */
