@@ -635,6 +635,18 @@ describe("four times the input takes at most five times as long #time:", functio
     end)
   end
 
+  it("ebb pipeline on a message whose parts name its attachments", function()
+    local references = require "ebb.processors.references"
+    gate.check("references", N * 10, function(n)
+      local copy = { content = {}, _attachments = {} }
+      for i = 1, n do
+        copy.content[i] = { type = "asset_reference", assetId = "附" .. i }
+        copy._attachments[i] = { id = "附" .. i, path = i .. ".png" }
+      end
+      return gate.seconds(function() references.take(copy) end)
+    end)
+  end)
+
   it("Conversation:json of a body to which messages of another form were added", function()
     gate.check("added", N, function(n)
       local chat, list = ebb.parse '{"contents":[{"role":"user","parts":[{"text":"q"}]}]}', {}

@@ -13,30 +13,30 @@ local references = {}
 
 local KINDS = { "text", "image", "audio", "video", "document" }
 
-local function text_of(value, name)
+local function read_text(value, name)
   local text = value[name]
   return type(text) == "string" and text ~= "" and text or nil
 end
 
 --- The attachment that a reference names; nil if it names none.
-local function attachment_of(reference)
+local function read_attachment(reference)
   if type(reference) ~= "table" then return nil end
-  local id, data = text_of(reference, "assetId") or text_of(reference, "id"), text_of(reference, "data")
-  local url = text_of(reference, "url")
-  local path = text_of(reference, "path") or not (data or url) and id or nil
+  local id, data = read_text(reference, "assetId") or read_text(reference, "id"), read_text(reference, "data")
+  local url = read_text(reference, "url")
+  local path = read_text(reference, "path") or not (data or url) and id or nil
   if not (path or data or url) then return nil end
-  return { id = id, path = path, data = not path and data or nil, url = url, name = text_of(reference, "name"),
-    mime = text_of(reference, "mimeType") or text_of(reference, "mime"),
+  return { id = id, path = path, data = not path and data or nil, url = url, name = read_text(reference, "name"),
+    mime = read_text(reference, "mimeType") or read_text(reference, "mime"),
     kind = tables.contains(KINDS, reference.type) and reference.type or nil }
 end
 
 --- The attachments of a list in which each element is a reference; nil for other lists. Ebb's own stay as they are.
-local function attachments_of(list, is_own)
+local function read_attachments(list, is_own)
   if type(list) ~= "table" or list[1] == nil then return nil end
   local attachments = {}
   for i, each in ipairs(list) do
     local has_place = is_own and type(each) == "table" and (each.path or each.data or each.id)
-    attachments[i] = has_place and each or attachment_of(each)
+    attachments[i] = has_place and each or read_attachment(each)
     if not attachments[i] then return nil end
   end
   return attachments
@@ -49,37 +49,43 @@ end
 ---@field written table         as the message has it
 ---@field is_taken? boolean     a part is this attachment
 
---- True if a member of the one has the value of a member of the other.
-local function share_name(one, other, members)
-  for _, member in ipairs(members) do
-    local name = text_of(one, member)
-    for _, each in ipairs(members) do
-      if name and name == text_of(other, each) then return true end
-    end
-  end
-  return false
-end
-
 local IDS, NAMES = { "assetId", "id" }, { "assetId", "id", "path" }
 
---- The entry that a reference names: by its id first, then by its path.
----@param entries ebb.references.Entry[]
+---@class ebb.references.Entries
+---@field [integer] ebb.references.Entry      in their order
+---@field ids table<string, ebb.references.Entry>     the first of each id
+---@field names table<string, ebb.references.Entry>   the first of each id or path
+
+--- Finds the entry that a reference names: by its id first, then by its path.
+---@param entries ebb.references.Entries
 ---@return ebb.references.Entry?
-local function entry_of(entries, reference)
-  for _, members in ipairs { IDS, NAMES } do
-    for _, entry in ipairs(entries) do
-      if share_name(entry.written, reference, members) then return entry end
+local function find_entry(entries, reference)
+  for _, by in ipairs { { IDS, entries.ids }, { NAMES, entries.names } } do
+    for _, member in ipairs(by[1]) do
+      local name = read_text(reference, member)
+      if name and by[2][name] then return by[2][name] end
+    end
+  end
+end
+
+--- Adds an entry behind the others.
+local function add_entry(entries, entry)
+  entries[#entries + 1] = entry
+  for _, by in ipairs { { IDS, entries.ids }, { NAMES, entries.names } } do
+    for _, member in ipairs(by[1]) do
+      local name = read_text(entry.written, member)
+      if name then by[2][name] = by[2][name] or entry end
     end
   end
 end
 
 --- Where the bytes are, as it was written; an id alone says nothing of that.
 local function has_place(reference)
-  return (text_of(reference, "path") or text_of(reference, "data") or text_of(reference, "url")) ~= nil
+  return (read_text(reference, "path") or read_text(reference, "data") or read_text(reference, "url")) ~= nil
 end
 
 --- The attachment of an entry, and of the part that names it what the entry does not say.
-local function joined(entry, attachment, reference)
+local function join_entry(entry, attachment, reference)
   local copy = tables.copy(entry.attachment)
   if not has_place(entry.written) and (has_place(reference) or not copy.path) then
     copy.path, copy.data, copy.url = attachment.path, attachment.data, attachment.url
@@ -91,21 +97,21 @@ local function joined(entry, attachment, reference)
 end
 
 --- What a part refers to, and that as an attachment; nil for other parts.
-local function reference_of(part)
+local function find_reference(part)
   if type(part) ~= "table" then return nil end
   if part.type == "asset" and type(part.attachment) == "table" then return part.attachment, part.attachment end
   local is_reference = part.type == "asset_reference" or part.type == "asset" and part.attachment == nil
-  local attachment = is_reference and attachment_of(part)
+  local attachment = is_reference and read_attachment(part)
   if attachment then return part, attachment end
 end
 
-local function part_of(part, entries)
-  local reference, attachment = reference_of(part)
+local function read_part(part, entries)
+  local reference, attachment = find_reference(part)
   if not reference then return part end
-  local entry = entry_of(entries, reference)
+  local entry = find_entry(entries, reference)
   if entry then
     entry.is_taken = true
-    attachment = joined(entry, attachment, reference)
+    attachment = join_entry(entry, attachment, reference)
   end
   if attachment == part.attachment then return part end
   return { type = "asset", attachment = attachment }
@@ -114,7 +120,7 @@ end
 local function with_assets(content, entries)
   local list, changed = array {}, false
   for i, part in ipairs(content) do
-    list[i] = part_of(part, entries)
+    list[i] = read_part(part, entries)
     changed = changed or list[i] ~= part
   end
   return changed and list or content
@@ -124,25 +130,26 @@ end
 
 --- Adds the attachments of a list; one that an earlier list has is the same.
 local function add_entries(entries, written, attachments)
-  local earlier = table.move(entries, 1, #entries, 1, {})
+  local new = {}
   for i, each in ipairs(written) do
-    if not entry_of(earlier, each) then entries[#entries + 1] = { attachment = attachments[i], written = each } end
+    if not find_entry(entries, each) then new[#new + 1] = { attachment = attachments[i], written = each } end
   end
+  for _, entry in ipairs(new) do add_entry(entries, entry) end
 end
 
 --- Takes the lists of attachments out of a working copy.
----@return ebb.references.Entry[]
+---@return ebb.references.Entries
 local function take_entries(copy)
-  local entries, own = {}, copy.own
+  local entries, own = { ids = {}, names = {} }, copy.own
   for _, holder in ipairs { copy, type(own) == "table" and own or nil } do
-    local list = attachments_of(holder.attachments, true)
+    local list = read_attachments(holder.attachments, true)
     if list then
       add_entries(entries, holder.attachments, list)
       holder.attachments = nil
     end
   end
   if type(own) == "table" and next(own) == nil then copy.own = nil end
-  local list = attachments_of(copy._attachments)
+  local list = read_attachments(copy._attachments)
   if list then
     add_entries(entries, copy._attachments, list)
     copy._attachments = nil
