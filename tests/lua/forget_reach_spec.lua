@@ -141,7 +141,7 @@ describe("forget after a trim by", function()
     end)
 
     it(name .. ": in a session's database, raw", function()
-      local session = assert(ebb.session(place, "a"))
+      local session <close> = assert(ebb.session(place, "a"))
       session:edit(fill)
       session:edit(function(chat) trim(chat, policy) end)
       assert(session:branch "twig")
@@ -150,9 +150,11 @@ describe("forget after a trim by", function()
       assert.same({}, { select(2, session:edit(forget_all)) })
 
       assert.equal("", left(session:fork():write "ebb"))
-      assert.equal("", left(assert(ebb.session(place, "a")):fork():write "ebb"))
-      assert.equal(session:fork():write "ebb", assert(ebb.session(place, "a")):fork():write "ebb")
-      assert.equal("", left(assert(ebb.session(place, "twig")):fork():write "ebb"))
+      local again <close> = assert(ebb.session(place, "a"))
+      assert.equal("", left(again:fork():write "ebb"))
+      assert.equal(session:fork():write "ebb", again:fork():write "ebb")
+      local twig <close> = assert(ebb.session(place, "twig"))
+      assert.equal("", left(twig:fork():write "ebb"))
       for _, rest in ipairs { "", "-wal", "-shm" } do
         if places.is_file then assert.equal("", left(bytes_of(place .. rest)), rest) end
       end
