@@ -78,6 +78,7 @@ build = {
       ["ebb.import.scripts"] = "lua/ebb/import/scripts.lua",
       ["ebb.import.sharegpt"] = "lua/ebb/import/sharegpt.lua",
       ["ebb.import.sillytavern"] = "lua/ebb/import/sillytavern.lua",
+      ["ebb.import.snapshots"] = "lua/ebb/import/snapshots.lua",
       ["ebb.import.source"] = "lua/ebb/import/source.lua",
       ["ebb.import.st_preset"] = "lua/ebb/import/st_preset.lua",
       ["ebb.import.stream"] = "lua/ebb/import/stream.lua",

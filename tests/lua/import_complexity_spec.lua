@@ -159,6 +159,14 @@ SHAPES.mastra = {
       '"toolName":"f","args":{"a": 1},"result":{}}}'):format(i // 2, i)
   end, "]}}]"),
 }
+SHAPES.snapshots = {
+  batches = list('{"messages":[],"currentBatchIndex":0,"batchSnapshots":[', function(i)
+    return ('{"batchIndex":%d,"messages":[{"role":"user","content":"%d"}]}'):format(i, i)
+  end, "]}"),
+  messages = list('{"messages":[],"currentBatchIndex":2,"batchSnapshots":[{"batchIndex":1,"messages":[', function(i)
+    return ('{"role":"user","content":"%d"}'):format(i % 50)
+  end, "]}]}"),
+}
 SHAPES.qwen_code = {
   chain = lines(nil, function(i)
     return ('{"uuid":"%d","parentUuid":"%d","sessionId":"s","type":"tool_result","message":{"role":"user","parts":' ..

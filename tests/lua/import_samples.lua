@@ -126,6 +126,9 @@ return {
     '{"type":"reasoning","content":[{"type":"input_text","text":"h"}],"providerData":{"encrypted_content":"x"}},{"type":"function_call","callId":"c","name":"f","arguments":"{}"},' ..
     '{"type":"function_call_result","callId":"c","name":"f","output":{"type":"text","text":"o"}},{"type":"hosted_tool_call","name":"w","providerData":{"type":"web_search_call"}},' ..
     '{"type":"shell_call","callId":"s","action":{"commands":["a"],"timeoutMs":1}}]',
+  snapshots = '{"messages":[{"role":"system","content":"s"},{"role":"user","content":"r"},{"role":"assistant","content":"a"}],' ..
+    '"batchSnapshots":[{"batchIndex":0,"timestamp":1,"messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}],"messageCount":2,"description":"Before REPLACE"},' ..
+    '{"batchIndex":1,"timestamp":2,"messages":[],"messageCount":0,"description":"Before CLEAR"}],"currentBatchIndex":2,"totalMessageCount":3}',
   mastra = '[{"id":"1","role":"user","threadId":"t","content":{"format":2,"parts":[{"type":"text","text":"q"}],"experimental_attachments":[{"url":"data:image/png;base64,aGk=","contentType":"image/png"}]}},' ..
     '{"id":"2","role":"assistant","thread_id":"t","type":"v2","content":"{\\"format\\":2,\\"parts\\":[{\\"type\\":\\"tool-invocation\\",\\"toolInvocation\\":{\\"state\\":\\"result\\",\\"toolCallId\\":\\"c\\",\\"toolName\\":\\"f\\",\\"args\\":{},\\"result\\":1}}]}"}]',
   ai_sdk = '[{"role":"user","content":[{"type":"text","text":"q"},{"type":"file","mediaType":"image/png","data":{"type":"url","url":"data:image/png;base64,aGk="}}]},' ..

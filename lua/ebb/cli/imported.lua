@@ -2,6 +2,7 @@
 --
 -- The one place that knows of both. An ordinary file costs nothing: it is read once, by C.
 
+local request_body = require "ebb.request.body"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
@@ -319,6 +320,11 @@ local function timed(chat)
   return (is_version_2 or body:find('"sessionId"', 1, true)) and body or nil
 end
 
+--- True for a body beside whose messages there are snapshots of other batches.
+local function has_snapshots(chat)
+  return chat.shape == "body" and request_body.around(chat):find('"batchSnapshots"', 1, true) ~= nil
+end
+
 --- True if a lenient reading skipped messages for their form.
 local function was_skipped(chat)
   for _, warning in ipairs(chat:warnings()) do
@@ -334,6 +340,7 @@ end
 ---@return string? text
 function imported.suspect(chat, path)
   if chat.saved then return nil end
+  if has_snapshots(chat) then return chat:json() end
   local first = chat[1]
   if was_skipped(chat) or not first and #chat:warnings() > 0 then return read_again(path) end
   if not first then return nil end

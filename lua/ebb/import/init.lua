@@ -28,7 +28,7 @@ local import = {}
 --- Modules, by name: the more specific form before the one that it contains.
 local NAMES = {
   "codex", "pi", "claude_code", "qwen_code", "copilot", "gemini_cli", "opencode", "roo", "cline", "ai_sdk",
-  "openai_agents", "mastra",
+  "openai_agents", "mastra", "snapshots",
   "sillytavern", "openai_batch", "anthropic_batch", "sharegpt", "bodies", "alpaca", "chatgpt", "claude_ai", "web_ui",
   "langchain", "aider", "chatml", "card", "world", "scripts", "st_preset", "aiohub",
 }
