@@ -22,7 +22,7 @@ CFLAGS = -g
 # The number in libebb.so's name: grows when programs must be compiled anew.
 SO_VERSION = 0
 
-LAYERS     = base os codec json regex tokens core format
+LAYERS     = base os codec json regex tokens core dialect document state
 LUA_LAYERS = sandbox bind api host
 
 MODES = dev release minimal debug sanitize small threads cover
@@ -49,7 +49,7 @@ FLAGS_threads  = -O1 -g1 -fsanitize=thread
 # Only COUNTED layers are counted (below): each process reads and writes a file per object that is. Tests of threads
 # would lose counts without atomic ones.
 FLAGS_cover    = -O1 -DNDEBUG -DEBB_CLOSE_STATE $(SMALL_NODES)
-COUNTED        = core json format
+COUNTED        = core json dialect document state
 COUNT          = -O0 --coverage -fprofile-update=atomic
 
 WARNINGS   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
@@ -75,7 +75,7 @@ LUA_WHOLE  = -L$(LUA_LIBDIR) -Wl,--whole-archive -l:liblua5.4.a -Wl,--no-whole-a
 LUA_INSIDE = -L$(LUA_LIBDIR) -l:liblua5.4.a -l:liblua5.4-lpeg.a
 SYSTEM     = $(LIBS) -lm -ldl
 
-objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c))))
+objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c runtime/$(layer)/*/*.c))))
 CORE       = $(call objects,$(LAYERS))
 # Sessions on disk: of the command and of the module for stock Lua, not of libebb.
 BIND_STORE = $(patsubst %,$(B)/runtime/bind/%.o,storage storage_forget storage_handle storage_read storage_tail)
@@ -148,7 +148,7 @@ valgrind: deps-valgrind   ## the Lua tests under valgrind
 	+@$(SUBMAKE) MODE=debug products
 	@tests/valgrind.sh
 
-cover: deps-test   ## lines and branches of runtime/core, json and format that tests reach; tests/uncovered.txt says what not, and why
+cover: deps-test   ## lines and branches of runtime/core, json, dialect, document and state that tests reach; tests/uncovered.txt says what not, and why
 	+@$(SUBMAKE) build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable
 	+@$(SUBMAKE) CC=gcc MODE=cover products vocabularies test-programs
 	@tests/cover.sh
@@ -437,7 +437,7 @@ $(B)/bench/turns $(B)/bench/crowd: $(B)/bench/%: $(B)/bench/%.o $(B)/libebb.a
 	$(Q)$(LINK) $^ $(LDFLAGS) $(SYSTEM) -o $@
 
 # The same for a processor without the wider instructions.
-build/bench/tokens_portable: tests/bench/tokens.c $(foreach layer,base os codec regex tokens,$(wildcard runtime/$(layer)/*.[ch]))
+build/bench/tokens_portable: tests/bench/tokens.c $(foreach layer,base os codec regex json tokens,$(wildcard runtime/$(layer)/*.[ch] runtime/$(layer)/*/*.[ch]))
 	@mkdir -p $(@D)
 	$(SAY) LINK $@
 	$(Q)$(CC) -std=c11 -Iruntime $(WARNINGS) -O2 -g -DEBB_PORTABLE $(filter %.c,$^) $(LIBS) -o $@

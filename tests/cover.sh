@@ -49,6 +49,6 @@ rm -f $build/cover.failed
   xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'run {}'
 if [ -e $build/cover.failed ]; then failed=1; fi
 
-gcov --stdout --branch-probabilities --branch-counts $build/runtime/core/*.gcno $build/runtime/json/*.gcno $build/runtime/format/*.gcno 2>>$log |
+find $build/runtime -name '*.gcno' -exec gcov --stdout --branch-probabilities --branch-counts {} + 2>>$log |
   lua5.4 tests/cover.lua tests/uncovered.txt || failed=1
 exit $failed

@@ -29,11 +29,30 @@ local function ranks(order)
   return rank
 end
 
--- ---- C: each layer may use those that stand below it ----
+-- ---- C: each hall, a folder of runtime/, may use those that stand below it ----
 
+--- The halls of dialect/ form one layer: dialect.c names the rules of all.
 local C_RANK = ranks {
-  "base", "os", "codec json regex", "tokens", "core", "format", "storage", "sandbox", "bind", "api", "host",
+  "base", "os", "codec json regex", "tokens/pretoken", "tokens/vocab", "tokens/merge", "tokens",
+  "core/message", "core/list", "core/history", "core", "core/draft",
+  "dialect dialect/read dialect/check dialect/convert dialect/repair", "document", "state",
+  "storage", "sandbox", "bind", "api", "host",
 }
+--- Headers that only files of their own hall include.
+local PRIVATE = ranks { [[
+  tokens/merge/bpe tokens/merge/count_cache tokens/merge/merge_in_order tokens/merge/merge_lockstep tokens/merge/premerge
+  tokens/pretoken/nfc tokens/pretoken/pretoken_rules tokens/pretoken/pretoken_wide tokens/pretoken/pretoken_window
+  tokens/vocab/tokenizer_json_parts tokens/vocab/vocab_builder tokens/vocab/vocab_merge tokens/vocab/vocab_place
+  tokens/vocab/vocab_trie
+  core/conversation_data core/merge_memory core/draft/draft_data core/draft/draft_thinking core/draft/evict_oldest
+  core/history/batch core/history/checkpoint core/list/sequence_node
+  core/message/arena core/message/message_data core/message/store_data
+  dialect/check/check_codes dialect/repair/repair_anthropic_turns
+  document/convert_list document/detect document/document_apart document/document_loader document/document_warnings
+  document/request_cost document/request_messages document/salvage
+  state/state_parts state/state_writer
+  storage/postgres_data storage/postgres_library storage/sqlite_data storage/sqlite_library
+]] }
 local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
 
@@ -44,28 +63,35 @@ local SYSTEM_HEADERS = {
 }
 local MAKES_SYSTEM_CALLS = { os = true, host = true }
 
-local function check_include(path, number, layer, header)
+--- Checks an `#include` of a file of `hall`.
+local function check_include(path, number, hall, header)
+  local layer = hall:match "^%w+"
   if (SYSTEM_HEADERS[header] or header:find "^sys/" or header:find "^linux/") and not MAKES_SYSTEM_CALLS[layer] then
     complain("%s:%d: system calls belong into os/ (%s)", path, number, header)
   end
   if LUA_HEADERS[header] and not SEES_LUA[layer] then
     complain("%s:%d: %s/ may not know Lua (%s)", path, number, layer, header)
   end
-  local other = header:match "^(%w+)/"
-  if other and other ~= layer and C_RANK[other] and C_RANK[other] >= C_RANK[layer] then
-    complain("%s:%d: %s/ may not use %s/ (%s)", path, number, layer, other, header)
+  local other = header:match "^([%w/]+)/"
+  if other == nil or other == hall or not C_RANK[other] then return end
+  local is_together = layer == "dialect" and other:find "^dialect" ~= nil
+  if C_RANK[other] >= C_RANK[hall] and not is_together then
+    complain("%s:%d: %s/ may not use %s/ (%s)", path, number, hall, other, header)
+  end
+  if PRIVATE[header:gsub("%.h$", "")] then
+    complain("%s:%d: %s belongs to the files of its folder", path, number, header)
   end
 end
 
 local function check_c_file(path)
-  local layer = path:match "^runtime/(%w+)/"
-  if layer == "include" then return end
-  if not C_RANK[layer] then return complain("%s: %s/ is no layer", path, layer or "runtime") end
+  local hall = path:match "^runtime/([%w/]+)/"
+  if hall == "include" then return end
+  if not C_RANK[hall] then return complain("%s: %s/ is no hall", path, hall or "runtime") end
   local number = 0
   for line in io.lines(path) do
     number = number + 1
     local header = line:match '^%s*#%s*include%s*["<]([^">]+)[">]'
-    if header then check_include(path, number, layer, header) end
+    if header then check_include(path, number, hall, header) end
   end
 end
 

@@ -37,7 +37,7 @@
 #include "bind/vocab.h"
 #include "bind/window.h"
 #include "core/merge_branch.h"
-#include "format/state.h"
+#include "state/state.h"
 #include "include/ebb.h"
 #include "include/ebb_lua.h"
 #include "sandbox/sandbox.h"
@@ -424,7 +424,7 @@ int        api_write_message(lua_State *L);
 
 /* ---- save.c ---- */
 
-/* Writes the chat's state (format/state.h), its options included. */
+/* Writes the chat's state (state/state.h), its options included. */
 ebb_status chat_save(ebb_chat *chat, Sink sink);
 
 /* ---- task.c ---- */

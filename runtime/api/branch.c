@@ -4,7 +4,7 @@
 ** no trace.
 */
 #include "api/api.h"
-#include "format/policy_memory.h"
+#include "state/policy_memory.h"
 
 Branch branch_of(ebb_chat *chat) { return (Branch){.chat = chat}; }
 

@@ -6,7 +6,7 @@
 
 #include "api/api.h"
 #include "core/forget.h"
-#include "format/redact.h"
+#include "document/redact.h"
 
 /* Forgets a message. Where memory for the records of journals is missing, all becomes again what it was. */
 static ebb_status overwrite(ebb_chat *chat, MessageId id) {

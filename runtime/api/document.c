@@ -1,13 +1,13 @@
 /*
 ** Documents: request bodies, arrays and JSONL in memory, read into chats and written
 ** back. What stands around the messages is saved with the chat, as the first of its options
-** (format/state_options.h), which the host never sees: chat->options_document is its size.
+** (state/state_options.h), which the host never sees: chat->options_document is its size.
 */
 #include <assert.h>
 #include <string.h>
 
 #include "api/api.h"
-#include "format/state_options.h"
+#include "state/state_options.h"
 
 /* ---- what is saved ---- */
 

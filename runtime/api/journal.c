@@ -1,12 +1,12 @@
 /*
-** Journals: what calls change goes to the host as records (format/journal.h), before they return. What a chat was at
+** Journals: what calls change goes to the host as records (state/journal.h), before they return. What a chat was at
 ** the last record is kept as a fork, with which the chat is compared, and by which a change is undone that the host
 ** did not take:
 **
 **     ebb_chat_append .. ebb_step --> api_leave --> end: compares, writes; on failure the chat is as it was
 */
 #include "api/api.h"
-#include "format/journal.h"
+#include "state/journal.h"
 
 /* Numbers of which one is another after each change. */
 typedef struct JournalState {

@@ -1,13 +1,13 @@
 /*
-** Saving: the state of the conversation (format/state.h), with the options it was made with.
+** Saving: the state of the conversation (state/state.h), with the options it was made with.
 */
 #include <string.h>
 
 #include "api/api.h"
 #include "base/hex.h"
 #include "codec/sha256.h"
-#include "format/state.h"
-#include "format/state_options.h"
+#include "state/state.h"
+#include "state/state_options.h"
 
 /* ---- out ---- */
 

@@ -6,7 +6,7 @@
 
 #include "api/api.h"
 #include "base/utf8.h"
-#include "format/state_options.h"
+#include "state/state_options.h"
 
 /* ---- texts ---- */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "core/request_order.h"
+#include "core/list/request_order.h"
 #include "sandbox/guard.h"
 
 #define CONTENT_MAX ((size_t)256 * 1024)     /* of one content: more markup no window may have */

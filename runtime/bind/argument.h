@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "bind/error.h"
 #include "bind/type.h"
-#include "core/message.h"
+#include "core/message/message.h"
 #include "core/operation.h"
 
 /* ---- raising ---- */

@@ -13,7 +13,7 @@
 #include "bind/reference.h"
 #include "bind/selection.h"
 #include "bind/type.h"
-#include "core/sequence_diff.h"
+#include "core/list/sequence_diff.h"
 
 const Sequence *bind_push_batch_list(lua_State *L, int index, bool has_length, uint32_t length) {
   ConversationHandle *handle = bind_check_conversation(L, 1);

@@ -7,7 +7,7 @@
 #include "bind/handle.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "format/check.h"
+#include "dialect/check/check.h"
 
 /* ---- checking ---- */
 

@@ -1,7 +1,7 @@
 #include "bind/check_target.h"
 
 #include "bind/argument.h"
-#include "format/bound_thinking.h"
+#include "dialect/bound_thinking.h"
 #include "json/json.h"
 
 /* ---- names ---- */

@@ -6,7 +6,7 @@
 #define EBB_BIND_CHECK_TARGET_H
 
 #include "bind/view.h"
-#include "format/check.h"
+#include "dialect/check/check.h"
 
 /* The target that the value at index names; nil: the dialect of the messages, its provider's own API. With the other
    members of a loaded body, and the range of bound thinking of a conversation. Texts stay on the stack. Raises for

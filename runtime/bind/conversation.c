@@ -20,7 +20,7 @@
 #include "bind/view.h"
 #include "bind/window.h"
 #include "core/forget.h"
-#include "format/redact.h"
+#include "document/redact.h"
 
 /* ---- handles ---- */
 

@@ -9,9 +9,9 @@
 #include "bind/load.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "format/bound_thinking.h"
-#include "format/convert_own.h"
-#include "format/repair.h"
+#include "dialect/bound_thinking.h"
+#include "document/convert_own.h"
+#include "dialect/repair/repair.h"
 
 static void end_report(void *block) {
   ConvertReport *report = block;

@@ -8,7 +8,7 @@
 #include <lua.h>
 #include <stdbool.h>
 
-#include "core/message.h"
+#include "core/message/message.h"
 
 /* The members that the pipeline adds. */
 typedef enum AddedName {

@@ -17,7 +17,7 @@
 #include "bind/open.h"
 #include "bind/type.h"
 #include "bind/view.h"
-#include "format/bound_thinking.h"
+#include "dialect/bound_thinking.h"
 #include "sandbox/guard.h"
 
 #define POLICY_MEMORY_DEPTH 3    /* a saved chat's levels above what policies remember */

@@ -15,7 +15,7 @@
 #include "bind/type.h"
 #include "bind/unit.h"
 #include "bind/view.h"
-#include "format/message_form.h"
+#include "dialect/read/message_form.h"
 #include "json/json_edit.h"
 #include "sandbox/guard.h"
 

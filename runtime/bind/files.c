@@ -9,7 +9,7 @@
 #include "bind/files.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "format/document.h"
+#include "document/document.h"
 
 int bind_refuse_file(lua_State *L, Status status, const char *path, size_t cap) {
   int error = errno;

@@ -9,8 +9,8 @@
 #define EBB_BIND_HANDLE_H
 
 #include "bind/type.h"
-#include "core/draft.h"
-#include "format/document.h"
+#include "core/draft/draft.h"
+#include "document/document.h"
 
 extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT;
 

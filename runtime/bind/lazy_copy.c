@@ -7,8 +7,8 @@
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
-#include "format/message_form.h"
-#include "format/reader.h"
+#include "dialect/read/message_form.h"
+#include "dialect/read/reader.h"
 #include "json/json_sorted.h"
 
 /* Their addresses are the keys of the fork in a metatable, and of a rewritten message's id in a copy. */

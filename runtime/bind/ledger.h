@@ -1,11 +1,11 @@
 /*
-** Ledgers in Lua: what an edit did to each message, and why (core/ledger.h).
+** Ledgers in Lua: what an edit did to each message, and why (core/history/ledger.h).
 */
 #ifndef EBB_BIND_LEDGER_H
 #define EBB_BIND_LEDGER_H
 
 #include "bind/type.h"
-#include "core/ledger.h"
+#include "core/history/ledger.h"
 #include "json/json_out.h"
 
 extern const BindType BIND_LEDGER;

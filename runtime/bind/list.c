@@ -12,7 +12,7 @@
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"
-#include "core/word_search.h"
+#include "core/message/word_search.h"
 #include "sandbox/guard.h"
 
 /* list:tokens() -> tokens of the request */

@@ -16,8 +16,8 @@
 #include "bind/state.h"
 #include "bind/type.h"
 #include "bind/view.h"
-#include "format/state.h"
-#include "format/state_options.h"
+#include "state/state.h"
+#include "state/state_options.h"
 #include "os/file_ahead.h"
 #include "os/file_gather.h"
 

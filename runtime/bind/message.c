@@ -13,8 +13,8 @@
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"
-#include "core/call_links.h"
-#include "format/message_form.h"
+#include "core/list/call_links.h"
+#include "dialect/read/message_form.h"
 #include "sandbox/guard.h"
 
 /* Do both have the message under this seq? Forks share what they began with; the tail of a session and all of it have

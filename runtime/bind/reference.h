@@ -6,7 +6,7 @@
 #define EBB_BIND_REFERENCE_H
 
 #include "bind/type.h"
-#include "core/message.h"
+#include "core/message/message.h"
 
 extern const BindType BIND_MESSAGE, BIND_UNIT;
 

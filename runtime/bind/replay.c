@@ -9,8 +9,8 @@
 #include "bind/open.h"
 #include "bind/type.h"
 #include "bind/view.h"
-#include "core/common_prefix.h"
-#include "core/cut_plan.h"
+#include "core/list/common_prefix.h"
+#include "core/draft/cut_plan.h"
 #include "os/entropy.h"
 #include "sandbox/guard.h"
 
@@ -104,7 +104,7 @@ static void read_requests(lua_State *L, CutProblem *problem) {
   problem->request_count = count;
 }
 
-/* best_cuts(units, requests, base, budget, weight) -> shared, total: as core/cut_plan.h says; both lists are flat */
+/* best_cuts(units, requests, base, budget, weight) -> shared, total: as cut_plan.h says; both lists are flat */
 static int l_best_cuts(lua_State *L) {
   lua_settop(L, 5);
   CutProblem problem = {.base = (uint64_t)bind_integer(L, 3, NULL, 0, INT64_MAX / 4),

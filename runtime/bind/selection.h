@@ -5,7 +5,7 @@
 #define EBB_BIND_SELECTION_H
 
 #include "bind/type.h"
-#include "core/sequence.h"
+#include "core/list/sequence.h"
 
 extern const BindType BIND_SELECTION;
 

@@ -6,7 +6,7 @@
 
 #include "bind/handle.h"
 #include "core/operation.h"
-#include "format/reader.h"
+#include "dialect/read/reader.h"
 #include "json/json.h"
 
 /* Messages from Lua: a table, ebb.json.raw or a list of these at index, as a

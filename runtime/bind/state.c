@@ -6,8 +6,8 @@
 #include "bind/conversation.h"
 #include "bind/counter.h"
 #include "bind/error.h"
-#include "format/state.h"
-#include "format/state_options.h"
+#include "state/state.h"
+#include "state/state_options.h"
 
 /* ---- in ---- */
 

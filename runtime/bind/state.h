@@ -1,5 +1,5 @@
 /*
-** Saved conversations, from Lua: read and written (format/state.h).
+** Saved conversations, from Lua: read and written (state/state.h).
 */
 #ifndef EBB_BIND_STATE_H
 #define EBB_BIND_STATE_H

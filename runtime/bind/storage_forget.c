@@ -8,7 +8,7 @@
 #include "bind/conversation.h"
 #include "bind/error.h"
 #include "core/forget.h"
-#include "format/redact.h"
+#include "document/redact.h"
 
 /* forgotten(before, branch) -> {{seq =, raw =} ...}: the messages that a branch overwrites, as they are in `before` */
 int bind_forgotten(lua_State *L) {

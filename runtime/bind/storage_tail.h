@@ -1,12 +1,12 @@
 /*
-** Tails of sessions: the last messages as a conversation, and commits of what was added to it (format/state_tail.h).
+** Tails of sessions: the last messages as a conversation, and commits of what was added to it (state/state_tail.h).
 */
 #ifndef EBB_BIND_STORAGE_TAIL_H
 #define EBB_BIND_STORAGE_TAIL_H
 
 #include "bind/handle.h"
 #include "bind/storage_handle.h"
-#include "format/state_tail.h"
+#include "state/state_tail.h"
 #include "storage/storage_past.h"
 
 /* The tail of which a commit writes changes. */

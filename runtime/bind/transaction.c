@@ -9,7 +9,7 @@
 #include "bind/handle.h"
 #include "bind/type.h"
 #include "core/merge_branch.h"
-#include "format/policy_memory.h"
+#include "state/policy_memory.h"
 #include "sandbox/guard.h"
 
 ConversationHandle *bind_push_fork(lua_State *L) { return bind_push_quiet_fork(L, bind_enter(L, 1)); }

@@ -58,7 +58,7 @@ static void push_first(lua_State *L, UnitPlace *place) {
 }
 
 /* Number of the unit's messages that are not dropped; *tokens gets their sum, which fits because a
-   list's sums do (core/sequence.h). */
+   list's sums do (core/list/sequence.h). */
 static uint32_t remaining_messages(const UnitPlace *place, uint32_t *tokens) {
   uint32_t count = 0;
   *tokens = 0;

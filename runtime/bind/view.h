@@ -5,7 +5,7 @@
 #define EBB_BIND_VIEW_H
 
 #include "bind/handle.h"
-#include "format/dialect.h"
+#include "dialect/dialect.h"
 
 /* What a function of Lua reads of the conversation, batch or draft that it was called with: borrowed
    from the value at `owner`, and valid until the owner is edited. */

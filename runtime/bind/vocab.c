@@ -10,11 +10,11 @@
 #include "bind/type.h"
 #include "bind/vocab.h"
 #include "codec/sha256.h"
-#include "format/tokenizer_json.h"
+#include "tokens/vocab/tokenizer_json.h"
 #include "json/source_position.h"
 #include "os/program.h"
-#include "tokens/regex_cut.h"
-#include "tokens/vocab_text.h"
+#include "tokens/pretoken/regex_cut.h"
+#include "tokens/vocab/vocab_text.h"
 
 /* ---- making ---- */
 

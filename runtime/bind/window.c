@@ -322,7 +322,7 @@ const RequestOrder *bind_push_request_order(lua_State *L, const View *view, bool
   return order;
 }
 
-/* request_order(list) -> positions of its messages in the order of a request (core/request_order.h),
+/* request_order(list) -> positions of its messages in the order of a request (core/list/request_order.h),
    without obsolete items */
 static int l_request_order(lua_State *L) {
   View view = bind_view(L, 1);

@@ -5,7 +5,7 @@
 #define EBB_BIND_WINDOW_H
 
 #include "bind/view.h"
-#include "core/request_order.h"
+#include "core/list/request_order.h"
 
 extern const BindType BIND_WINDOWS;
 

@@ -7,7 +7,7 @@
 #include "bind/argument.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "tokens/class.h"
+#include "tokens/pretoken/class.h"
 
 typedef struct Run {
   const char *start, *past;

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/call_links.h"
+#include "core/list/call_links.h"
 
 /* The heading that the seed's own projects use. */
 #define SEED_HEADING "可用工具:"

@@ -12,12 +12,12 @@
 #define EBB_CORE_CONVERSATION_H
 
 #include "os/clock.h"
-#include "core/call_index.h"
-#include "core/cost.h"
-#include "core/history.h"
-#include "core/mark.h"
-#include "core/unit.h"
-#include "core/window.h"
+#include "core/list/call_index.h"
+#include "core/message/cost.h"
+#include "core/history/history.h"
+#include "core/message/mark.h"
+#include "core/list/unit.h"
+#include "core/list/window.h"
 
 typedef struct Conversation Conversation;
 /* Overwrites the text of a message in place: the same number of bytes, and spans into them stay valid. */
@@ -46,7 +46,7 @@ const Memory *conversation_memory(const Conversation *conversation);
 Store   *conversation_store(const Conversation *conversation);
 History *conversation_history(const Conversation *conversation);
 const Marks *conversation_marks(const Conversation *conversation);
-/* Adds or removes a mark (core/mark.h); no change if the message has it, or lacks it. Not an edit:
+/* Adds or removes a mark (core/message/mark.h); no change if the message has it, or lacks it. Not an edit:
    the version stays. STATUS_MEMORY, both. */
 Status   conversation_mark(Conversation *conversation, Text name, MessageId origin);
 Status   conversation_unmark(Conversation *conversation, Text name, MessageId origin);
@@ -98,7 +98,7 @@ Status   conversation_token_weights(Conversation *conversation, const Counter *c
 Status   conversation_count_by(Conversation *conversation, const Sequence *list, const Counter *counter,
                                uint64_t *tokens);
 /* Makes the counter the active one. `overhead`: tokens of the rest of the request under it,
-   without those for priming the reply (core/cost.h), which are added. Recounts the current
+   without those for priming the reply (core/message/cost.h), which are added. Recounts the current
    list in O(n), other batches on first use; forks stay as they are.
    STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status   conversation_recount(Conversation *conversation, const Counter *counter, Cost overhead);
@@ -157,7 +157,7 @@ void     conversation_share_bytes(Conversation *conversation, const Conversation
 /* How often what came of a message was forgotten here. It is no edit: forks that share the message forget, too. */
 uint64_t conversation_forgettings(const Conversation *conversation);
 
-/* Gives the bytes of a message for overwriting in place (format/redact.h): in a branch a
+/* Gives the bytes of a message for overwriting in place (document/redact.h): in a branch a
    copy, whose changes reach the conversation with the merge; else the bytes that all
    forks share. conversation_settle_redactions ends it. STATUS_MEMORY. */
 Status   conversation_redact(Conversation *conversation, MessageId id, char **bytes, size_t *size);

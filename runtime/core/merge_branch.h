@@ -33,7 +33,7 @@
 /* Merges two policy memories that were edited apart, JSON objects or empty, name by name: adds what
    `ours` becomes with the names that `theirs` changed since `base`. *conflict tells if both changed a
    name, to different values; `theirs` wins. `merged` NULL: only finds conflicts; cannot fail then.
-   STATUS_MEMORY. (format/policy_memory.h has one) */
+   STATUS_MEMORY. (state/policy_memory.h has one) */
 typedef Status (*MergeMemories)(Text base, Text ours, Text theirs, Buffer *merged, bool *conflict);
 
 /* Makes an unedited fork a branch: stores the state of the conversation, and isolates the

@@ -5,7 +5,7 @@
 
 #include "base/bitset.h"
 #include "base/minmax.h"
-#include "core/call_links.h"
+#include "core/list/call_links.h"
 
 /* Bytes of a batch's description, which names the operation and its numbers. */
 #define DESCRIPTION_SIZE 160

@@ -1,7 +1,7 @@
 /*
 ** Storage: sessions that outlive the process, in a database.
 **
-** A session is a conversation's rows (format/state_rows.h) under a name, with a version that each commit increases
+** A session is a conversation's rows (state/state_rows.h) under a name, with a version that each commit increases
 ** by one. A commit names the version that it follows; if another process was faster, it is refused and nothing has
 ** changed. An operation id, which the caller makes once for an intention and keeps for its retries, makes a commit
 ** whose answer was lost safe to repeat: the second one changes nothing.
@@ -19,7 +19,7 @@
 #ifndef EBB_STORAGE_STORAGE_H
 #define EBB_STORAGE_STORAGE_H
 
-#include "format/state_rows.h"
+#include "state/state_rows.h"
 
 typedef struct Storage Storage;
 

@@ -24,12 +24,12 @@
 #include <assert.h>
 #include <string.h>
 
-#include "tokens/border_cut.h"
-#include "tokens/merge_queue.h"
-#include "tokens/pretoken_batch.h"
-#include "tokens/regex_cut.h"
-#include "tokens/text_form.h"
-#include "tokens/vocab_atoms.h"
+#include "tokens/merge/border_cut.h"
+#include "tokens/merge/merge_queue.h"
+#include "tokens/merge/pretoken_batch.h"
+#include "tokens/pretoken/regex_cut.h"
+#include "tokens/pretoken/text_form.h"
+#include "tokens/vocab/vocab_atoms.h"
 
 enum {
   SCRATCH_KEPT = 1 << 20,    /* the largest block, in bytes, that stays for the next decoded text */

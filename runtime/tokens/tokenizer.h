@@ -12,7 +12,7 @@
 #define EBB_TOKENS_TOKENIZER_H
 
 #include "base/text.h"
-#include "tokens/vocab.h"
+#include "tokens/vocab/vocab.h"
 
 typedef struct Tokenizer Tokenizer;
 

@@ -20,7 +20,7 @@
 
 #include <malloc.h>
 
-#include "core/draft.h"
+#include "core/draft/draft.h"
 #include "operations_array.h"
 
 #define ROUNDS_MIN 5

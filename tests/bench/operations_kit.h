@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "core/operation.h"
-#include "format/reader.h"
+#include "dialect/read/reader.h"
 
 #define OPS_MAX 1000         /* operations in a round */
 

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "core/operation.h"
-#include "format/reader.h"
+#include "dialect/read/reader.h"
 
 #define WORD_IDS 4
 

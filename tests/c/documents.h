@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "format/document.h"
+#include "document/document.h"
 
 /* Tables write ' for "; the answer is valid until the next call. */
 static inline const char *quoted(const char *text) {

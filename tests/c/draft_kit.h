@@ -6,7 +6,7 @@
 
 #include "conversation_kit.h"
 
-#include "core/draft.h"
+#include "core/draft/draft.h"
 
 /* With its slots numbered, so that they can be looked at. */
 static UNUSED Draft *numbered_draft(Conversation *chat, bool guarded) {

@@ -5,8 +5,8 @@
 #ifndef EBB_TESTS_MODEL_COMPARE_H
 #define EBB_TESTS_MODEL_COMPARE_H
 
-#include "core/sequence_diff.h"
-#include "core/window.h"
+#include "core/list/sequence_diff.h"
+#include "core/list/window.h"
 #include "model_plain.h"
 
 /* ---- lists ---- */

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "format/tokenizer_json.h"
-#include "tokens/nfc.h"
-#include "tokens/text_form.h"
+#include "tokens/vocab/tokenizer_json.h"
+#include "tokens/pretoken/nfc.h"
+#include "tokens/pretoken/text_form.h"
 #include "tokens/tokenizer.h"
 
 enum { TEXT_MAX = 1500, TOKENS_MAX = 400 };

@@ -4,8 +4,8 @@
 ** must be left to find. HISTORIES says how many, SEED repeats a run.
 */
 #include "documents.h"
-#include "format/check.h"
-#include "format/repair.h"
+#include "dialect/check/check.h"
+#include "dialect/repair/repair.h"
 
 #define SPEC "{'role':'system','content':'s'}"
 #define A(text) "{'role':'assistant','content':'" text "'}"

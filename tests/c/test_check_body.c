@@ -3,7 +3,7 @@
 ** memory runs out.
 */
 #include "documents.h"
-#include "format/check.h"
+#include "dialect/check/check.h"
 
 #define LONG_64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define LONG_512 LONG_64 LONG_64 LONG_64 LONG_64 LONG_64 LONG_64 LONG_64 LONG_64

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/checkpoint.h"
+#include "core/history/checkpoint.h"
 
 enum { SIDES = 3, NAMES = 12, BATCHES = 4 };
 

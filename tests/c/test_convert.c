@@ -3,7 +3,7 @@
 ** is told to be lost; then the same while memory runs out.
 */
 #include "documents.h"
-#include "format/convert_own.h"
+#include "document/convert_own.h"
 
 #define USER(parts) "{'role':'user','content':[" parts "]}"
 #define G(parts) "{'role':'user','parts':[" parts "]}"

@@ -6,8 +6,8 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "draft_kit.h"
 
-#include "core/sequence_diff.h"
-#include "format/state.h"
+#include "core/list/sequence_diff.h"
+#include "state/state.h"
 
 static const char HISTORY[] = "s4 u9 a9(xy) t9(x) t8(y) u3 a7(z) t2(z) a5 u6 a8(abc) t1(a) t2(b) t3(c) a4 u2 a3 u4 a6";
 

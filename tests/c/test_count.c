@@ -8,8 +8,8 @@
 #include "check.h"
 #include "conversation_kit.h"
 
-#include "core/draft.h"
-#include "format/document.h"
+#include "core/draft/draft.h"
+#include "document/document.h"
 
 /* ---- requests ---- */
 

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-#include "tokens/count_cache.h"
+#include "tokens/merge/count_cache.h"
 
 static void fill(char *bytes, size_t size) {
   for (size_t i = 0; i < size; i++) bytes[i] = (char)('a' + i % 26);

@@ -4,7 +4,7 @@
 */
 #include "check.h"
 
-#include "core/cut_plan.h"
+#include "core/draft/cut_plan.h"
 
 static CutPlan best(const CutProblem *problem, double weight) {
   Fail fail = {0};

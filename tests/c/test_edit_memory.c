@@ -7,10 +7,10 @@
 
 #include "vocab_kit.h"
 
-#include "core/call_index.h"
+#include "core/list/call_index.h"
 #include "core/explain.h"
 #include "core/merge_branch.h"
-#include "format/policy_memory.h"
+#include "state/policy_memory.h"
 
 /* ---- conversations ---- */
 

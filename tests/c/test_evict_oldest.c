@@ -6,7 +6,7 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "draft_kit.h"
 
-#include "core/evict_oldest.h"
+#include "core/draft/evict_oldest.h"
 
 /* The next word of a history in which results stand behind their calls, often
    with others between; `open` holds the ids that wait. */

@@ -6,7 +6,7 @@
 #include "edit_kit.h"
 
 #include "core/merge_branch.h"
-#include "format/policy_memory.h"
+#include "state/policy_memory.h"
 
 /* ---- ledgers ---- */
 

@@ -10,7 +10,7 @@
 #include "base/names.h"
 #include "check.h"
 #include "codec/xxh64.h"
-#include "format/document.h"
+#include "document/document.h"
 #include "os/entropy.h"
 
 static const HashKey NO_KEY = {{0, 0}};

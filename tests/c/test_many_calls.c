@@ -5,7 +5,7 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
 
-#include "core/call_links.h"
+#include "core/list/call_links.h"
 
 #define MANY 9
 

@@ -6,7 +6,7 @@
 
 #include "base/bitset.h"
 #include "check.h"
-#include "core/mark.h"
+#include "core/message/mark.h"
 
 enum { NAMES = 9, ORIGINS = 5 };
 

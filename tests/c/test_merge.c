@@ -7,7 +7,7 @@
 #include "edit_kit.h"
 
 #include "core/merge_branch.h"
-#include "format/policy_memory.h"
+#include "state/policy_memory.h"
 
 typedef struct Row {
   const char *name, *before, *ours, *theirs;

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "core/store.h"
-#include "format/reader.h"
+#include "core/message/store.h"
+#include "dialect/read/reader.h"
 
 static const struct Row {
   const char *json, *texts;       /* with | between */

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
 #include "core/merge_branch.h"
-#include "format/policy_memory.h"
+#include "state/policy_memory.h"
 
 #define LONGEST 100
 #define BATCHES 160

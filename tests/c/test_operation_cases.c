@@ -6,7 +6,7 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
 
-#include "format/document.h"
+#include "document/document.h"
 
 static void a_second_result_after_a_rollback_answers_the_same_call(void **state) {
   (void)state;

@@ -12,8 +12,8 @@
 #include "check.h"
 
 #include "os/file.h"
-#include "tokens/class.h"
-#include "tokens/pretoken.h"
+#include "tokens/pretoken/class.h"
+#include "tokens/pretoken/pretoken.h"
 
 enum { TEXT_MAX = 4096, PATTERNS = PRETOKEN_GPT2 + 1 };
 

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "format/reader.h"
+#include "dialect/read/reader.h"
 
 typedef struct Line {
   char text[2000];

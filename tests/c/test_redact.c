@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "format/redact.h"
+#include "document/redact.h"
 #include "json/json.h"
 
 static const struct Row {

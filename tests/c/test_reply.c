@@ -4,7 +4,7 @@
 */
 #include "documents.h"
 
-#include "core/draft.h"
+#include "core/draft/draft.h"
 #include "core/operation.h"
 
 #define USER "{'role':'user','content':'x'}"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/sequence.h"
+#include "core/list/sequence.h"
 
 static Fail heap;
 static const Memory counted = {fail_allocate, &heap};

@@ -5,8 +5,8 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
 
-#include "format/state.h"
-#include "format/state_tail.h"
+#include "state/state.h"
+#include "state/state_tail.h"
 
 #define MESSAGES 20000
 #define LAST 200

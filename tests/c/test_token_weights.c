@@ -5,7 +5,7 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "draft_kit.h"
 
-#include "core/token_weights.h"
+#include "core/message/token_weights.h"
 
 /* ---- tables ---- */
 

@@ -5,7 +5,7 @@
 #include "documents.h"
 
 #include "base/utf8.h"
-#include "format/tokenizer_json_parts.h"
+#include "tokens/vocab/tokenizer_json_parts.h"
 
 /* ---- files ---- */
 

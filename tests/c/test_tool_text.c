@@ -3,7 +3,7 @@
 */
 #include "documents.h"
 
-#include "format/tool_text.h"
+#include "dialect/tool_text.h"
 
 #define FUNCTION(parameters) "[{'type':'function','function':{'name':'f','parameters':" parameters "}}]"
 #define PROPERTIES(list) FUNCTION("{'type':'object','properties':{" list "}}")

@@ -8,14 +8,14 @@
 
 #include <string.h>
 
-#include "tokens/bpe.h"
+#include "tokens/merge/bpe.h"
 #include "codec/sha256.h"
-#include "tokens/text_form.h"
+#include "tokens/pretoken/text_form.h"
 #include "tokens/tokenizer.h"
-#include "tokens/vocab_build.h"
-#include "tokens/vocab_image.h"
-#include "tokens/vocab_merge.h"
-#include "tokens/vocab_text.h"
+#include "tokens/vocab/vocab_build.h"
+#include "tokens/vocab/vocab_image.h"
+#include "tokens/vocab/vocab_merge.h"
+#include "tokens/vocab/vocab_text.h"
 
 #define WHOLE "(?!)\0"
 enum { TOKENS_MAX = 700, TEXT_MAX = 3000, TOKEN_MAX = 200 };

@@ -7,10 +7,10 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "conversation_kit.h"
 
-#include "core/draft.h"
-#include "core/request_order.h"
-#include "core/sequence_node.h"
-#include "format/state.h"
+#include "core/draft/draft.h"
+#include "core/list/request_order.h"
+#include "core/list/sequence_node.h"
+#include "state/state.h"
 
 #define NAMES "abcdef"
 
@@ -318,7 +318,7 @@ static void all_or_nothing_without_memory(void **state) {
   conversation_free(chat);
 }
 
-/* Ids and tokens stand beside the role in a message of 32 bytes (core/message_data.h); what an
+/* Ids and tokens stand beside the role in a message of 32 bytes (core/message/message_data.h); what an
    item says of itself must not be lost there. */
 static void an_item_is_no_role(void **state) {
   (void)state;

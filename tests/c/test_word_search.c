@@ -6,9 +6,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "core/store.h"
-#include "core/word_search.h"
-#include "format/reader.h"
+#include "core/message/store.h"
+#include "core/message/word_search.h"
+#include "dialect/read/reader.h"
 
 static const HashKey KEY = {{1, 2}};
 

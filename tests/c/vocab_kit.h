@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "tokens/vocab_build.h"
+#include "tokens/vocab/vocab_build.h"
 
 /* The 256 bytes, and what "hello" is merged of. */
 static inline void build_vocab(Buffer *image, const char *name, PretokenPattern pattern, const char *regex,

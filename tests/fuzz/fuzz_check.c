@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "format/document.h"
-#include "format/repair.h"
+#include "document/document.h"
+#include "dialect/repair/repair.h"
 
 static Status one_token(void *user, MessageId id, uint32_t *tokens) {
   (void)user;

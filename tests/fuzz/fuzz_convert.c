@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format/convert_own.h"
+#include "document/convert_own.h"
 
 enum { MESSAGE_CAP = 1 << 16 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "format/document.h"
+#include "document/document.h"
 
 typedef struct Loaded {
   Conversation *conversation;

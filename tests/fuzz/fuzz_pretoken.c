@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tokens/pretoken.h"
+#include "tokens/pretoken/pretoken.h"
 
 /* The ends of pretokens, one after the other; those of one byte are not listed. */
 typedef struct Ends {

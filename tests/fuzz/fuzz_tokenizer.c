@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tokens/bpe.h"
+#include "tokens/merge/bpe.h"
 #include "tokens/tokenizer.h"
-#include "tokens/vocab_build.h"
-#include "tokens/vocab_image.h"
+#include "tokens/vocab/vocab_build.h"
+#include "tokens/vocab/vocab_image.h"
 
 static const char *const WORDS[] = {"aa", "ab", "aab", "ba", "bab", "aaaa", "  ", "    ", "\xe4\xb8", "\xe4\xb8\xad",
                                     "\xad\xe4", "\xe5\xa4", "\xe5\xa4\xa9", "\xe4\xb8\xad\xe5\xa4\xa9", "12", "\n\n", "abab",

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/tokenizer_json.h"
+#include "tokens/vocab/tokenizer_json.h"
 #include "tokens/tokenizer.h"
-#include "tokens/vocab_image.h"
-#include "tokens/vocab_text.h"
+#include "tokens/vocab/vocab_image.h"
+#include "tokens/vocab/vocab_text.h"
 
 static void use(const Memory *memory, Vocab *vocab) {
   static const char text[] = "The  quick brown fox's 12345 \n\n<b> e\xcc\x81 "

@@ -45,7 +45,7 @@ local CONVERTED = {
     '"parts":[{"text":"t","thoughtSignature":"S1"},{"text":"","thoughtSignature":"S2"}]', "" },
   { "a signature and no text", signed({ detail("q", "S1") }, ""), "gemini",
     '"parts":[{"text":"","thoughtSignature":"S1"}]', "" },
-  { "signatures with ids of calls, with others, without, twice, and what is none", signed({ detail("a", "S1"),
+  { "signatures with ids of calls, with others, without, twice, and a text that is no signature", signed({ detail("a", "S1"),
     detail("zz", "S2"), detail(nil, "S3"), detail("a", "S4"), 5, { type = "x" }, detail("a", "S5", "o"), detail() },
     "t", { call "a", call "b" }), "gemini", '"thoughtSignature":"S3"},{"functionCall":{"id":"a","name":"f","args":{}},'
     .. '"thoughtSignature":"S1"},{"functionCall":{"id":"b","name":"f","args":{}},"thoughtSignature":"S2"},'
@@ -58,7 +58,7 @@ local FILE = '[{"role":"user","content":[{"type":"file","file":{%s"data:applicat
 
 -- name, messages, target, what they become, codes of losses by position; no text: they stay
 local REPAIRED = {
-  { "a response that is null, which is none", GEMINI:format ',"response":null', "gemini", nil, "" },
+  { "a null in place of a response", GEMINI:format ',"response":null', "gemini", nil, "" },
   { "a response that is absent", GEMINI:format "", "gemini", nil, "" },
   { "an output that is absent", '[{"role":"user","content":"u"},{"type":"function_call","call_id":"a","name":"f",'
     .. '"arguments":"{}"},{"type":"function_call_output","call_id":"a"}]', "responses",

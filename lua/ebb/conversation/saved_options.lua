@@ -1,4 +1,4 @@
---- The options of a conversation that are saved with it (runtime/format/state.h), as JSON:
+--- The options of a conversation that are saved with it (runtime/state/state.h), as JSON:
 --
 --     {"model": "gpt-4o", "encoding": .., "limit": .., "tools": [{name, description}], "toolsHeading": ..,
 --      "roleMap": {"pirate": "user"}, "run": {..}, "steps": [..]}

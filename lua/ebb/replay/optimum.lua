@@ -1,7 +1,7 @@
 --- Measure: the most that any plan of cuts could have shared, knowing the future.
 --
 -- A plan says for each request how many of the oldest units are gone; guarded messages stay, as
--- core/cut_plan.h shows. A policy is compared with plans that fill the budget as well: those that
+-- core/draft/cut_plan.h shows. A policy is compared with plans that fill the budget as well: those that
 -- send 99 % of its tokens, or more. The core finds the plan for which
 --
 --     shared tokens + weight x sent tokens

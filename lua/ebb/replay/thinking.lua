@@ -1,5 +1,5 @@
 --- Thinking that the requests of a replay leave out: some models bind it to all that stood before it when they wrote
---- it, so an edit ends the validity of all that stands behind the first changed message (format/bound_thinking.h).
+--- it, so an edit ends the validity of all that stands behind the first changed message (dialect/bound_thinking.h).
 --
 --     a trim   s  u  a* u  a* u     * thinking
 --              s     U  a  u  a     what stood behind the first change is left out from now on

