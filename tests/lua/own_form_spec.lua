@@ -183,6 +183,16 @@ describe("a body", function()
   end)
 end)
 
+--- True if a body that fits the forms of openai and Anthropic became Anthropic's by what was added: a system message it
+--- has inside stays, for the newest Claude takes it, and only a conversion for another model rewrites it.
+local function has_late_system(original, written)
+  if original:dialect() == written:dialect() then return false end
+  for i = 2, #original do
+    if original[i].role == "system" and original[i - 1].role ~= "system" then return true end
+  end
+  return false
+end
+
 describe("random bodies", function()
   for number, dialect in ipairs { "openai", "responses", "anthropic", "gemini" } do
     it("of " .. dialect .. " have one form, whatever is added", function()
@@ -199,7 +209,7 @@ describe("random bodies", function()
         local written, original = assert(ebb.parse(text)), ebb.parse(body)
         local which = ("SEED=%d HISTORIES=1\n%s\n%s"):format(seed + round - 1, body, text)
         assert(chat:dialect() == written:dialect(), which)
-        assert(not request.in_own_form(written, true), which)
+        assert(has_late_system(original, written) or not request.in_own_form(written, true), which)
         for i = 1, before do
           assert(text:find(original[i].json, 1, true), which)
         end
