@@ -77,7 +77,7 @@ static ConvertOptions read_options(lua_State *L, const View *view, Text *system)
   static const char *const names[] = {"to", "system", "foreign", "keep_extra", "developer", "late_system",
                                       "reasoning_text", "signs_calls", "bound", "profile", "lines", "unbound_from",
                                       "probe", "origins", "unbound_past", "all", "keep_ids", "signatures",
-                                      "unsigned_thinking", NULL};
+                                      "unsigned_thinking", "keeps_references", NULL};
   bind_check_names(L, 3, NULL, names);
   bind_get_field(L, 3, "to");                       /* 4 */
   ConvertOptions options = {.target = bind_dialect(L, 4, view), .unbound_from = CONVERT_NEVER,
@@ -91,6 +91,7 @@ static ConvertOptions read_options(lua_State *L, const View *view, Text *system)
   options.late_system = flag(L, "late_system");
   options.reasoning_text = flag(L, "reasoning_text");
   options.unsigned_thinking = flag(L, "unsigned_thinking");
+  options.keeps_references = flag(L, "keeps_references");
   options.signs_calls = flag(L, "signs_calls");
   options.lines = flag(L, "lines");
   options.signatures = read_place(L);

@@ -115,6 +115,10 @@ Text piece_json(const PieceFields *fields, PieceField field) {
   return text_plain(value->bytes, value->size);
 }
 
+bool piece_type_refers(Text type) { return text_is(type, "asset_reference") || text_is(type, "asset"); }
+
+bool piece_refers(const Piece *piece) { return piece->kind == PIECE_OTHER && piece_type_refers(piece->type); }
+
 void piece_leave(Piece *piece, PieceField field) {
   uint32_t i = 0;
   while (i < UNSAID_MOST && piece->unsaid[i].size > 0) i++;

@@ -116,6 +116,11 @@ Text   piece_string(const PieceFields *fields, PieceField field);
 Text   piece_json(const PieceFields *fields, PieceField field);
 bool   piece_is(const PieceFields *fields, PieceField field, JsonKind kind);
 
+/* True for a part that refers to a file, which only a pipeline resolves. */
+bool   piece_refers(const Piece *piece);
+/* The same by its type: "asset" or "asset_reference". */
+bool   piece_type_refers(Text type);
+
 /* Notes that a member of the part is said nowhere else, which conversions report. */
 void   piece_leave(Piece *piece, PieceField field);
 

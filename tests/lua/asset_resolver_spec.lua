@@ -120,7 +120,7 @@ describe("an attachment", function()
   end
 
   it("is left out of messages that hold none", function()
-    for _, role in ipairs { "system", "assistant", "tool" } do
+    for _, role in ipairs { "system", "assistant" } do
       local given = message("look", { path = "photo.png" }, { path = "notes.txt" })
       given.role = role
       local messages, context = run { given }

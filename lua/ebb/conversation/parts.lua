@@ -15,6 +15,7 @@
 -- The policies that prune and clear share what knows these forms.
 
 local core = require "ebb.support.core"
+local tables = require "ebb.support.tables"
 
 local parts = {}
 
@@ -76,6 +77,17 @@ function parts.set_result(part, text)
   else
     response.response = { output = text }
   end
+end
+
+--- A copy of a result that says something else.
+---@param part table       of type tool_result
+---@param said string|table[]
+---@return table
+function parts.with_result(part, said)
+  local nested, copy = parts.body(part) ~= part, tables.copy(part)
+  if nested then copy[part.type] = tables.copy(copy[part.type]) end
+  parts.body(copy).content = said
+  return copy
 end
 
 --- The member of a message that has its content.

@@ -30,7 +30,8 @@ local function openai_image(url, config)
 end
 
 dialects.openai = {
-  roles = { user = true },
+  -- Files of results stand in them until the request is written: what its dialect has no form for there moves behind.
+  roles = { user = true, tool = true },
   -- "Images and vision" and "File inputs" of its guide.
   limits = { bytes = { image = 20 << 20, document = 50 << 20 }, count = { image = 500 }, total = 50 << 20 },
 

@@ -100,17 +100,19 @@ local function own_parts(message)
 end
 
 local function resolved(run, message)
-  local list, count = array {}, 0
-  local function add(attachment)
+  local count = 0
+  local function find(attachment)
     local part = resolve(run, message.role, attachment)
-    list[#list + 1], count = part, count + (part and 1 or 0)
+    count = count + (part and 1 or 0)
+    return part
   end
-  for _, part in ipairs(own_parts(message)) do
-    if part.type == "asset" and type(part.attachment) == "table" then add(part.attachment)
-    else list[#list + 1] = part end
-  end
+  local list = content.map_parts(own_parts(message), function(part)
+    if assets.is_part(part) then return find(part.attachment) end
+    return part
+  end)
+  if message.attachments then list = table.move(list, 1, #list, 1, array {}) end
   for _, attachment in ipairs(message.attachments or {}) do
-    add(attachment)
+    list[#list + 1] = find(attachment)
   end
   local is_text = type(message.content) ~= "table"
   if count == 0 and (is_text or #list == 0) then list = is_text and message.content or "" end

@@ -9,6 +9,7 @@
 -- The host answers "asset" {id, name, mime, path, url} with {bytes = ...} or {data =
 -- a data URI}, and mime and name if it knows better.
 
+local content = require "ebb.processors.content"
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"
 local media = require "ebb.support.media"
@@ -207,16 +208,22 @@ function assets.none(context)
   return run ~= nil and run.adds_only_texts and not run.request.refers
 end
 
+--- Is the part an attachment?
+---@param part table
+---@return boolean
+function assets.is_part(part) return part.type == "asset" and type(part.attachment) == "table" end
+
 --- Does the message refer to files?
 ---@param message ebb.WorkingMessage
 ---@return boolean
 function assets.has(message)
   if type(message.attachments) == "table" and message.attachments[1] ~= nil then return true end
-  if type(message.content) ~= "table" then return false end
-  for _, part in ipairs(message.content) do
-    if part.type == "asset" and type(part.attachment) == "table" then return true end
-  end
-  return false
+  local has_part = false
+  content.map_parts(message.content, function(part)
+    has_part = has_part or assets.is_part(part)
+    return part
+  end)
+  return has_part
 end
 
 return assets

@@ -89,6 +89,24 @@ function content.is_plain(message)
   return true
 end
 
+--- A content with other parts in the place of some, of those in results too.
+---@param value any            a content; anything but a list stays
+---@param change fun(part: table): table?   what stands in the place of a part, it itself too; nil: nothing
+---@return any value           the same one where no part changes
+function content.map_parts(value, change)
+  if type(value) ~= "table" then return value end
+  local list, changed = array {}, false
+  for _, part in ipairs(value) do
+    local said = part
+    local body = type(part) == "table" and part.type == "tool_result" and parts.body(part)
+    local inner = body and content.map_parts(body.content, change)
+    if body and inner ~= body.content then said = parts.with_result(part, inner) end
+    if not body then said = change(part) end
+    list[#list + 1], changed = said, changed or said ~= part
+  end
+  return changed and list or value
+end
+
 ---- Several as one ----
 
 ---@param part? table

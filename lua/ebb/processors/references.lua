@@ -4,9 +4,10 @@
 --               {type = "asset", path = "a.png"}
 --     message   _attachments = {{id = .., name = .., type = "image", mimeType = ..}}      attachments = {{..}}
 --
--- An id may be a path: a file of that name below the folder of attachments is taken, else the host is asked.
+-- Parts may stand in a result, too. An id may be a path: a file of that name below the folder of attachments is taken,
+-- else the host is asked.
 
-local array = require("ebb.support.core").json.array
+local content = require "ebb.processors.content"
 local tables = require "ebb.support.tables"
 
 local references = {}
@@ -117,15 +118,6 @@ local function read_part(part, entries)
   return { type = "asset", attachment = attachment }
 end
 
-local function with_assets(content, entries)
-  local list, changed = array {}, false
-  for i, part in ipairs(content) do
-    list[i] = read_part(part, entries)
-    changed = changed or list[i] ~= part
-  end
-  return changed and list or content
-end
-
 ---- Messages ----
 
 --- Adds the attachments of a list; one that an earlier list has is the same.
@@ -162,7 +154,7 @@ end
 ---@param copy ebb.WorkingMessage
 function references.take(copy)
   local entries, rest = take_entries(copy), {}
-  if type(copy.content) == "table" then copy.content = with_assets(copy.content, entries) end
+  copy.content = content.map_parts(copy.content, function(part) return read_part(part, entries) end)
   for _, entry in ipairs(entries) do
     if not entry.is_taken then rest[#rest + 1] = entry.attachment end
   end
@@ -173,7 +165,8 @@ end
 ---@param messages ebb.WorkingMessage[]
 function references.take_all(messages)
   for _, message in ipairs(messages) do
-    if message._attachments or type(message.content) == "table" then references.take(message) end
+    local has_files = message.attachments or message._attachments
+    if has_files or type(message.content) == "table" then references.take(message) end
   end
 end
 

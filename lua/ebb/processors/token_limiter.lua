@@ -12,6 +12,7 @@
 
 local assets = require "ebb.processors.assets"
 local built_in = require "ebb.policies"
+local content = require "ebb.processors.content"
 local core = require "ebb.support.core"
 local margins = require "ebb.models.margins"
 local policies = require "ebb.trim.policies"
@@ -119,16 +120,24 @@ local function without_files(message)
   local bare = tables.copy(message)
   bare.attachments = nil
   if type(bare.content) ~= "table" then return bare end
-  bare.content = core.json.array {}
-  for _, part in ipairs(message.content) do
-    if part.type ~= "asset" then bare.content[#bare.content + 1] = part end
-  end
+  bare.content = content.map_parts(bare.content, function(part) return part.type ~= "asset" and part or nil end)
   if not bare.content[1] then bare.content[1] = { type = "text", text = "." } end   -- an empty one may be left out
   return bare
 end
 
+--- A user's message with the files of a result: the result by itself answers no call, and would be left out.
+local function as_user(message)
+  local list = core.json.array { { type = "text", text = "." } }
+  content.map_parts(message.content, function(part)
+    if assets.is_part(part) then list[#list + 1] = part end
+    return part
+  end)
+  return { role = "user", source = message.source, content = list, attachments = message.attachments }
+end
+
 --- What the files of a message add in the end to what it weighs now. A part weighs something now, too: its name.
 local function weight_of_files(context, message)
+  if content.answers(message) then message = as_user(message) end
   local bare = without_files(message)
   local with, without = context:forecast { message }, context:forecast { bare }
   if not (with and without) then return 0 end

@@ -114,15 +114,10 @@ end
 
 --- The parts with the assets among them that have become text; the same list if none has.
 local function with_asset_texts(context, config, value)
-  if type(value) ~= "table" then return value end
-  local list, changed = core.json.array {}, false
-  for i, part in ipairs(value) do
-    local is_asset = part.type == "asset" and type(part.attachment) == "table"
-    local text = is_asset and text_of(context, config, part.attachment)
-    list[i] = text and { type = "text", text = text } or part
-    changed = changed or list[i] ~= part
-  end
-  return changed and list or value
+  return content.map_parts(value, function(part)
+    local text = assets.is_part(part) and text_of(context, config, part.attachment)
+    return text and { type = "text", text = text } or part
+  end)
 end
 
 local function transcribed(context, config, message)

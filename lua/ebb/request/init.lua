@@ -167,7 +167,7 @@ local function core_options(chat, dialect, options)
     bound = bound_thinking.is_left_out(goal, model),
     unsigned_thinking = tables.contains(profile.accepts or {}, "unsigned_thinking"),
     signs_calls = tables.contains(own, "signed_calls"), signatures = signatures,
-    reasoning_text = KEEPS_REASONING[profile.reasoning] or false,
+    reasoning_text = KEEPS_REASONING[profile.reasoning] or false, keeps_references = options.edit ~= nil,
   }
 end
 

@@ -104,6 +104,7 @@ typedef struct ConvertOptions {
   bool developer;            /* openai: system messages have the role developer */
   bool late_system;          /* anthropic: the model takes system messages in the middle */
   bool reasoning_text;       /* openai: reasoning goes into reasoning_content */
+  bool keeps_references;     /* openai: parts that refer to files stay, in results too, for a pipeline to resolve */
   SignaturePlace signatures; /* openai: where thought signatures stand; SIGNATURE_NOWHERE: they are left out */
   bool unsigned_thinking;    /* anthropic: the server takes thinking without a signature; keep_extra and keep_ids keep
                                 it, too */

@@ -96,6 +96,7 @@ static Status read_part(Pieces *pieces, const JsonValue *part, bool nested) {
   Piece piece = {.kind = PIECE_OTHER, .nested = nested, .json = text_plain(part->bytes, part->size),
                  .type = text_of("part")};
   piece_fields(piece.json, &fields);
+  if (piece_type_refers(piece_string(&fields, KEY_TYPE))) piece.type = piece_string(&fields, KEY_TYPE);
   piece.signature = piece_string(&fields, KEY_THOUGHT_SIGNATURE);
   piece.signs_thought = piece.signature.size > 0;
   PieceField call = either(&fields, KEY_GEMINI_CALL, KEY_FUNCTION_CALL);

@@ -42,6 +42,14 @@ static bool has_form(const Piece *piece) {
   return media->kind == MEDIA_FILE && (media->data.size > 0 || media->file.size > 0);
 }
 
+static bool is_kept(const Convert *convert, const Piece *piece) {
+  return convert->options->keeps_references && piece_refers(piece);
+}
+
+static bool is_written(const Convert *convert, const Piece *piece) {
+  return has_form(piece) || is_kept(convert, piece);
+}
+
 static void write_image(Convert *convert, const Media *media) {
   JsonOut *out = convert->out;
   json_out_member_string(out, "type", "image_url");
@@ -80,6 +88,10 @@ static void write_media(Convert *convert, const Media *media) {
 
 static void write_part(Convert *convert, const Piece *piece) {
   JsonOut *out = convert->out;
+  if (is_kept(convert, piece)) {
+    json_out_raw(out, piece->json);
+    return;
+  }
   json_out_open(out, '{');
   if (piece->kind == PIECE_MEDIA) write_media(convert, &piece->media);
   else {
@@ -97,8 +109,8 @@ static void write_content(Convert *convert, const Piece *list, uint32_t count, u
   json_out_name(out, "content");
   if (parts > 1) json_out_open(out, '[');
   for (uint32_t i = 0; i < count; i++) {
-    if (!has_form(&list[i]) || list[i].nested) continue;
-    if (parts == 1 && list[i].kind != PIECE_MEDIA) {
+    if (!is_written(convert, &list[i]) || list[i].nested) continue;
+    if (parts == 1 && (list[i].kind == PIECE_TEXT || list[i].kind == PIECE_REFUSAL)) {
       json_out_text(out, list[i].text);
       return;
     }
@@ -118,7 +130,7 @@ static void write_plain(Convert *convert, const Pieces *pieces) {
     const Piece *piece = &pieces->list[i];
     if (piece->kind == PIECE_RESULT) results++;
     if (piece->kind == PIECE_RESULT || piece->nested) continue;
-    if (has_form(piece)) parts++;
+    if (is_written(convert, piece)) parts++;
     else convert_lose_piece(convert, piece);
   }
   if (parts == 0) {
@@ -134,6 +146,26 @@ static void write_plain(Convert *convert, const Pieces *pieces) {
   json_out_close(convert->out, '}');
 }
 
+/* True for a result that stays a list of parts, since one of them refers to a file. */
+static bool refers(const Convert *convert, const Pieces *pieces, uint32_t result) {
+  for (uint32_t i = result + 1; i < pieces->count && pieces->list[i].nested; i++) {
+    if (is_kept(convert, &pieces->list[i])) return true;
+  }
+  return false;
+}
+
+/* Writes the parts of a result with their order, media too: what the list is written for in the end sees to them. */
+static void write_parts(Convert *convert, const Pieces *pieces, uint32_t result) {
+  json_out_name(convert->out, "content");
+  json_out_open(convert->out, '[');
+  for (uint32_t i = result + 1; i < pieces->count && pieces->list[i].nested; i++) {
+    const Piece *piece = &pieces->list[i];
+    if (is_written(convert, piece)) write_part(convert, piece);
+    else convert_lose_piece(convert, piece);
+  }
+  json_out_close(convert->out, ']');
+}
+
 static void write_result(Convert *convert, const Pieces *pieces, uint32_t index) {
   const Piece *result = &pieces->list[index];
   JsonOut *out = convert->out;
@@ -146,9 +178,11 @@ static void write_result(Convert *convert, const Pieces *pieces, uint32_t index)
   json_out_open(out, '{');
   json_out_member_string(out, "role", "tool");
   json_out_member_text(out, "tool_call_id", convert_result(convert, result, &call));
-  json_out_member_text(out, "content", convert_result_text(convert, pieces, index));
+  bool keeps_parts = refers(convert, pieces, index);
+  if (keeps_parts) write_parts(convert, pieces, index);
+  else json_out_member_text(out, "content", convert_result_text(convert, pieces, index));
   json_out_close(out, '}');
-  convert_hold_media(convert, pieces, index, has_form);
+  if (!keeps_parts) convert_hold_media(convert, pieces, index, has_form);
 }
 
 static bool has_kind(const Piece *list, uint32_t count, PieceKind kind) {

@@ -79,7 +79,7 @@ static Status read_item(Pieces *pieces, const PieceFields *fields, Text raw) {
     return pieces_add_result(pieces, result, &fields->of[KEY_OUTPUT]);
   }
   if (text_is(type, "reasoning")) return read_reasoning(pieces, fields, raw);
-  pieces->role = ROLE_ASSISTANT;
+  pieces->role = piece_type_refers(type) ? ROLE_USER : ROLE_ASSISTANT;
   return pieces_add(pieces, &(Piece){.kind = PIECE_OTHER, .json = raw, .type = type});
 }
 

@@ -6,7 +6,8 @@
 **     {"type": "reasoning", "summary", "content", "encrypted_content"}
 **
 ** Items of other types are one part of their own, kept whole; those of a provider's tools
-** with a call_id are calls or results too.
+** with a call_id are calls or results too. A reference to a file, which a pipeline resolves, is a
+** user's.
 */
 #include "dialect/read/reader_parts.h"
 
@@ -240,6 +241,8 @@ bool reader_item(ReaderContext *context, size_t size, MessageShape *shape) {
   case ITEM_REFERENCE:
   case ITEM_OTHER: break;
   }
-  shape->role = ROLE_ASSISTANT;
+  bool refers = reader_type_refers(json_text(&item.fields.type));
+  shape->role = refers ? ROLE_USER : ROLE_ASSISTANT;
+  if (refers) return reader_add_part(context, (Part){.kind = PART_ASSET, .value = item.whole});
   return add_whole(&item, !known);
 }

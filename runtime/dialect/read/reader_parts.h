@@ -51,6 +51,11 @@ static inline Span string_span(const ReaderContext *context, const JsonValue *va
   return is_string ? contents_span(context, value) : (Span){0};
 }
 
+/* True for the types of parts that refer to files, in the form of no provider. */
+static inline bool reader_type_refers(Text type) {
+  return is_word(type, (Text)WORD("asset_reference")) || is_word(type, (Text)WORD("asset"));
+}
+
 /* ---- reading ---- */
 
 /* Makes room in a list for one more element. NULL on failure; the cursor has the error. */

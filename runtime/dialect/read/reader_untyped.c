@@ -7,7 +7,8 @@
 **     {"functionResponse": {"name", "response", "id", "parts"}}    a result
 **     {"inlineData": {"mimeType", "data"}}, {"fileData": {"mimeType", "fileUri"}}
 **
-** Names may also be written with underscores, as in function_call.
+** Names may also be written with underscores, as in function_call. A part with a type is refused, but for one that
+** refers to a file, which a pipeline resolves.
 */
 #include "dialect/read/reader_parts.h"
 
@@ -188,11 +189,14 @@ static bool read_part(ReaderContext *context, Json *json, bool nested) {
     note_member(fields, key, &value);
   }
   if (json->status != STATUS_OK) return false;
-  if (fields[UNTYPED_TYPE].bytes != NULL) {
+  const JsonValue *type = &fields[UNTYPED_TYPE];
+  bool refers = type->bytes != NULL && type->kind == JSON_STRING && reader_type_refers(json_text(type));
+  if (type->bytes != NULL && !refers) {
     return json_fail(json, STATUS_SHAPE, start, "a part without a type (parts with types belong into content)");
   }
   Part part = {.kind = PART_OTHER, .value = span_of(&here, start, (size_t)(json->at - start), false), .nested = nested};
-  return add_part(&here, part, fields);
+  if (refers) part.kind = PART_ASSET;
+  return refers ? reader_add_part(&here, part) : add_part(&here, part, fields);
 }
 
 static bool read_list(ReaderContext *context, const JsonValue *list, bool nested) {
