@@ -43,6 +43,8 @@ local FIELDS = {
   type = { { M, ANCHOR }, { type = "user_profile" }, "M u1 a2" },
   role = { { M }, { role = "user" }, "M u1 a2" },
   content = { { M }, { content = "N" }, "N u1 a2" },
+  attachments = { { M }, { attachments = { { path = "a.png" } } }, "M u1 a2" },
+  _attachments = { { M }, { _attachments = { { assetId = "b.png" } } }, "M u1 a2" },
   isEnabled = { { M }, { isEnabled = false }, "u1 a2" },
   modelMatch = { { M }, { modelMatch = { patterns = { "claude" } } }, "u1 a2" },
   injectionStrategy = { { M }, { injectionStrategy = { depth = 0 } }, "u1 a2 M" },
@@ -53,7 +55,9 @@ local function full(presets, options)
   local messages = injection.assemble(history "u1 a2", presets, options)
   local lines = {}
   for i, message in ipairs(messages) do
-    lines[i] = table.concat({ message.role, message.content, message.source, tostring(message.source_id) }, ":")
+    local files = (message.attachments or message._attachments or {})[1] or {}
+    lines[i] = table.concat({ message.role, message.content, message.source, tostring(message.source_id),
+      files.path or files.assetId or "" }, ":")
   end
   return table.concat(lines, " ")
 end

@@ -21,6 +21,7 @@ local model_match = require "ebb.injection.model_match"
 local refuse = require "ebb.support.refuse"
 local preset_schema = require "ebb.injection.schema"
 local schema = require "ebb.support.schema"
+local tables = require "ebb.support.tables"
 local units = require "ebb.injection.units"
 
 local injection = { points = preset_schema.points, matches = model_match.matches }
@@ -175,6 +176,11 @@ local function joined(text, around)
   return table.concat(parts, "\n")
 end
 
+--- True if files are sent with the message, whatever it says.
+local function has_files(message)
+  return (message.attachments or message._attachments or {})[1] ~= nil
+end
+
 --- The contents with macros expanded, by message; blank ones are skipped.
 local function contents_of(active, anchors, options, log)
   local contents, expand = {}, options.expand or unchanged
@@ -183,7 +189,7 @@ local function contents_of(active, anchors, options, log)
     elseif has_content(message, anchors) then
       local around = options.around and message.id and options.around[message.id]
       local content = map_texts(message.content, function(text) return joined(expand(text, message.title), around) end)
-      if not is_blank(content) then contents[message] = content
+      if has_files(message) or not is_blank(content) then contents[message] = content
       elseif message.type == "message" then log("info", message.title .. ": blank, so not put in") end
     end
   end
@@ -262,6 +268,9 @@ local function count(message, contents, budget)
     bytes = bytes + #text
     return text
   end)
+  for _, files in ipairs { message.attachments or {}, message._attachments or {} } do
+    for _, file in ipairs(files) do bytes = bytes + (type(file.data) == "string" and #file.data or 0) end
+  end
   budget:add(bytes, message.title)
 end
 
@@ -323,6 +332,7 @@ local function put(out, message, source)
   out.list[#out.list + 1] = {
     role = message.role, content = map_texts(content, unchanged), source = source,
     source_id = message.id or message.place,
+    attachments = tables.copy(message.attachments), _attachments = tables.copy(message._attachments),
   }
 end
 

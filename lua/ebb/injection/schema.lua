@@ -1,5 +1,5 @@
 --- Preset messages as they stand in agent files, and what becomes of them here: a
---- table {id, type, role, content, enabled, match, kind, depth, points, target,
+--- table {id, type, role, content, attachments, enabled, match, kind, depth, points, target,
 --- side, order, title}.
 
 local schema = require "ebb.support.schema"
@@ -35,6 +35,19 @@ preset_schema.MATCH = { type = "object", camel = true, help = "for which models 
   matchProfileName = flag_field(false, "try the patterns on the profile's name, too"),
 } }
 
+local PLACES = { "path", "data", "url", "id", "assetId" }
+
+--- A list of files, as messages of the history have it.
+local FILES = { type = "list", help = "files that are sent with it: [{\"path\": \"plan.png\"}]", items = {
+  type = "table", expected = "an object with path, data, url, id or assetId",
+  check = function(file)
+    for _, member in ipairs(PLACES) do
+      if type(file[member]) == "string" and file[member] ~= "" then return nil end
+    end
+    return "expected path, data, url, id or assetId, a text", '{"path": "plan.png"}'
+  end,
+} }
+
 ---@type ebb.Schema
 preset_schema.MESSAGE = {
   type = "object", camel = true, expected = "an object",
@@ -47,6 +60,7 @@ preset_schema.MESSAGE = {
       any_of = { { type = "string" }, { type = "list" } }, expected = "a text or a list of parts", default = "",
       help = "macros are expanded in it",
     },
+    attachments = FILES, _attachments = FILES,
     isEnabled = flag_field(true, "false: it is left out"),
     modelMatch = preset_schema.MATCH, injectionStrategy = preset_schema.STRATEGY,
   },
@@ -116,6 +130,7 @@ function preset_schema.message(preset, anchors)
   if problem then return nil, problem end
   return {
     id = record.id, type = record.type, role = record.role, content = record.content,
+    attachments = record.attachments, _attachments = record._attachments,
     enabled = record.isEnabled, match = record.modelMatch,
     kind = kind, depth = strategy.depth, points = strategy.depthConfig,
     target = strategy.anchorTarget, side = strategy.anchorPosition, order = strategy.order,

@@ -326,7 +326,7 @@ local function adds_only_texts(self, run)
     if not step.built_in then return false end
   end
   for _, preset in ipairs(self.agent.presets or {}) do
-    if type(preset.content) == "table" then return false end
+    if type(preset.content) == "table" or preset.attachments or preset._attachments then return false end
   end
   return run.trace == nil   -- it gets the messages themselves
 end
