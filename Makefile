@@ -76,10 +76,11 @@ LUA_INSIDE = -L$(LUA_LIBDIR) -l:liblua5.4.a -l:liblua5.4-lpeg.a
 SYSTEM     = $(LIBS) -lm -ldl
 
 objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runtime/$(layer)/*.c runtime/$(layer)/*/*.c))))
-CORE       = $(call objects,$(LAYERS))
-# Sessions on disk: of the command and of the module for stock Lua, not of libebb.
+CORE       = $(filter-out $(LOADER),$(call objects,$(LAYERS)))
+# Sessions on disk, and libraries loaded on first use: of the command and of the module for stock Lua, not of libebb.
+LOADER     = $(B)/runtime/os/posix/shared_library.o
 BIND_STORE = $(patsubst %,$(B)/runtime/bind/%.o,storage storage_forget storage_handle storage_read storage_tail)
-STORAGE    = $(call objects,storage) $(BIND_STORE) $(SQLITE_INSIDE)
+STORAGE    = $(call objects,storage) $(BIND_STORE) $(LOADER) $(SQLITE_INSIDE)
 BINDING    = $(filter-out $(BIND_STORE),$(call objects,sandbox bind))
 API        = $(filter-out %/stdio.o,$(call objects,api))
 HOST       = $(API) $(call objects,host)
@@ -408,6 +409,7 @@ $(B)/tests/%.o: tests/c/%.c $(B)/flags
 
 $(filter $(B)/tests/test_api%,$(TESTS)): $(B)/embedded_api.o
 $(filter $(B)/tests/test_confine%,$(TESTS)): $(B)/runtime/host/confine.o $(B)/runtime/host/confine_calls.o
+$(B)/tests/test_file_write: $(B)/runtime/host/ending.o
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(B)/objects.a
 	$(SAY) LINK $@
 	$(Q)$(LINK) $(filter %.o,$^) $(B)/objects.a $(LDFLAGS) -lcmocka $(LUA_INSIDE) $(SYSTEM) -o $@
@@ -451,7 +453,7 @@ build/fuzz/runtime/%.o: runtime/%.c build/fuzz/flags
 	$(SAY) CC $@
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link $(if $(filter $(LUA_LAYERS),$(notdir $(<D))),$(LUA_CFLAGS)) $(if $(findstring /storage/,$<),$(PQ_CFLAGS)) -MMD -MP -c $< -o $@
 
-build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING) $(API) $(call objects,storage))
+build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING) $(API) $(LOADER) $(call objects,storage))
 	$(SAY) AR $@
 	$(Q)rm -f $@ && ar rcsT $@ $^
 

@@ -31,15 +31,17 @@ end
 
 -- ---- C: each hall, a folder of runtime/, may use those that stand below it ----
 
---- The halls of dialect/ form one layer: dialect.c names the rules of all.
+--- The halls of dialect/ form one layer: dialect.c names the rules of all; and os/ is the face of its ports.
+local TOGETHER = { dialect = true, os = true }
 local C_RANK = ranks {
-  "base", "os", "codec json regex", "tokens/pretoken", "tokens/vocab", "tokens/merge", "tokens",
+  "base", "os/posix os", "codec json regex", "tokens/pretoken", "tokens/vocab", "tokens/merge", "tokens",
   "core/message", "core/list", "core/history", "core", "core/draft",
   "dialect dialect/read dialect/check dialect/convert dialect/repair", "document", "state",
   "storage", "sandbox", "bind", "api", "host",
 }
 --- Headers that only files of their own hall include.
 local PRIVATE = ranks { [[
+  os/posix/file_calls
   tokens/merge/bpe tokens/merge/count_cache tokens/merge/merge_in_order tokens/merge/merge_lockstep tokens/merge/premerge
   tokens/pretoken/nfc tokens/pretoken/pretoken_rules tokens/pretoken/pretoken_wide tokens/pretoken/pretoken_window
   tokens/vocab/tokenizer_json_parts tokens/vocab/vocab_builder tokens/vocab/vocab_merge tokens/vocab/vocab_place
@@ -56,25 +58,25 @@ local PRIVATE = ranks { [[
 local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
 
---- The headers of system calls; only os/ has them, and the command.
+--- The headers of system calls; only a port below os/ has them, and the command.
 local SYSTEM_HEADERS = {
-  ["dirent.h"] = true, ["fcntl.h"] = true, ["locale.h"] = true, ["poll.h"] = true, ["pthread.h"] = true,
+  ["dirent.h"] = true, ["dlfcn.h"] = true, ["fcntl.h"] = true, ["locale.h"] = true, ["poll.h"] = true, ["pthread.h"] = true,
   ["sched.h"] = true, ["signal.h"] = true, ["time.h"] = true, ["unistd.h"] = true,
 }
-local MAKES_SYSTEM_CALLS = { os = true, host = true }
+local MAKES_SYSTEM_CALLS = { ["os/posix"] = true, host = true }
 
 --- Checks an `#include` of a file of `hall`.
 local function check_include(path, number, hall, header)
   local layer = hall:match "^%w+"
-  if (SYSTEM_HEADERS[header] or header:find "^sys/" or header:find "^linux/") and not MAKES_SYSTEM_CALLS[layer] then
-    complain("%s:%d: system calls belong into os/ (%s)", path, number, header)
+  if (SYSTEM_HEADERS[header] or header:find "^sys/" or header:find "^linux/") and not MAKES_SYSTEM_CALLS[hall] then
+    complain("%s:%d: system calls belong into os/posix/ (%s)", path, number, header)
   end
   if LUA_HEADERS[header] and not SEES_LUA[layer] then
     complain("%s:%d: %s/ may not know Lua (%s)", path, number, layer, header)
   end
   local other = header:match "^([%w/]+)/"
   if other == nil or other == hall or not C_RANK[other] then return end
-  local is_together = layer == "dialect" and other:find "^dialect" ~= nil
+  local is_together = TOGETHER[layer] and other:match "^%w+" == layer
   if C_RANK[other] >= C_RANK[hall] and not is_together then
     complain("%s:%d: %s/ may not use %s/ (%s)", path, number, hall, other, header)
   end

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "os/clock.h"
+#include "os/os.h"
 
 int64_t api_now(ebb_runtime *runtime) {
   if (runtime->config.clock_ms != NULL) return runtime->config.clock_ms(runtime->config.user);

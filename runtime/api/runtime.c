@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "os/clock.h"
+#include "os/os.h"
 
 uint32_t ebb_api_version(void) { return EBB_API_VERSION; }
 const char *ebb_version(void) { return EBB_VERSION; }   /* bind/open.h and ebb.h define the same */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "os/clock.h"
+#include "os/os.h"
 
 enum { SHARE_LEAST_US = 50, SHARE_LEAST_FUEL = 5000 };   /* less would go into starting and stopping */
 

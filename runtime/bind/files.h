@@ -5,7 +5,7 @@
 #define EBB_BIND_FILES_H
 
 #include "base/status.h"
-#include "os/file.h"
+#include "os/os.h"
 
 #include "lua.h"
 

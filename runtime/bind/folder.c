@@ -1,7 +1,7 @@
 /*
 ** Folders for Lua: the names in one, and making one.
 */
-#include "os/folder.h"
+#include "os/os.h"
 
 #include <errno.h>
 #include <string.h>

@@ -18,8 +18,7 @@
 #include "bind/view.h"
 #include "state/state.h"
 #include "state/state_options.h"
-#include "os/file_ahead.h"
-#include "os/file_gather.h"
+#include "os/os.h"
 
 /* Bytes on their way from a file to the store. A large file is still being read
    while its messages go to the store; then `reader` has the bytes too. */

@@ -14,7 +14,7 @@
 #include "bind/unit.h"
 #include "bind/vocab.h"
 #include "bind/window.h"
-#include "os/clock.h"
+#include "os/os.h"
 #include "sandbox/sandbox.h"
 
 /* type(value) -> "Conversation", "Message" ... | nil */

@@ -12,7 +12,7 @@
 #include "bind/number.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "os/locale.h"
+#include "os/os.h"
 
 double bind_read_float(const char *text) {
   Locale before = locale_plain();

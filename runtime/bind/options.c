@@ -8,7 +8,7 @@
 #include "bind/handle.h"
 #include "bind/source.h"
 #include "bind/type.h"
-#include "os/entropy.h"
+#include "os/os.h"
 
 /* Lua takes `model` out before; it stands here for "did you mean". */
 static const char *const OPTION_NAMES[] = {"model", "encoding", "counter", "clock", "limit", "on_limit",

@@ -11,7 +11,7 @@
 #include "bind/view.h"
 #include "core/list/common_prefix.h"
 #include "core/draft/cut_plan.h"
-#include "os/entropy.h"
+#include "os/os.h"
 #include "sandbox/guard.h"
 
 /* like(conversation) -> an empty one with the same counter, overhead and functions,

@@ -9,7 +9,7 @@
 #include "bind/error.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "os/contained_dir.h"
+#include "os/os.h"
 
 static void end_root(void *block) { contained_dir_close(block); }
 

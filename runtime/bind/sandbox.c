@@ -20,7 +20,7 @@
 #include "bind/marshal.h"
 #include "bind/open.h"
 #include "bind/type.h"
-#include "os/clock.h"
+#include "os/os.h"
 #include "sandbox/guard.h"
 #include "sandbox/trusted_library.h"
 

@@ -22,7 +22,7 @@
 #include "bind/state.h"
 #include "bind/storage_read.h"
 #include "core/merge_branch.h"
-#include "os/entropy.h"
+#include "os/os.h"
 
 int luaopen_ebb_storage(lua_State *L);
 

@@ -12,7 +12,7 @@
 #include "codec/sha256.h"
 #include "tokens/vocab/tokenizer_json.h"
 #include "json/source_position.h"
-#include "os/program.h"
+#include "os/os.h"
 #include "tokens/pretoken/regex_cut.h"
 #include "tokens/vocab/vocab_text.h"
 

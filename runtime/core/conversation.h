@@ -11,7 +11,7 @@
 #ifndef EBB_CORE_CONVERSATION_H
 #define EBB_CORE_CONVERSATION_H
 
-#include "os/clock.h"
+#include "os/os.h"
 #include "core/list/call_index.h"
 #include "core/message/cost.h"
 #include "core/history/history.h"

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/names.h"
 #include "json/json_fields.h"
-#include "os/entropy.h"
+#include "os/os.h"
 
 enum { LEVEL_MAX = 16 };     /* of nested schemas; deeper ones are other text */
 

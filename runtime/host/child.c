@@ -10,7 +10,7 @@
 **
 ** Whatever ends the call before (the limit, Ctrl-C, no memory), the collector or
 ** the return ends the group and closes the pipes; and whatever ends ebb ends the
-** group (os/ending.h). SIGKILL cannot be handled: then the system sends the shell
+** group (host/ending.h). SIGKILL cannot be handled: then the system sends the shell
 ** SIGTERM, which does not reach what it started.
 */
 #define _DEFAULT_SOURCE 1
@@ -27,9 +27,9 @@
 #include <unistd.h>
 
 #include "bind/argument.h"
+#include "host/ending.h"
 #include "host/host.h"
-#include "os/clock.h"
-#include "os/ending.h"
+#include "os/os.h"
 
 #define CHUNK           65536
 #define DESCRIPTORS_MAX 65536   /* that are closed one by one, where the system closes no range */

@@ -15,7 +15,7 @@
 
 #include "bind/argument.h"
 #include "host/host.h"
-#include "os/shared_library.h"
+#include "os/os.h"
 
 #define HEADER_BYTES_MAX (256u * 1024)    /* of an answer's head */
 #define HEADERS_MAX      64               /* of a request */
@@ -71,9 +71,8 @@ static bool load(void) {
     "curl_easy_cleanup", "curl_slist_append", "curl_slist_free_all", "curl_multi_init", "curl_multi_add_handle",
     "curl_multi_remove_handle", "curl_multi_perform", "curl_multi_wait", "curl_multi_info_read", "curl_multi_cleanup",
     NULL};
-  static SharedLibrary library = {.names = names, .functions = functions, .table = &curl, .begin = begin_curl,
-                                  SHARED_LIBRARY_LOCK};
-  return shared_library_load(&library);
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &curl, .begin = begin_curl};
+  return shared_library_load(&library, NULL);
 }
 
 typedef struct Transfer {

@@ -6,7 +6,7 @@
 ** The hook then raises at the next instruction. It stays set: a script that
 ** catches the error is stopped again at once. Only a call of
 ** `host_interruptible` takes it away again, when it is over. What other signals do is
-** told in os/ending.h.
+** told in host/ending.h.
 **
 ** C code meets no hook: a request of megabytes is read, counted and written by it. So a
 ** process that has not ended soon after Ctrl-C is ended by SIGINT, as a second Ctrl-C
@@ -16,8 +16,8 @@
 #include <signal.h>
 #include <sys/time.h>
 
+#include "host/ending.h"
 #include "host/host.h"
-#include "os/ending.h"
 
 #include "lauxlib.h"
 

@@ -19,7 +19,7 @@
 #include "bind/argument.h"
 #include "host/confine.h"
 #include "host/host.h"
-#include "os/clock.h"
+#include "os/os.h"
 
 #include "lualib.h"
 

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/ending.h"
 #include "host/host.h"
-#include "os/ending.h"
 
 #include "lauxlib.h"
 #include "lualib.h"

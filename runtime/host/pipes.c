@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,7 +19,7 @@
 #include <unistd.h>
 
 #include "host/host.h"
-#include "os/file_calls.h"
+#include "os/os.h"
 
 #include "lauxlib.h"
 
@@ -51,6 +50,19 @@ static bool write_all(int descriptor, const char *bytes, ssize_t size) {
   return true;
 }
 
+/* True if a read that failed may be repeated: a signal came, or a descriptor that does not block has more now. */
+static bool may_read_again(int descriptor) {
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return descriptor_wait(descriptor, false, INT_MAX) >= 0;
+  return errno == EINTR;
+}
+
+/* Keeps errno. */
+static void close_quietly(int descriptor) {
+  int error = errno;
+  close(descriptor);
+  errno = error;
+}
+
 /* Copies all that comes. False with errno. */
 static bool drain(int from, int to) {
   char piece[PIECE_BYTES];
@@ -58,7 +70,7 @@ static bool drain(int from, int to) {
     ssize_t got = read(from, piece, sizeof piece);
     if (got == 0) return true;
     if (got > 0 && !write_all(to, piece, got)) return false;
-    if (got < 0 && !file_try_again(from, POLLIN)) return false;
+    if (got < 0 && !may_read_again(from)) return false;
   }
 }
 
@@ -66,7 +78,7 @@ static bool drain(int from, int to) {
 static int copy_of(int from) {
   int memory = memfd_create("ebb", MFD_CLOEXEC);
   if (memory < 0 || drain(from, memory)) return memory;
-  file_close_quietly(memory);
+  close_quietly(memory);
   return -1;
 }
 
@@ -82,16 +94,18 @@ static int hold_descriptor(lua_State *L, int descriptor) {
   int memory = copy_of(descriptor);
   if (memory < 0) return refuse(L);
   bool done = dup2(memory, descriptor) == descriptor;
-  file_close_quietly(memory);
+  close_quietly(memory);
   return done ? 1 : refuse(L);
 }
 
 /* The pipe that has a name. Where it cannot be opened, its reader says so. */
 static int hold_name(lua_State *L, const char *path) {
-  int pipe = file_open_call(path, O_RDONLY, 0);
+  int pipe;
+  do pipe = open(path, O_RDONLY | O_CLOEXEC);
+  while (pipe < 0 && errno == EINTR);
   if (pipe < 0) return 1;
   int memory = copy_of(pipe);
-  file_close_quietly(pipe);
+  close_quietly(pipe);
   if (memory < 0) return refuse(L);
   lua_pushfstring(L, "/dev/fd/%d", memory);   /* open until the process ends */
   return 1;

@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "host/host.h"
-#include "os/shared_library.h"
+#include "os/os.h"
 
 #include "lauxlib.h"
 
@@ -60,8 +60,8 @@ static bool load_libedit(void) {
 #define NAME(name) #name,
   static const char *const names[] = {"libedit.so.2", NULL}, *const functions[] = {LIBRARY(NAME) NULL};
 #undef NAME
-  static SharedLibrary library = {.names = names, .functions = functions, .table = &libedit, SHARED_LIBRARY_LOCK};
-  return shared_library_load(&library);
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &libedit};
+  return shared_library_load(&library, NULL);
 }
 
 static Editor *editor_of(EditLine *edit) {

@@ -14,7 +14,7 @@
 
 #include "bind/argument.h"
 #include "host/host.h"
-#include "os/shared_library.h"
+#include "os/os.h"
 
 enum { PIECE_BYTES = 64 * 1024 };
 
@@ -55,16 +55,16 @@ static struct {
 static bool load_zlib(void) {
   static const char *const names[] = {"libz.so.1", "libz.1.dylib", NULL};
   static const char *const functions[] = {"inflateInit2_", "inflate", "inflateReset", "inflateEnd", NULL};
-  static SharedLibrary library = {.names = names, .functions = functions, .table = &zlib, SHARED_LIBRARY_LOCK};
-  return shared_library_load(&library);
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &zlib};
+  return shared_library_load(&library, NULL);
 }
 
 static bool load_zstd(void) {
   static const char *const names[] = {"libzstd.so.1", "libzstd.1.dylib", NULL};
   static const char *const functions[] = {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_isError",
     "ZSTD_getErrorName", "ZSTD_freeDStream", NULL};
-  static SharedLibrary library = {.names = names, .functions = functions, .table = &zstd, SHARED_LIBRARY_LOCK};
-  return shared_library_load(&library);
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &zstd};
+  return shared_library_load(&library, NULL);
 }
 
 typedef struct Unpacking {

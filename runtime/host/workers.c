@@ -6,7 +6,7 @@
 **     child 2   run(2) -----text--------> pipe
 **
 ** A child is a copy of the program, ends with its one number, and flushes nothing that the parent wrote. SIGTERM ends
-** it, with the commands that it runs (os/ending.h).
+** it, with the commands that it runs (host/ending.h).
 */
 #define _DEFAULT_SOURCE 1
 #include <assert.h>
@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "bind/argument.h"
+#include "host/ending.h"
 #include "host/host.h"
-#include "os/ending.h"
 #include "sandbox/guard.h"
 
 #define CHUNK       65536

@@ -8,7 +8,7 @@
 #include "regex/pattern.h"
 #include "regex/word.h"
 #include "base/utf8.h"
-#include "os/clock.h"
+#include "os/os.h"
 
 #define MS 1000000ull
 #define STACK_START (32 * 1024)

@@ -3,7 +3,7 @@
 */
 #include <assert.h>
 
-#include "os/clock.h"
+#include "os/os.h"
 #include "sandbox/sandbox_state.h"
 
 #define EXTRA_LEAST    256

@@ -42,7 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "os/locale.h"
+#include "os/os.h"
 #include "base/memory.h"
 #include "base/status.h"
 

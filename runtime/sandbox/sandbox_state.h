@@ -27,7 +27,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include "os/locale.h"
+#include "os/os.h"
 #include "sandbox/reserve.h"
 #include "sandbox/guard.h"
 #include "sandbox/match.h"

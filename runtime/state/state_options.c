@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dialect/dialect.h"
-#include "os/entropy.h"
+#include "os/os.h"
 
 /* ---- what stands around the messages: written ---- */
 

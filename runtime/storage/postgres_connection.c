@@ -15,8 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/clock.h"
-#include "os/descriptor.h"
+#include "os/os.h"
 
 #define TYPE_BYTEA 17
 #define TYPE_INT8 20

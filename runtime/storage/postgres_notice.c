@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/clock.h"
+#include "os/os.h"
 
 #define WAIT_ROUND_MS 1000
 

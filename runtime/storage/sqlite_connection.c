@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/clock.h"
-#include "os/file_lock.h"
+#include "os/os.h"
 
 #define LOG_PAGES_MAX 1024         /* 4 MiB: what is checkpointed after a commit */
 #define CHECKPOINT_WAIT_MS 250

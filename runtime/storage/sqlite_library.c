@@ -13,17 +13,15 @@ const SqliteLibrary *sqlite_library(const char **why) {
 
 #else
 
-#include "os/shared_library.h"
+#include "os/os.h"
 
 #define SQLITE_NAME(name) "sqlite3_" #name,
 const SqliteLibrary *sqlite_library(const char **why) {
   static SqliteLibrary table;
   static const char *const names[] = {"libsqlite3.so.0", NULL};
   static const char *const functions[] = {SQLITE_FUNCTIONS(SQLITE_NAME) NULL};
-  static SharedLibrary library = {.names = names, .functions = functions, .table = &table, SHARED_LIBRARY_LOCK};
-  if (shared_library_load(&library)) return &table;
-  *why = dlerror();
-  return NULL;
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &table};
+  return shared_library_load(&library, why) ? &table : NULL;
 }
 
 #endif

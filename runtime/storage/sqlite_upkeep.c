@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "os/clock.h"
-#include "os/file.h"
+#include "os/os.h"
 #include "storage/sqlite_data.h"
 
 typedef struct Check {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "codec/xxh64.h"
-#include "os/program.h"
+#include "os/os.h"
 
 Status storage_fail(StorageError *error, Status status, const char *format, ...) {
   va_list arguments;

@@ -22,8 +22,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
-#include "os/entropy.h"
-#include "os/file_map.h"
+#include "os/os.h"
 #include "storage/sqlite_data.h"
 
 #define PAGE_USABLE STORE_PAGE

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "os/clock.h"
-#include "os/file.h"
+#include "os/os.h"
 
 #define TEXT_OF(x) #x
 #define NUMBER_OF(x) TEXT_OF(x)

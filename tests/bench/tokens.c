@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "os/file.h"
+#include "os/os.h"
 #include "tokens/tokenizer.h"
 
 static void fail(const char *what) {

@@ -15,10 +15,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "os/clock.h"
-#include "os/file.h"
-#include "os/file_map.h"
-#include "os/folder.h"
+#include "os/os.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "base/utf8.h"

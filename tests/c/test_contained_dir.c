@@ -22,7 +22,7 @@
 
 #include "check.h"
 
-#include "os/contained_dir.h"
+#include "os/os.h"
 
 /* ---- the folder ---- */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "os/file_ahead.h"
+#include "os/os.h"
 
 enum { SIZE = 11 * 1024 * 1024 + 77 };
 

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "os/ending.h"
-#include "os/file.h"
+#include "host/ending.h"
+#include "os/os.h"
 
 static char folder[] = P_tmpdir "/ebb-write-XXXXXX";
 

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "codec/xxh64.h"
 #include "document/document.h"
-#include "os/entropy.h"
+#include "os/os.h"
 
 static const HashKey NO_KEY = {{0, 0}};
 

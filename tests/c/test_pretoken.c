@@ -11,7 +11,7 @@
 
 #include "check.h"
 
-#include "os/file.h"
+#include "os/os.h"
 #include "tokens/pretoken/class.h"
 #include "tokens/pretoken/pretoken.h"
 

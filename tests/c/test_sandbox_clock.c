@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "os/clock.h"
+#include "os/os.h"
 #include "sandbox/sandbox_state.h"
 
 enum { RUNS = 4, WORK_NS = 300000, DEAR_LOOKS = 100 };

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "os/clock.h"
+#include "os/os.h"
 #include "sandbox/sandbox_state.h"
 #include "slice_rows.h"
 

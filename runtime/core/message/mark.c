@@ -6,7 +6,7 @@
 #include "base/bitset.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "os/entropy.h"
+#include "os/os.h"
 
 /* A set is found by its name, and the names of an origin by a chain through its sets, from the oldest name to the
    newest. Links are numbers of sets plus 1, 0 for none, two in one value:

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-#include "os/entropy.h"
+#include "os/os.h"
 
 #define FEW 8
 #define NONE UINT32_MAX

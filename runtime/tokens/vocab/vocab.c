@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "os/file_map.h"
+#include "os/os.h"
 #include "tokens/pretoken/text_form.h"
 #include "tokens/vocab/vocab_image.h"
 

@@ -25,7 +25,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "os/file.h"
+#include "os/os.h"
 #include "tokens/pretoken/pretoken.h"
 
 typedef struct Vocab Vocab;

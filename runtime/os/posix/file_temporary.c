@@ -1,5 +1,9 @@
+/*
+** The file that grows beside a target until it takes its name: made, listed by the program's hooks while it exists,
+** given the attributes of the old file, and removed.
+*/
 #define _DEFAULT_SOURCE 1
-#include "os/file_temporary.h"
+#include "os/os.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,12 +14,38 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 #include <unistd.h>
 
-#include "os/entropy.h"
-#include "os/file_calls.h"
-#include "os/file_lock.h"
-#include "os/folder.h"
+#include "os/posix/file_calls.h"
+
+/* ---- the program's hooks ---- */
+
+static const FileHooks *hooks;   /* NULL: a library */
+
+void file_set_hooks(const FileHooks *program) { hooks = program; }
+
+void file_hold_signals(void) {
+  if (hooks != NULL) hooks->hold();
+}
+
+void file_release_signals(void) {
+  if (hooks != NULL) hooks->release();
+}
+
+bool file_is_interrupted(void) { return hooks != NULL && hooks->is_interrupted(); }
+
+void file_unlist(TemporaryFile *file) {
+  if (hooks != NULL) hooks->remove(file);
+}
+
+void file_tell_replaced(void) {
+  if (hooks != NULL) hooks->replaced();
+}
+
+/* ---- temporary files ---- */
 
 enum {
   NAME_KEPT = 128,          /* bytes of the target's name in the temporary name, which must not be too long */
@@ -78,20 +108,20 @@ static bool claim(int file) {
 
 /* Opens a file of this name; -1 with errno. mkstemp would make it 0600; widening that needs
    the umask, which cannot be read without changing it for all threads. */
-static int open_new(const char *name, mode_t mode, EndingFile *ending) {
-  ending_hold();   /* a signal comes before the file exists, or after it is listed */
+static int open_new(const char *name, mode_t mode, TemporaryFile *listed) {
+  file_hold_signals();   /* a signal comes before the file exists, or after it is listed */
   int file = file_open_call(name, O_WRONLY | O_CREAT | O_EXCL, mode);
-  if (file >= 0) ending_add(ending, name);
-  ending_release();
+  if (file >= 0 && hooks != NULL) hooks->add(listed, name);
+  file_release_signals();
   if (file < 0 || claim(file)) return file;
   close(file);
-  file_temporary_remove(name, ending);
+  file_temporary_remove(name, listed);
   errno = EEXIST;
   return -1;
 }
 
 Status file_temporary_open(const Memory *memory, const char *path, mode_t mode, char **name, int *descriptor,
-                           EndingFile *ending) {
+                           TemporaryFile *listed) {
   Pattern pattern = pattern_of(path);
   size_t size = (size_t)pattern.folder_size + strlen(pattern.prefix) + NUMBER_SIZE + 1;
   *name = memory_new(memory, size);
@@ -100,7 +130,7 @@ Status file_temporary_open(const Memory *memory, const char *path, mode_t mode, 
   *descriptor = -1;
   for (int i = 0; i < NAME_TRIES; i++) {
     snprintf(*name, size, "%.*s%s%016" PRIx64, pattern.folder_size, path, pattern.prefix, entropy_hash_key().words[0]);
-    *descriptor = open_new(*name, mode, ending);
+    *descriptor = open_new(*name, mode, listed);
     if (*descriptor >= 0) return STATUS_OK;
     if (errno != EEXIST) break;
   }
@@ -112,11 +142,61 @@ Status file_temporary_open(const Memory *memory, const char *path, mode_t mode, 
   return status;
 }
 
-void file_temporary_remove(const char *name, EndingFile *ending) {
+void file_temporary_remove(const char *name, TemporaryFile *listed) {
   int error = errno;
-  ending_hold();
+  file_hold_signals();
   unlink(name);
-  ending_remove(ending);
-  ending_release();
+  file_unlist(listed);
+  file_release_signals();
   errno = error;
+}
+
+/* ---- attributes ---- */
+
+#ifdef __linux__
+enum { NAMES_MAX = 4096, VALUE_MAX = 4096 };   /* bytes; what is larger is reported as lost */
+
+/* True if the new file has the attribute with its value. */
+static bool copy_attribute(int new_file, const char *path, const char *name) {
+  char value[VALUE_MAX], present[VALUE_MAX];
+  ssize_t size = getxattr(path, name, value, sizeof value);
+  if (size < 0) return errno == ENODATA;
+  ssize_t present_size = fgetxattr(new_file, name, present, sizeof present);
+  if (present_size == size && memcmp(value, present, (size_t)size) == 0) return true;
+  return fsetxattr(new_file, name, value, (size_t)size, 0) == 0;
+}
+
+static bool copy_attributes(int new_file, const char *path) {
+  char names[NAMES_MAX];
+  ssize_t size = listxattr(path, names, sizeof names);
+  if (size < 0) return errno == ENOTSUP;
+  bool whole = true;
+  for (const char *name = names; name < names + size; name += strlen(name) + 1) {
+    whole = copy_attribute(new_file, path, name) && whole;
+  }
+  return whole;
+}
+#else
+static bool copy_attributes(int new_file, const char *path) {
+  (void)new_file, (void)path;
+  return true;
+}
+#endif
+
+/* The mode of a file whose group is another one: its members have the rights of all others. */
+static mode_t mode_without_group(mode_t mode) { return (mode & 0707) | (mode & 07) << 3; }
+
+/* The owner comes last: what precedes is for the owner alone to do. */
+int file_attributes_copy(int new_file, const char *path, const struct stat *old) {
+  struct stat now;
+  if (fstat(new_file, &now) != 0) return -1;
+  int lost = old->st_nlink > 1 ? FILE_LOST_NAMES : 0;
+  bool same_group = now.st_gid == old->st_gid || fchown(new_file, (uid_t)-1, old->st_gid) == 0;
+  if (!same_group) lost |= FILE_LOST_GROUP;
+  mode_t mode = old->st_mode & 0777;
+  if (!same_group) mode = mode_without_group(mode);
+  if ((now.st_mode & 07777) != mode && fchmod(new_file, mode) != 0) return -1;   /* isolated scripts may not call it */
+  if (!copy_attributes(new_file, path)) lost |= FILE_LOST_EXTENDED;
+  bool same_owner = now.st_uid == old->st_uid || fchown(new_file, old->st_uid, (gid_t)-1) == 0;
+  return same_owner ? lost : lost | FILE_LOST_OWNER;
 }

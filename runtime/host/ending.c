@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE 1
-#include "os/ending.h"
+#include "host/ending.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,21 +9,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/os.h"
+
 /* How long a process may take to end after SIGTERM, in milliseconds. One without a group of its own is a fork of this
    one, which may have to end groups first. Ctrl-C ends all within 100 ms. */
 enum { GROUP_GRACE_MS = 40, PROCESS_GRACE_MS = GROUP_GRACE_MS + 20 };
 
-static bool (*has_come)(void);             /* NULL: a library */
-static EndingFile *volatile files;
+static bool (*has_come)(void);             /* NULL: ending_watch was not called */
+static TemporaryFile *volatile files;
 static EndingProcess *volatile processes;
 static sigset_t mask_before;
 static volatile sig_atomic_t installed, holds, concluding, over;
 
-void ending_watch(bool (*interrupted)(void)) { has_come = interrupted; }
-
 void ending_hold(void) {
-  if (has_come == NULL) return;
-  assert(!holds);
+  assert(has_come != NULL && !holds);
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &mask_before);
@@ -31,13 +30,10 @@ void ending_hold(void) {
 }
 
 void ending_release(void) {
-  if (has_come == NULL) return;
   assert(holds);
   holds = 0;
   sigprocmask(SIG_SETMASK, &mask_before, NULL);   /* signals that waited are delivered here */
 }
-
-bool ending_is_due(void) { return has_come != NULL && has_come(); }
 
 /* ---- processes: only calls that a signal handler may make ---- */
 
@@ -83,7 +79,7 @@ void ending_end_process(EndingProcess *process) {
 /* ---- ends ---- */
 
 void ending_clean(void) {
-  for (const EndingFile *file = files; file != NULL; file = file->next) {
+  for (const TemporaryFile *file = files; file != NULL; file = file->next) {
     if (file->process == (int)getpid()) unlink(file->path);
   }
   end_processes(processes, NULL);
@@ -130,27 +126,8 @@ static void install(void) {
   installed = 1;
 }
 
-void ending_add(EndingFile *file, const char *path) {
-  assert(file->path == NULL && path != NULL);
-  if (has_come == NULL) return;
-  assert(holds);
-  if (!installed) install();
-  *file = (EndingFile){.next = files, .path = path, .process = (int)getpid()};
-  files = file;
-}
-
-void ending_remove(EndingFile *file) {
-  if (file->path == NULL) return;
-  assert(holds);
-  EndingFile *previous = NULL;
-  for (EndingFile *each = files; each != file; each = each->next) previous = each;
-  if (previous == NULL) files = file->next;
-  else previous->next = file->next;
-  *file = (EndingFile){0};
-}
-
 void ending_add_process(EndingProcess *process, int pid, bool leads_group) {
-  assert(process->pid == 0 && pid > 0 && has_come != NULL && holds);
+  assert(process->pid == 0 && pid > 0 && holds);
   if (!installed) install();
   *process = (EndingProcess){.next = processes, .pid = pid, .parent = (int)getpid(), .leads_group = leads_group};
   processes = process;
@@ -166,10 +143,37 @@ void ending_remove_process(EndingProcess *process) {
   *process = (EndingProcess){0};
 }
 
+/* ---- files ---- */
+
+static void add_file(TemporaryFile *file, const char *path) {
+  assert(file->path == NULL && path != NULL && holds);
+  if (!installed) install();
+  *file = (TemporaryFile){.next = files, .path = path, .process = (int)getpid()};
+  files = file;
+}
+
+static void remove_file(TemporaryFile *file) {
+  if (file->path == NULL) return;
+  assert(holds);
+  TemporaryFile *previous = NULL;
+  for (TemporaryFile *each = files; each != file; each = each->next) previous = each;
+  if (previous == NULL) files = file->next;
+  else previous->next = file->next;
+  *file = (TemporaryFile){0};
+}
+
 void ending_conclude(void) { concluding = 1; }
 
-void ending_replaced(void) {
+static void on_replaced(void) {
   if (concluding) over = 1;
+}
+
+void ending_watch(bool (*interrupted)(void)) {
+  static FileHooks hooks = {
+    .hold = ending_hold, .release = ending_release, .add = add_file, .remove = remove_file, .replaced = on_replaced,
+  };
+  has_come = hooks.is_interrupted = interrupted;
+  file_set_hooks(&hooks);
 }
 
 bool ending_is_over(void) { return over != 0; }

@@ -10,7 +10,7 @@
 ** directly, without a temporary file.
 */
 #define _GNU_SOURCE 1   /* F_DUPFD_CLOEXEC, faccessat */
-#include "os/file.h"
+#include "os/os.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -27,9 +27,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "os/file_calls.h"
-#include "os/file_lock.h"
-#include "os/file_temporary.h"
+#include "os/posix/file_calls.h"
 
 /* Another writer holds its lock for the time of a rename: two seconds mean another program. */
 enum { LOCK_TRIES = 2000, LOCK_PAUSE_NS = 1000000 };
@@ -69,7 +67,7 @@ static Status resolve(const char *path, char resolved[PATH_MAX], struct stat *in
 
 static Status open_temporary(FileWriter *writer, mode_t mode) {
   return file_temporary_open(&writer->memory, writer->path, mode, &writer->temporary, &writer->descriptor,
-                             &writer->ending);
+                             &writer->listed);
 }
 
 /* Opens the target, or its temporary file, depending on what exists at writer->path. */
@@ -202,17 +200,6 @@ static bool flush_to_disk(int descriptor) {
   return result == 0 || errno == EINVAL || errno == ENOTSUP;   /* some file systems lack it */
 }
 
-/* Opens the folder of `path`; -1 if it may be written but not read: it cannot be flushed then. */
-static int open_folder(const char *path) {
-  char folder[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  if (slash == NULL) return file_open_call(".", O_RDONLY | O_DIRECTORY, 0);
-  size_t size = slash == path ? 1 : (size_t)(slash - path);   /* shorter than PATH_MAX: resolve has checked it */
-  memcpy(folder, path, size);
-  folder[size] = '\0';
-  return file_open_call(folder, O_RDONLY | O_DIRECTORY, 0);
-}
-
 /* Closes the descriptor. A failure may be the first sign of a lost write. */
 static bool writer_close(FileWriter *writer) {
   assert(writer->descriptor >= 0);
@@ -239,7 +226,7 @@ static bool same_file(const struct stat *a, const struct stat *b) {
 static Status lock_target(const char *path, int *lock) {
   *lock = -1;
   for (int i = 0; i < LOCK_TRIES; i++) {
-    if (ending_is_due()) return STATUS_OK;   /* `replace` refuses */
+    if (file_is_interrupted()) return STATUS_OK;   /* `replace` refuses */
     struct stat open, now;
     *lock = file_open_call(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (*lock < 0) return STATUS_OK;
@@ -256,43 +243,6 @@ static Status lock_target(const char *path, int *lock) {
   return STATUS_IO;
 }
 
-FileIdentity file_identity_of(const struct stat *info) {
-  return (FileIdentity){.device = info->st_dev, .inode = info->st_ino, .size = (uint64_t)info->st_size,
-                        .modified_s = info->st_mtim.tv_sec, .modified_ns = info->st_mtim.tv_nsec};
-}
-
-Status file_look(const char *path, FileLook *look) {
-  struct stat info;
-  *look = (FileLook){0};
-  if (stat(path, &info) != 0) return errno == ENOENT ? STATUS_OK : STATUS_IO;
-  *look = (FileLook){.exists = true, .regular = S_ISREG(info.st_mode), .writable = access(path, W_OK) == 0,
-                     .size = (uint64_t)info.st_size};
-  return STATUS_OK;
-}
-
-Status file_identify(const char *path, FileIdentity *identity) {
-  struct stat info;
-  if (stat(path, &info) != 0) return file_status_of_open();
-  *identity = file_identity_of(&info);
-  return STATUS_OK;
-}
-
-bool file_target(const char *path, FileTarget *target) {
-  struct stat info;
-  *target = (FileTarget){0};
-  if (stat(path, &info) != 0) {
-    const char *slash = strrchr(path, '/');
-    int folder = strlen(path) < PATH_MAX ? open_folder(path) : -1;
-    bool there = folder >= 0 && fstat(folder, &info) == 0;
-    if (folder >= 0) close(folder);
-    if (!there) return false;
-    target->name = slash != NULL ? slash + 1 : path;
-  }
-  target->device = info.st_dev;
-  target->inode = info.st_ino;
-  return true;
-}
-
 static bool is_unchanged(const FileWriter *writer) {
   if (!writer->guarded) return true;
   FileIdentity now = {0};
@@ -304,18 +254,18 @@ static bool is_unchanged(const FileWriter *writer) {
 
 /* Gives the temporary file its name, while no signal comes between the rename and the note of it. */
 static Status replace(FileWriter *writer) {
-  ending_hold();
+  file_hold_signals();
   Status status = !is_unchanged(writer) ? STATUS_CONFLICT : STATUS_OK;
-  if (ending_is_due()) {
+  if (file_is_interrupted()) {
     errno = EINTR;
     status = STATUS_IO;
   }
   if (status == STATUS_OK && rename(writer->temporary, writer->path) != 0) status = STATUS_IO;
   if (status == STATUS_OK) {
-    ending_remove(&writer->ending);
-    ending_replaced();
+    file_unlist(&writer->listed);
+    file_tell_replaced();
   }
-  ending_release();
+  file_release_signals();
   return status;
 }
 
@@ -325,7 +275,7 @@ static Status commit_temporary(FileWriter *writer) {
   if (!flush_to_disk(writer->descriptor) || !close_copy(writer->descriptor)) return STATUS_IO;
   Status status = lock_target(writer->path, &lock);
   if (status != STATUS_OK) return status;
-  int folder = open_folder(writer->path);
+  int folder = file_open_folder(writer->path);
   status = replace(writer);
   if (lock >= 0) file_close_quietly(lock);
   file_close_quietly(writer->descriptor);
@@ -348,7 +298,31 @@ Status file_commit(FileWriter *writer) {
 void file_abandon(FileWriter *writer) {
   int error = errno;
   if (writer->path != NULL && writer->descriptor >= 0) close(writer->descriptor);
-  if (writer->temporary != NULL) file_temporary_remove(writer->temporary, &writer->ending);
+  if (writer->temporary != NULL) file_temporary_remove(writer->temporary, &writer->listed);
   errno = error;
   writer_end(writer);
+}
+
+/* ---- small pieces ---- */
+
+void file_gather_begin(FileGather *gather, FileWriter *writer) {
+  gather->writer = writer;
+  gather->size = 0;
+}
+
+Status file_gather_flush(FileGather *gather) {
+  size_t size = gather->size;
+  gather->size = 0;
+  return file_write(gather->writer, gather->bytes, size);
+}
+
+Status file_gather(FileGather *gather, const void *bytes, size_t size) {
+  if (size > sizeof gather->bytes - gather->size) {
+    Status status = file_gather_flush(gather);
+    if (status != STATUS_OK) return status;
+  }
+  if (size > sizeof gather->bytes) return file_write(gather->writer, bytes, size);
+  memcpy(gather->bytes + gather->size, bytes, size);
+  gather->size += size;
+  return STATUS_OK;
 }

@@ -2,8 +2,8 @@
 ** Ending: temporary files and processes that a signal may not leave behind, and a
 ** status that agrees with the files.
 **
-** A program that owns its signals calls `ending_watch`; in a library all of this does
-** nothing, and signals are left to the host. Files and processes are listed by one
+** The command owns its signals and calls `ending_watch` first; libebb has no part of this, and
+** leaves signals to its host. Files (FileHooks of os/os.h) and processes are listed by one
 ** thread, which also gets the signals.
 **
 **     a signal comes        temporary files      what the program was to write     status
@@ -17,17 +17,10 @@
 ** A process that is ended gets SIGTERM, has a moment to clean up, and gets SIGKILL if
 ** it needs longer. It is waited for.
 */
-#ifndef EBB_OS_ENDING_H
-#define EBB_OS_ENDING_H
+#ifndef EBB_HOST_ENDING_H
+#define EBB_HOST_ENDING_H
 
 #include <stdbool.h>
-
-/* A temporary file, as long as it exists. A child does not remove its parent's. */
-typedef struct EndingFile {
-  struct EndingFile *next;
-  const char *path;          /* NULL: not listed */
-  int process;
-} EndingFile;
 
 /* A process that this one started, until it has been waited for. */
 typedef struct EndingProcess {
@@ -38,20 +31,17 @@ typedef struct EndingProcess {
   bool has_ended;            /* and has been waited for; others of its group may run */
 } EndingProcess;
 
-/* From now on every signal that ends the process removes the listed files and ends the
+/* From now on every signal that ends the process removes the temporary files and ends the
    listed processes first, except SIGKILL and SIGINT, which is the caller's: `interrupted`
-   answers whether it has come. */
+   answers whether it has come; then no file is replaced any more. */
 void ending_watch(bool (*interrupted)(void));
 
 /* Makes signals wait, until ending_release. Not to be nested. */
 void ending_hold(void);
 void ending_release(void);
-bool ending_is_due(void);                  /* SIGINT has come, so nothing may be replaced */
 
-/* All four while signals wait. Adding something for the first time installs the handlers.
-   Removing something that is not listed is allowed. */
-void ending_add(EndingFile *file, const char *path);
-void ending_remove(EndingFile *file);
+/* Both while signals wait. Adding a file or a process for the first time installs the handlers.
+   Removing a process that is not listed is allowed. */
 void ending_add_process(EndingProcess *process, int pid, bool leads_group);
 void ending_remove_process(EndingProcess *process);
 
@@ -60,7 +50,6 @@ void ending_end_process(EndingProcess *process);
 
 /* The next file that is replaced is the result of the program. */
 void ending_conclude(void);
-void ending_replaced(void);                /* while signals wait: a file has been replaced */
 bool ending_is_over(void);                 /* the result stands: signals are ignored */
 
 /* Ends the process by a signal, without what is listed; for handlers. */

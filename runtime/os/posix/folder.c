@@ -1,5 +1,5 @@
 /*
-** Reads files below a folder, by openat2 or without it.
+** Folders, and reading files below one, by openat2 or without it.
 **
 ** A name is opened twice. The first time with O_PATH, which has no effect on the
 ** file: a plain open of a FIFO would release its writer, and that of a device may move
@@ -13,9 +13,10 @@
 ** it can leave the tree only together with a folder that is moved away.
 */
 #define _GNU_SOURCE 1
-#include "os/contained_dir.h"
+#include "os/os.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,6 +27,40 @@
 #ifdef SYS_openat2
 #include <linux/openat2.h>
 #endif
+
+#include "os/posix/file_calls.h"
+
+Status folder_open(Folder *folder, const char *path) {
+  folder->entries = opendir(path);
+  return folder->entries != NULL ? STATUS_OK : STATUS_ABSENT;
+}
+
+const char *folder_next(Folder *folder) {
+  assert(folder->entries != NULL);
+  struct dirent *entry;
+  do entry = readdir(folder->entries);
+  while (entry != NULL && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+  return entry == NULL ? NULL : entry->d_name;
+}
+
+void folder_close(Folder *folder) {
+  if (folder->entries != NULL) closedir(folder->entries);
+  folder->entries = NULL;
+}
+
+Status folder_make(char *path) {
+  for (char *at = path + 1; path[0] != '\0'; at++) {
+    char end = *at;
+    if (end != '/' && end != '\0') continue;
+    *at = '\0';
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) return STATUS_IO;
+    *at = end;
+    if (end == '\0') break;
+  }
+  return STATUS_OK;
+}
+
+/* ---- contained folders ---- */
 
 static Status refuse(const char **why, Status status, const char *words) {
   *why = words;
@@ -45,7 +80,7 @@ static Status refuse_open(const char **why) {
   }
 }
 
-/* ---- names ---- */
+/* -- names -- */
 
 /* The parts of a path are separated by slashes; "" and "." mean the same folder. */
 static Status check_path(Text path, char copy[PATH_MAX], const char **why) {
@@ -65,19 +100,13 @@ static Status check_path(Text path, char copy[PATH_MAX], const char **why) {
   return STATUS_OK;
 }
 
-/* ---- opening; flags are O_PATH or O_RDONLY ---- */
+/* -- opening; flags are O_PATH or O_RDONLY -- */
 
 static int open_again(int folder, const char *name, int flags) {
   int file;
   do file = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   while (file < 0 && errno == EINTR);
   return file;
-}
-
-static void close_quietly(int file) {
-  int error = errno;
-  close(file);
-  errno = error;
 }
 
 /* Opens a folder of the path, one step down; links and other files have different errors. */
@@ -89,7 +118,7 @@ static int step_down(int folder, const char *name) {
     if (S_ISDIR(info.st_mode)) return next;
     errno = S_ISLNK(info.st_mode) ? ELOOP : ENOTDIR;
   }
-  close_quietly(next);
+  file_close_quietly(next);
   return -1;
 }
 
@@ -101,13 +130,13 @@ static int open_walking(int root, char *path, int flags) {
     *slash = '\0';
     int next = *at == '\0' ? folder : step_down(folder, at);
     *slash = '/';
-    if (folder != root && next != folder) close_quietly(folder);
+    if (folder != root && next != folder) file_close_quietly(folder);
     folder = next;
     at = slash + 1;
   }
   if (folder < 0) return -1;
   int file = open_again(folder, *at == '\0' ? "." : at, flags);
-  if (folder != root) close_quietly(folder);
+  if (folder != root) file_close_quietly(folder);
   return file;
 }
 
@@ -152,7 +181,7 @@ static Status open_regular(ContainedDir *dir, char *path, int *file, struct stat
   *file = open_below(dir, path, O_PATH);
   if (*file < 0) return refuse_open(why);
   bool statted = fstat(*file, &place) == 0;
-  close_quietly(*file);
+  file_close_quietly(*file);
   if (!statted) return refuse(why, STATUS_IO, "it cannot be opened");
   Status status = check_kind(place.st_mode, why);
   if (status != STATUS_OK) return status;
@@ -163,11 +192,11 @@ static Status open_regular(ContainedDir *dir, char *path, int *file, struct stat
   else if (info->st_dev != place.st_dev || info->st_ino != place.st_ino || !S_ISREG(info->st_mode)) {
     status = refuse(why, STATUS_IO, "it was replaced while it was opened");
   }
-  if (status != STATUS_OK) close_quietly(*file);
+  if (status != STATUS_OK) file_close_quietly(*file);
   return status;
 }
 
-/* ---- reading ---- */
+/* -- reading -- */
 
 /* Reads up to `size` bytes, fewer only at the end of the file; -1 on failure. */
 static ssize_t read_all(int file, char *bytes, size_t size) {
@@ -213,11 +242,11 @@ Status contained_dir_read(ContainedDir *dir, Text path, size_t cap, Buffer *out,
   if (status == STATUS_OK) status = open_regular(dir, copy, &file, &info, why);
   if (status != STATUS_OK) return status;
   status = read_whole(file, &info, cap, out, why);
-  close_quietly(file);
+  file_close_quietly(file);
   return status;
 }
 
-/* ---- the folder ---- */
+/* -- the folder -- */
 
 Status contained_dir_open(ContainedDir *dir, const char *path) {
   *dir = (ContainedDir){.folder = -1};
@@ -229,6 +258,6 @@ Status contained_dir_open(ContainedDir *dir, const char *path) {
 }
 
 void contained_dir_close(ContainedDir *dir) {
-  if (dir->folder >= 0) close_quietly(dir->folder);
+  if (dir->folder >= 0) file_close_quietly(dir->folder);
   dir->folder = -1;
 }
