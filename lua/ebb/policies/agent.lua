@@ -4,7 +4,7 @@
 --     above the high mark   digest          the oldest units go, a note keeps what they named
 --     after a long pause    digest          down to the low mark: the cache is cold anyway
 --
--- What is folded follows from a result alone, and cuts are seldom, so that requests keep their beginning.
+-- Folding looks at one result alone, and cuts are rare, so that requests keep their beginning.
 
 local digest = require "ebb.policies.digest"
 local idle = require "ebb.support.idle"

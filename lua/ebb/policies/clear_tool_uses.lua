@@ -23,7 +23,7 @@ local function conditions_of(trigger)
   return conditions
 end
 
---- What is wrong with a trigger; nil if nothing is.
+--- Returns a complaint about the first bad condition of a trigger, or nil if all are valid.
 local function complaint_about(trigger)
   local expected = ("trigger: expected %s = a number, got "):format(table.concat(MEASURES, " or "))
   for _, condition in ipairs(conditions_of(trigger)) do
@@ -106,7 +106,7 @@ local function clearable(kept, message)
   return ids
 end
 
---- What a message holds with its old results cleared; nil if nothing changes.
+--- Returns the message's content with its old results replaced by the placeholder, or nil if nothing changes.
 local function cleared_content(kept, message, placeholder)
   local content = message.content
   if content == placeholder then return nil end
@@ -158,7 +158,7 @@ local function clear_inputs(draft, kept, placeholder)
   end
 end
 
---- What triggers are compared with; to count the results means to look at each.
+--- Returns the figures that triggers are compared with. Counting the results visits each message that has one.
 local function measure(draft)
   local uses = 0
   for message in draft:messages { has = "tool_result" } do

@@ -16,12 +16,13 @@ local LEAST = 72         -- tokens that a note may have, whatever its share: of 
 local REST = 4 / 3       -- times its share: beside large tools the note has that share of what may go, at most
 local REMEMBERED = 8000  -- tokens of a note up to which it is remembered what it was chosen from: memory is bounded
 
---- What was remembered with the old note, or since there was no room for one; empty if someone has changed the note.
+--- Returns the policy's memory if it belongs to the old note; an empty table if someone has edited the note since.
 local function remembered(draft, old)
   return draft.memory.lines == (old and old.lines) and draft.memory or {}
 end
 
---- What a note may show: of messages that went, and of the old note.
+--- Collects entries that a note may show, from the dropped messages and the old note. Reading stops early when
+--- there are far more than `room` can hold.
 local function candidates(draft, gone, old, room)
   local set = entries.new(cut.turn(draft))
   for message in gone() do

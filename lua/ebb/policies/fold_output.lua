@@ -1,7 +1,7 @@
 --- Trim policy: tool results without what says nothing.
 --
--- What a result becomes follows from its text alone. So each can be folded as soon as it stands, and the requests after
--- it begin alike.
+-- The folded text depends on the result's text alone. So each result can be folded as soon as it is there, and the
+-- requests after it begin alike.
 
 local fold_json = require "ebb.conversation.fold_json"
 local fold_lines = require "ebb.conversation.fold_lines"

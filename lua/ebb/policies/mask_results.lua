@@ -5,7 +5,7 @@ local results = require "ebb.conversation.results"
 
 local MASKED = "tokens left out%]\"?$"
 
---- What a text is: its lines, or the form of its JSON.
+--- Describes a text: kind and length of its JSON, its number of lines, or "text".
 local function form_of(text)
   local tree = json_tree.read(text)
   if type(tree) == "table" then return ("JSON %s of %d"):format(tree.kind == "array" and "list" or "object", #tree) end

@@ -7,7 +7,7 @@
 --     result a                           ->  result b
 --     result b
 --
--- What the kept tail calls, answers or approves protects its partner before it.
+-- Calls, answers and approvals in the kept tail protect their partners before it.
 
 local core = require "ebb.support.core"
 local idle = require "ebb.support.idle"
@@ -36,7 +36,7 @@ end
 --- An entry of `tool_calls` as {type = word, tools = names}.
 local function entry_of(item) return type(item) == "table" and item or { type = item } end
 
---- What is wrong with the entries of `tool_calls`; nil if nothing is.
+--- Returns a complaint about the first bad entry of `tool_calls`, or nil if all are valid.
 local function complaint_about(entries)
   local expected = "tool_calls: expected none, all, before_last_message or before_last_<n>_messages, got '%s'"
   for _, item in ipairs(entries) do
@@ -155,7 +155,7 @@ local function look(draft, rules)
   return view
 end
 
---- What parts a message has that may be pruned.
+--- Returns the kinds of message parts that the options allow to prune.
 local function kinds_to_prune(rules, options)
   local kinds = options.reasoning ~= "none" and { "reasoning" } or {}
   return #rules > 0 and table.move({ "tool_use", "tool_result", "other" }, 1, 3, #kinds + 1, kinds) or kinds
@@ -333,7 +333,7 @@ local function free_units(draft, list)
   return free
 end
 
---- Where the units of a list begin once all of them are dropped.
+--- Returns for each pruned unit its position in the list once all of them are dropped.
 local function places_of(list)
   local gone, places, at, before = {}, {}, 1, 0
   for _, pruned in ipairs(list) do

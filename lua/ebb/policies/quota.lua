@@ -4,7 +4,7 @@ local idle = require "ebb.support.idle"
 local roles = require "ebb.conversation.roles"
 local tables = require "ebb.support.tables"
 
---- What is wrong with limits per role, such as {tool = 5}; nil if nothing is.
+--- Returns a complaint about limits per role, such as {tool = 5}, or nil if they are valid.
 local function complaint_about(limits, name)
   for _, role in ipairs(tables.keys(limits)) do
     if not tables.contains(roles, role) then

@@ -31,7 +31,7 @@ end
 
 local shrink_node
 
---- Of a long list the first items, a note, and the last two.
+--- Keeps the first items of a long list, a note with the number left out, and the last two.
 local function shrink_list(list, options)
   local items = { kind = "array" }
   for i, item in ipairs(list) do

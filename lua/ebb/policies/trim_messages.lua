@@ -23,7 +23,7 @@ local parts = require "ebb.conversation.parts"
 local SPELLINGS = { human = "user", ai = "assistant", user = "user", assistant = "assistant", system = "system",
   tool = "tool" }
 
---- What is wrong with a list of roles; nil if nothing is.
+--- Returns a complaint about the first unknown role in a list, or nil if all are known.
 local function complaint_about(names, option)
   for _, name in ipairs(names) do
     if not SPELLINGS[name] then return ("%s: unknown role '%s'"):format(option, tostring(name)) end
@@ -134,8 +134,8 @@ end
 
 ---- Fitting ----
 
---- Where not all fits, the oldest unit that may go does go, and what thinking that makes worthless weighs nothing for
---- the others.
+--- Drops the oldest droppable unit of an oversized draft that binds thinking. Thinking which that makes worthless
+--- then costs nothing when the others are measured.
 local function drop_first(draft, budget)
   if draft:tokens() <= budget or not core.draft.info(draft).binds_thinking then return end
   local next_unit, state, start = draft:units { droppable = true }

@@ -113,7 +113,7 @@ end
 
 local ANSWERS = "true or nil keeps, false drops, a table replaces, a list puts several in its place"
 
---- What the filter answered, as one of: nil (keep), false (drop), a list of replacements.
+--- Normalizes a filter's answer to nil (keep), false (drop) or a list of replacements. Raises on other types.
 local function verdict(definition, message, answer)
   if answer == nil or answer == true then return nil end
   if answer == false then return false end
@@ -176,10 +176,10 @@ local function attempt(definition, index, edit, draft, ...)
   if result == false then complain(definition, index, tostring(why)) end
 end
 
---- What a part of a unit is recognized by.
+--- Fields that identify a part of a unit.
 local FIXED = { "role", "id", "tool_call_id" }
 
---- What cannot become a message is told by what the filter answered, not by the edit that fails.
+--- Raises if an answer cannot become a message. The error names the filter's answer, not the edit that would fail.
 local function check_answer(definition, index, answer)
   if core.type(answer) ~= "Message" and answer.role == nil and answer.window == nil then
     complain(definition, index, "the table lacks role",
@@ -310,7 +310,8 @@ local function apply_answer(definition, draft, edits, index, answer)
   if answer then apply_list(definition, draft, edits, index, message, answer) end
 end
 
---- What is to be added: the messages, their places behind the drops, and the messages whose answers they are.
+--- Returns the messages to add, their positions once the drops are done, and the indexes of the messages that the
+--- filter answered them for.
 local function additions(edits)
   local items, places, origins, place = {}, {}, {}, 1
   local function take(list, index)

@@ -130,7 +130,7 @@ end
 
 ---- Verdicts ----
 
---- What the budget keeps free: the caller's reserve, or, of a part, the rest of the request; and the margin.
+--- Names the tokens that the budget keeps free: the reserve (for a part: the rest of the request) and the margin.
 local function kept_free(run)
   local words = {}
   if run.reserve > 0 then
@@ -140,7 +140,8 @@ local function kept_free(run)
   return words[1] and ", less " .. table.concat(words, " and ") or ""
 end
 
---- What cannot go: guarded messages, and what the request carries besides.
+--- Returns the text of the error "cannot fit": the sizes of guarded messages, tools and framing, and the smallest
+--- budget that fits.
 local function cannot_fit(run, info, guarded)
   local total, framing = run.measure.total(guarded), run.measure.total(info.overhead)
   local text = "cannot fit: the guarded part is %s (%s) and %d for tools and framing; the budget is %d%s; "
@@ -157,11 +158,11 @@ local function empty(run)
     kept_free(run))
 end
 
---- What would help where policies dropped nothing that make messages smaller: others have to follow them.
+--- The hint if policies that only make messages smaller were not enough: a policy that drops has to follow them.
 local DROP = ("nothing was dropped: let a policy follow that drops messages, such as policy = { ..., \"%s\" } or "
   .. "--policy '...;%s'"):format(policies.default, policies.default)
 
---- What would help where nothing was dropped: another policy, or other options of the one that drops.
+--- Returns a hint if nothing was dropped: another policy, or other options of the policy that drops.
 local function drop_hint(steps)
   for _, step in ipairs(steps) do
     if step.policy.name == policies.default then
@@ -258,7 +259,7 @@ local function texts_of(chat)
   return (require("ebb.windows.render").texts(chat))
 end
 
---- Has a draft weigh thinking as it will be sent.
+--- Makes the draft count thinking as it will be sent. `thinking`: true, bounds and tokens, or nil for the chat's own.
 ---@param draft ebb.Draft
 ---@param chat ebb.Conversation
 ---@param thinking? boolean|ebb.trim.Thinking

@@ -1,4 +1,4 @@
---- What policies remember from one trim to the next.
+--- Keeps what policies remember from one trim to the next.
 --
 --     draft.memory of each policy   { keep = { cut = 120 }, other = {} }
 --     with the batch, in the core   {"keep":{"cut":120}}
@@ -23,7 +23,7 @@ local function unmarked(value)
   return table.move(value, 1, #value, 1, {})
 end
 
---- What a text of `memory.text` says, by policy name; tables of the caller's own.
+--- Parses a text of `memory.text` into tables by policy name, which belong to the caller.
 ---@param text string
 ---@return table<string, table>
 function memory.tables(text)
@@ -34,7 +34,7 @@ function memory.tables(text)
   return result
 end
 
---- What holds at the current batch, by policy name; the caller's own tables.
+--- Returns the memories at the current batch by policy name. The tables belong to the caller.
 ---@param chat ebb.Conversation
 ---@return table<string, table>
 function memory.recall(chat) return memory.tables(core.draft.recall(chat) or "") end
@@ -48,7 +48,7 @@ local function filled(memories)
   return result
 end
 
---- Where in a value the first part stands that has no JSON form, and why; "" for the value itself.
+--- Returns the path of the first part of a value that has no JSON form, and why; "" stands for the value itself.
 local function place_of(value, why)
   local keys = type(value) == "table" and why.code ~= "limit" and value or {}
   for key, item in pairs(keys) do
@@ -76,7 +76,7 @@ local function complaint(memories, problem)
   return ("draft.memory of all policies cannot be kept: %s"):format((problem.message:gsub("^remembered: ", "")))
 end
 
---- What is remembered, as core.draft.commit takes it; nil and why if it cannot be kept.
+--- Encodes memories for core.draft.commit; returns nil and a message if they cannot be kept.
 ---@param memories table<string, table>
 ---@return string? text
 ---@return string? message

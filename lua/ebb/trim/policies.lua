@@ -110,7 +110,7 @@ local function from_name(name, loading)
     hint and ("did you mean '%s'?"):format(hint) or hints.policies)
 end
 
---- What chat:trim takes as its policy.
+--- The schema of chat:trim's option `policy`.
 ---@type ebb.Schema
 policies.SPEC = { any_of = { { type = "string" }, { type = "function" }, { type = "table" } },
   expected = "a policy (a name, a file, a text, a function or a table)",
@@ -193,8 +193,8 @@ function policies.label(steps)
   return table.concat(names, ", ")
 end
 
---- What went wrong in a policy, under its name; a text on the command line stands in
---- the place of its file already.
+--- Prefixes an error message with the policy's name, unless it names the policy already. A policy that is a text has
+--- TEXT as its name.
 ---@param policy ebb.Policy
 ---@param message string
 ---@return string

@@ -58,7 +58,7 @@ local function hand_over(record, name)
   end })
 end
 
---- What a policy in a sandbox may ask of the run.
+--- Returns the functions and values of a run that a policy in a sandbox may use.
 local function host_of(record)
   return {
     model = record.model,

@@ -11,7 +11,7 @@ local tables = require "ebb.support.tables"
 
 local sandboxed_run = {}
 
---- What policies remember, asked for when the first of a name runs.
+--- Returns a table of memories by policy name, which calls `recall` when a name is first read.
 local function memories_of(recall)
   return setmetatable({}, { __index = function(_, name) return recall(name) end })
 end

@@ -136,7 +136,7 @@ end
 
 ---- Doing ----
 
---- Where the first unit stands that goes; or where one begins that stays and lies around it.
+--- Returns the position of the first dropped unit, or of a kept unit that begins before it and reaches past it.
 local function open_place(draft, plan)
   local goes, reach = {}, {}
   for _, unit in ipairs(plan.units) do

@@ -90,7 +90,7 @@ end
 --- The last key of a path.
 local function key_of(name) return name:match "[^.]*$" end
 
---- What the kind and the label of a value say about its weight.
+--- Returns the factor of an entry's weight for its kind and its label.
 local function factor_of(set, name, kind)
   local factor = KIND_WEIGHTS[kind]
   if kind ~= "leaf" then return factor end
@@ -122,7 +122,7 @@ local function add_content(set, text, label, weight)
   if lines then entries.of_note(set, lines) else add_text(set, text, label, weight) end
 end
 
---- What values without a key or a word before them are labelled with.
+--- Returns the label for values that have no key or word before them: the tool's name, or the source.
 local function label_of(message, source)
   if source ~= "tool" then return source end
   return message.call and message.call.name or message.name or "result"
@@ -184,7 +184,7 @@ function entries.of_memory(set, remembered)
   end
 end
 
---- What is to be remembered of a list: newest first, without what each trim finds anew.
+--- Copies entries for the policy's memory, newest first, without the fields that each trim computes anew.
 ---@param list ebb.DigestEntry[]
 ---@return table[]
 function entries.memory(list)
@@ -199,7 +199,7 @@ end
 
 ---- Choice ----
 
---- Those of some entries whose values the list of the draft does not show.
+--- Returns the entries whose values the draft's messages no longer show.
 ---@param all ebb.DigestEntry[]
 ---@param draft ebb.Draft
 ---@return ebb.DigestEntry[]

@@ -155,9 +155,10 @@ function note.take(draft)
   end
 end
 
---- Where a note stands, and its role. It takes the place of what went: before the oldest message that may go, behind
---- what is kept at the head, such as a task. A user's note behind the last user message would take the guard from that
---- one, so there it is an assistant's. Where nothing else may go it stands behind the system messages.
+--- Returns the position and the role for a note. It replaces the dropped messages: it comes before the oldest
+--- droppable message, after what is kept at the head, such as a task. A user's note after the last user message
+--- would take the guard from that message, so there the role is assistant. If nothing else can be dropped, the note
+--- follows the system messages.
 ---@param draft ebb.Draft
 ---@param role "user"|"assistant"
 ---@return integer place
