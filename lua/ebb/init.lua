@@ -66,7 +66,7 @@ local function check_saved_windows(chat)
   return ok, problem
 end
 
---- What the options of a saved conversation come to; raises.
+--- Resolves the options of a saved conversation to those of the core, with its model and its run; raises.
 local function resolve_saved(text, body_model, caller)
   local options, unchanged, run, steps = require("ebb.conversation.saved_options").read(text, caller)
   local core_options, model = models.resolve(options)
@@ -113,7 +113,7 @@ end
 ---@return ebb.Error? problem
 ebb.file_identity = core.file_identity
 
---- The same from a string.
+--- Reads a conversation from a string, as `ebb.load` does from a file.
 ---@param text string
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat
@@ -340,7 +340,7 @@ function Conversation.trim(chat, options)
   return trim().run(chat, options)
 end
 
---- What a trim left out, by the name that its handle says.
+--- Returns the text that a trim left out, by the name in its handle.
 function Conversation.recall(chat, name, options)
   return require("ebb.conversation.recall").read(chat, name, options)
 end

@@ -1,4 +1,4 @@
---- What tostring gives for values of the library: their type and size in a line.
+--- Makes tostring's line for the library's values: their type and size.
 
 local core = require "ebb.support.core"
 

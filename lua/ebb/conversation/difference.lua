@@ -41,7 +41,8 @@ end
 
 local function message_at(side, i) return side.list[i + side.before] end
 
---- What makes two messages the same; no JSON text begins with "id".
+--- Returns a key per message; messages with equal keys are the same one. The key is the id if both sides have it, else
+--- the text. No JSON text begins with "id".
 local function keys_of(side, other)
   local texts, ids, keys = side.texts, side.ids, {}
   if next(ids) == nil then return texts end
@@ -97,7 +98,7 @@ local function comparison(a, b, skipped)
     }
   end
 
-  --- What stands between two partners: places in `a` and in `b`.
+  --- Reports the stretch between two partners: its positions in `a` and in `b`.
   function self.gap(removed, added)
     local match = {}
     if #removed > 0 and #added > 0 then

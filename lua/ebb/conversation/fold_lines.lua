@@ -1,4 +1,4 @@
---- What programs print, without what says nothing: escapes of terminals, bars of progress, lines again and again.
+--- Removes noise from program output: terminal escapes, progress bars, repeated lines.
 
 local fold_lines = {}
 
@@ -17,7 +17,7 @@ local function without_escapes(text)
   return (text:gsub("\27[()][0-9A-Za-z]", ""):gsub("\27[@-_]", ""))
 end
 
---- What a terminal shows of a line: what stands behind its last carriage return. No space at the end.
+--- Returns what a terminal shows of a line: the text after its last carriage return, without spaces at the end.
 local function shown(line)
   if line:find("\r", 1, true) then
     local last = #line
@@ -72,7 +72,7 @@ local function fold_equal(lines)
   return out
 end
 
---- Of lines alike but for numbers the first two and the last.
+--- Keeps the first two and the last of lines that differ only in numbers.
 local function fold_similar(lines, least)
   local out = {}
   each_run(lines, mask, function(first, last)
@@ -143,7 +143,7 @@ local function add_list(out, lines, first, last, common, shapes)
   end
 end
 
---- Of long listings and tables the first lines, the last, and those of another shape.
+--- Keeps the first lines, the last lines and the lines of another shape of long listings and tables.
 local function fold_lists(lines, least)
   local out = {}
   each_run(lines, function(line) return line ~= "" end, function(first, last)

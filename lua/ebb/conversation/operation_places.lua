@@ -1,5 +1,5 @@
---- Where in an operation the value stands of which a refusal speaks. Operations are run by calls that know their
---- arguments, not the file; what they say names the value:
+--- Finds the place in an operation that a refusal is about. Operations are run by calls that know their arguments, not
+--- the file; their messages name the value:
 --
 --     message 2, tool_calls[0].id: expected ...      messages, 2, tool_calls, 1, id
 --     operations[0].position: 99 is beyond ...       position

@@ -8,8 +8,8 @@
 --
 -- Everything is read and checked before anything runs, so that a wrong field is
 -- named by its path (`operations[2].truncate.keepLast`) and has done nothing.
--- What only the conversation can refuse (a position behind its end) is found
--- while running, on a copy that takes the place of the conversation if all went well.
+-- Errors that only the conversation can see (a position after its end) are found
+-- while running, on a copy that replaces the conversation if all went well.
 
 local core = require "ebb.support.core"
 local json_file = require "ebb.support.json_file"
@@ -40,7 +40,7 @@ local function is_list(value)
   return type(value) == "table" and not raw_kind(value) and (next(value) == nil or value[1] ~= nil)
 end
 
---- Where insert puts messages; the node form of the first design wrote -1 for "at the end".
+--- The schema of insert's position. The node form of the first design wrote -1 for "at the end".
 local NODE_POSITION = { type = "integer", min = -1, required = true, expected = "a whole number, 0 or more" }
 
 local POSITION = {

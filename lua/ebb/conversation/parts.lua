@@ -21,7 +21,7 @@ local parts = {}
 
 local array, null = core.json.array, core.json.null
 
---- What describes the call or result in a part, nested or not.
+--- Returns the table with the fields of the call or result in a part, which may be nested under the part's type.
 ---@param part table       as in a message's content
 ---@return table
 function parts.body(part)
@@ -49,7 +49,7 @@ function parts.result_id(part)
   return part.type == "tool_result" and parts.body(part).tool_use_id or nil
 end
 
---- What a result says: a text or a list of parts, and true if it is an error.
+--- Returns a result's content, a text or a list of parts, and true if it is an error.
 ---@param part table       for which parts.result_id gives an id
 ---@return string|table|nil, boolean
 function parts.result(part)

@@ -32,7 +32,7 @@ function recall.handle(tokens, first, last)
   return ("[%s tokens left out: recall %s]"):format(figures.grouped(tokens), name)
 end
 
---- What the last handle of a text says; nil if it has none.
+--- Reads the last handle of a text; returns nil if it has none.
 ---@param text string
 ---@return integer? tokens
 ---@return integer? first

@@ -147,8 +147,8 @@ local function remember(outcomes, text, new)
   end
 end
 
---- The same function, which remembers what it gave. A conversation is trimmed before each of its requests, and each
---- time policies meet the same results.
+--- Memoizes `rewrite` by text and `key`. A conversation is trimmed before each of its requests, and each time policies
+--- meet the same results.
 ---@generic T
 ---@param key string           what its answers hang on besides the text: a policy and its options
 ---@param rewrite fun(text: string): T?    a table is counted as long as its text

@@ -6,7 +6,7 @@
 -- `run` is where a workflow that was ended goes on (workflow/runner.lua), `steps` what commands did to a session
 -- (session/steps.lua).
 --
--- Those of a saved conversation stay as they were written, byte for byte, until one is changed.
+-- The options of a saved conversation stay as they were written, byte for byte, until one is changed.
 
 local core = require "ebb.support.core"
 local json_arguments = require "ebb.support.json_arguments"
@@ -30,7 +30,7 @@ local ROLE = {
 }
 local NAME = { type = "string", required = true }
 
---- What may be saved. Those of libebb's that concern the reading of a text are done with.
+--- The options that may be saved. Options of libebb for reading a text have no use after that.
 local FIELDS = {
   model = { type = "string" }, encoding = { type = "string" }, limit = { type = "integer", min = 0, unit = "tokens" },
   tools = { type = "list", items = { type = "object", fields = { name = NAME, description = NAME }, items = ANY } },
@@ -85,7 +85,7 @@ end
 ---@param steps ebb.SessionStep[]
 function saved_options.keep_steps(chat, steps) keep(chat, "steps", json.array(steps)) end
 
---- Where a workflow that was ended goes on; nil if none was.
+--- Returns the position at which an ended workflow continues; nil if none was saved.
 ---@param chat ebb.Conversation
 ---@return ebb.WorkflowPosition?
 function saved_options.run(chat) return core.state(chat).run or nil end

@@ -9,8 +9,8 @@ local anthropic = { messages = "messages", system = "system" }
 local text, scalar, object = settings.text, settings.scalar, settings.object
 
 local USUAL_ANSWER = 4096      -- tokens: what every model may answer with
--- What answers may have at most where nothing else is said: Anthropic's packages refuse to wait for more than 21,333
--- without a stream (npm @anthropic-ai/sdk: src/client.ts, calculateNonstreamingTimeout).
+-- Default limit of tokens for a reply. Anthropic's packages refuse to wait for more than 21,333 without a stream
+-- (npm @anthropic-ai/sdk: src/client.ts, calculateNonstreamingTimeout).
 local LONG_ANSWER = 16384
 
 local CHOICES = { auto = "auto", none = "none", any = "required", required = "any" }

@@ -63,7 +63,7 @@ local function lose_settings(form, values, losses, source)
   if values.tools and form.tell_tools then form.tell_tools(values.tools, losses, values) end
 end
 
---- What the model refuses of settings, temperature and its like, is a loss.
+--- Lists sampling settings, such as temperature, that the model refuses, and adds a loss for each.
 ---@return string[] names
 local function refused_sampling(model, values, losses)
   local names = {}
@@ -282,8 +282,8 @@ function request.origins(chat, to, options)
     true))
 end
 
---- What a list of messages has to become for a dialect: those that have its form stay as they are. A body where system
---- texts leave the list; nil if it is right as it stands.
+--- Writes a list of messages in a dialect's form; messages that have the form stay as they are. Returns a body if
+--- system texts leave the list, and nil if nothing has to change.
 ---@param chat ebb.Conversation      of an array, or of lines
 ---@param to ebb.Dialect
 ---@param options { profile: string, keep_extra?: boolean, model?: string }
@@ -412,7 +412,7 @@ function request.read_tools(text, dialect)
   return {}
 end
 
---- What a request body has to become for a dialect; nil if it is right as it stands.
+--- Writes a request body in a dialect's form. Returns nil if nothing has to change.
 ---@param chat ebb.Conversation      of a body
 ---@param source ebb.Dialect         of the members around its messages
 ---@param to ebb.Dialect

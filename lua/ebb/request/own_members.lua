@@ -6,7 +6,7 @@
 --     request   {generationConfig {topK, temperature}, contents}
 --     becomes   {safetySettings, generationConfig {topK, responseModalities, temperature}, contents}
 --
--- What the request says otherwise than the base was changed on the way; all else keeps the source's bytes.
+-- A value that differs between request and base was changed on the way; all else keeps the source's bytes.
 
 local body = require "ebb.request.body"
 local settings = require "ebb.request.settings"
@@ -28,7 +28,7 @@ local function read(text, name_of)
   return keys, by_name, names
 end
 
---- Has the source say what the request says otherwise than the base.
+--- Copies into `source` the members whose values differ between `request` and `base`.
 ---@param source string          a JSON object, as are the others
 ---@param base string
 ---@param request string

@@ -1,5 +1,5 @@
 --- chat:save with a provider's dialect: the messages are converted, and the file is written whole.
---- What only files have, ids and times, stays in messages that are not written anew.
+--- Messages that are not rewritten keep the ids and times that only files have.
 
 local request = require "ebb.request"
 local schema = require "ebb.support.schema"

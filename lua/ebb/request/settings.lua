@@ -1,4 +1,4 @@
---- What the request bodies of all dialects share, and what a body says besides that.
+--- Reads and writes the settings that request bodies of all dialects share, and the members besides them.
 --
 --     body of a dialect  --read-->  settings  --write-->  members of another dialect's body
 --

@@ -111,7 +111,7 @@ end
 
 ---- Writing ----
 
---- Where a branch of the tail stands in the session.
+--- Returns the batch and the figures at which a branch of the tail begins in the session.
 local function place_of(of)
   local place = of.place
   return { batch = place.batch, batches = place.batches, hidden = place.hidden, tokens = of.tokens,
@@ -123,7 +123,7 @@ local function may_be_there(version, problem)
   return version == nil and problem.code == "io" and not problem.message:find("has locked it for longer", 1, true)
 end
 
---- Of a group in which only some sessions have forgotten: it is not kept.
+--- The error if only some sessions of a group have forgotten a message: the group is rolled back.
 local UNFINISHED = core.error("io", "a message was not forgotten by all sessions that share it, and nothing is kept")
 
 --- Writes a commit in a group, and makes the other sessions of the database forget what it forgets. Where one cannot,
@@ -144,7 +144,7 @@ local function write_all(self, change, lost)
   return version, repeated, tokens
 end
 
---- The same in a group of its own, where there is none: all sessions have forgotten, or none has.
+--- Writes as `write_all`, in a group of its own if none is open: all sessions forget, or none does.
 local function write_together(self, change, lost)
   local opened, db = self.store, self.store.db
   if opened.group then return write_all(self, change, lost) end
@@ -199,7 +199,7 @@ end
 
 local function pack(...) return { n = select("#", ...), ... } end
 
---- One whose operation was committed before may differ from what is there, and others may have gone on.
+--- Reloads the session if this operation id was committed earlier; otherwise merges the branch in memory.
 local function join(self, branch, repeated)
   if repeated or core.state(branch).is_enclosed then
     assert(take(self))

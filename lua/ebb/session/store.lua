@@ -146,7 +146,7 @@ end
 
 ---- Upkeep ----
 
---- What is wrong with the database, a text for each fault; an empty list: nothing.
+--- Checks the database. Returns a text for each fault; an empty list if there is none.
 ---@return string[]? faults
 ---@return ebb.Error? problem
 function Store:check() return self.db:check() end

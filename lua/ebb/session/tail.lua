@@ -112,7 +112,7 @@ function READS.stats(self)
   return stats
 end
 
---- Those that look at the visible messages alone.
+--- Queries that need only the visible messages.
 for name in ("tokens trust count range where marked shows check dialect"):gmatch "%S+" do
   READS[name] = function(self, _, ...)
     if tail.hidden(self) > 0 then return nil end
