@@ -19,7 +19,7 @@ function aider.recognise(sample)
   return sample.text:find "^# aider chat started at " ~= nil or sample.text:find "\n# aider chat started at " ~= nil
 end
 
---- Who speaks in a line, and what.
+--- Returns a line's speaker ("user", "program" or "assistant") and, unless it is a program's, its text.
 local function speaker_of(line)
   local said = line:match "^####%s(.*)$" or line == "####" and ""
   if said then return "user", content.trim(said) end

@@ -50,8 +50,8 @@ local function first_of_each(blocks)
   return kept, streamed
 end
 
---- Of texts that begin with one another the longest, in the place of the first. Sorted, a text stands directly
---- before one that it begins, if there is any.
+--- Keeps the longest of texts that begin with one another, at the place of the first. In sorted order a text comes
+--- directly before one that begins with it, if there is any.
 local function longest_of_each(streamed, kept)
   table.sort(streamed, function(a, b)
     if a.key ~= b.key then return a.key < b.key end

@@ -90,7 +90,7 @@ local function read_extensions(from, agent)
   extensions:rest()
 end
 
---- What the card says of itself, and is never sent.
+--- Carries along the card's metadata, which is never sent.
 local function carry_about(from)
   for _, row in ipairs {
     { "creator", "card metadata" }, { "creator_notes_multilingual", "card metadata" }, { "source", "card metadata" },

@@ -46,7 +46,7 @@ end
 
 local ROLES = { user = "user", assistant = "assistant" }
 
---- What a line is: sets `role`, or counts why it has none.
+--- Sets a line's `role`, reads its attachment, or counts in the report why it has no role.
 local function classify(line, report)
   local record = line.record
   local kind = fields.text(record, "type") or "without a type"

@@ -117,7 +117,7 @@ local function newest_words(state)
   return kept
 end
 
---- What takes the place of the list: the items that the line names, or the user's words and a summary.
+--- Returns the items that replace the list: those in the line, or the user's last words and a summary.
 local function replacement(state, raw, payload, line)
   if fields.list(payload, "replacement_history") then
     local inner = core.json.decode(raw, { raw = { payload = true } }).payload[1]

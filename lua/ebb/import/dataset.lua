@@ -8,7 +8,7 @@ local tree = require "ebb.import.tree"
 
 local dataset = {}
 
---- What the speakers of data sets are.
+--- The kind of message by the name that data sets give its speaker.
 local SPEAKERS = {}
 for kind, names in pairs {
   user = "human user prompter", system = "system developer",

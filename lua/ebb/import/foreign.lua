@@ -82,7 +82,7 @@ local FOREIGN = {
     what = "a zip archive of AIO Hub within a picture", hint = "export the agent as a JSON file" },
 }
 
---- What a file is that is known and not read; nil for others.
+--- Finds the known but unsupported form that a file has; nil if it has none of them.
 ---@param sample ebb.import.Sample
 ---@return ebb.import.Foreign?
 function foreign.find(sample)
@@ -126,7 +126,7 @@ end
 
 local OF_MESSAGE, OF_BODY = { "role", "content" }, { "messages", "contents", "input" }
 
---- What a file looks like.
+--- Describes how a file begins: its JSON kind and the members of its first object.
 ---@param sample ebb.import.Sample
 ---@return string
 function foreign.look(sample)
@@ -144,7 +144,7 @@ function foreign.look(sample)
   return is_json(sample.text) and "a JSON value that is neither an array nor an object" or "it is not JSON"
 end
 
---- What a file looks like that fits no form.
+--- Describes a file that fits no form.
 ---@param sample ebb.import.Sample
 ---@return string
 function foreign.describe(sample) return "fits no known form: " .. foreign.look(sample) end

@@ -55,7 +55,7 @@ local function all()
   return list
 end
 
---- What there is.
+--- Lists the forms that can be imported, in the order in which they are tried.
 ---@return { name: string, title: string, kind: string }[]
 function import.list()
   local list = {}

@@ -65,7 +65,7 @@ local function sources_of(from, column)
   return #list > 0 and list or nil
 end
 
---- What world info and a card's extensions have under two spellings: `name` gives that of a member.
+--- Reads the members that world info and a card's extensions spell differently; `name` translates a member's name.
 local function common(from, entry, name)
   entry.logic = choice(from, "selectiveLogic", LOGICS)
   local probability, uses = from:number "probability", from:flag "useProbability"

@@ -127,7 +127,7 @@ end
 
 local function text_message(text, line) return { role = "user", line = line, { kind = "text", text = text } } end
 
---- What a command of the user printed, as the model reads it.
+--- Returns the output of a user's command as the model reads it, with the command line and a failing exit code.
 local function shell_text(message)
   local output = fields.text(message, "output") or ""
   local code = fields.integer(message, "exitCode")

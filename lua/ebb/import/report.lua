@@ -1,4 +1,4 @@
---- What an importer read besides messages, dropped or mended: counted, so that nothing goes silently.
+--- Counts what an importer skipped, dropped or repaired, so that no loss is silent.
 
 local report = {}
 

@@ -1,6 +1,6 @@
 --- SillyTavern's chats: JSONL with a header, then one message per line.
 --
--- What the model gets: `mes`, not the swipe that `swipe_id` names. Lines with `is_system` are hidden, but for those
+-- The model gets `mes`, not the swipe that `swipe_id` names. Lines with `is_system` are hidden, but for those
 -- with `tool_invocations`, which are calls with their results. Messages have names where several speak in one role.
 
 local content = require "ebb.import.content"

@@ -1,4 +1,4 @@
---- The text of a file of someone else's, as importers read it: records of JSONL with their lines, or one value.
+--- Reads the text of another program's file for importers: records of JSONL with their lines, or one value.
 --
 -- A byte order mark, CRLF and blank lines are accepted. A last line without newline that is not JSON is skipped,
 -- for its writer is still at it; any other such line is an error with its place, or skipped on request. Cut
@@ -92,7 +92,7 @@ local function lines(text)
   end
 end
 
---- What a problem of one line says, with the number of the line in the file.
+--- Returns a problem's message; the line number in it becomes that of the line in the file.
 local function placed(problem, number)
   return (problem.message:gsub("^%d+:", ("%d:"):format(number), 1))
 end

@@ -14,7 +14,7 @@ function st_preset.recognise(sample)
   return fields.list(value, "prompts") ~= nil and fields.list(value, "prompt_order") ~= nil
 end
 
---- What a marker becomes.
+--- The preset message that each marker becomes.
 local MARKERS = {
   chatHistory = { type = "chat_history" }, worldInfoBefore = { type = "lorebook_before" },
   worldInfoAfter = { type = "lorebook_after" }, dialogueExamples = { type = "examples", content = "{{mesExamples}}" },
@@ -106,7 +106,7 @@ local PARAMETERS = {
   presence_penalty = "presencePenalty", openai_max_tokens = "maxTokens",
 }
 
---- Those that only some servers take, with the values that change nothing.
+--- Settings that only some servers accept, with their neutral values.
 local NEUTRAL = { top_k = 0, top_a = 0, min_p = 0, repetition_penalty = 1, seed = -1, n = 1 }
 
 local function parameters_of(from)

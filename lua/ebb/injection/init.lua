@@ -110,7 +110,7 @@ function injection.first_problem(presets, templates)
   end
 end
 
---- Those that are enabled and meant for this model.
+--- Returns the presets that are enabled and match the model.
 local function active_ones(messages, options, log)
   local active = {}
   for _, message in ipairs(messages) do
@@ -257,7 +257,7 @@ local function greatest_depth(active)
   return most
 end
 
---- What a message counts for beside its texts: its tables, and its fields in the request.
+--- Assumed bytes of a message besides its texts: its tables, and its fields in the request.
 local MESSAGE_BYTES = 400
 
 --- Counts a message that is put in toward the budget of the run.

@@ -30,7 +30,7 @@ local function any_matches(patterns, texts, report)
   return false
 end
 
---- What each side says, of those that are given.
+--- Matches models and profiles against the lists of patterns; returns a result for each list that is not empty.
 local function sides(match, model, profile, report)
   local texts, results = forms(model or ""), {}
   if match.matchProfileName and profile then texts[#texts + 1] = profile end

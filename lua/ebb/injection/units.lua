@@ -1,6 +1,6 @@
---- Where something may be put between working messages without tearing a unit: an
+--- Finds positions between working messages where an insertion tears no unit: an
 --- assistant message with calls and the results that answer them stay together,
---- with all that stands between them.
+--- with all messages between them.
 
 local parts = require "ebb.conversation.parts"
 
@@ -19,8 +19,9 @@ local function may_call(message)
     or message.tool_call_id ~= nil or message.role == "function"
 end
 
---- What is known of the units behind a message: `waiting`, by call id a stack of positions; `until_`, by position of a
---- call that of its last result; `has_orphan`: a result answers none of the calls seen.
+--- State of a walk over messages in order: `waiting`, a stack of the positions of unanswered calls by call id;
+--- `until_`, the position of the last result by the position of its call; `has_orphan`, true if a result answers no
+--- call of the walk.
 ---@class ebb.injection.Scan
 
 --- Notes that the message at `i` answers a call: the nearest one that is unanswered.

@@ -5,7 +5,7 @@
 --     @@@activate_only_after 4  three signs: only if the line above was skipped
 --     The text.
 --
--- Of several lines of one name the first counts, but for additional_keys and exclude_keys. All lines are cut from
+-- The first of several lines of one name counts, but for additional_keys and exclude_keys. All lines are cut from
 -- the text. Decorators that count tokens of a prompt without messages, and those about icons, are skipped.
 
 local decorators = {}
@@ -57,7 +57,7 @@ local function depth(field)
   end
 end
 
---- What each decorator does to an entry; false: its value is wrong, or it has no meaning here.
+--- Applies each decorator to an entry; false: its value is wrong, or it has no meaning here.
 ---@type table<string, fun(entry: table, value: string, names: table<string, boolean>): false?>
 local KNOWN = {
   activate = flag "always", dont_activate = flag "never",

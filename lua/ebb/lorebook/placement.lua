@@ -1,4 +1,4 @@
---- Where activated entries go: messages for the injection assembler, texts around presets, outlets.
+--- Places activated entries: as messages for the injection assembler, texts around presets, outlets.
 --
 --     before_char, after_char        one message where the preset of type lorebook_before or lorebook_after stands;
 --                                    else at the head, or before the history

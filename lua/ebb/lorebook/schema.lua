@@ -15,8 +15,8 @@ local function texts_field(help)
   return { type = "list", items = { type = "string", utf8 = true }, default = {}, help = help }
 end
 
---- Where activated entries go. before_char and after_char stand around the character; the others beside a preset
---- message of that id, in the history, or where {{outlet::name}} asks for them.
+--- Positions of activated entries. before_char and after_char are around the character; the others are next to a
+--- preset message of that id, in the history, or where {{outlet::name}} asks for them.
 lorebook_schema.POSITIONS = {
   "before_char", "after_char", "note_top", "note_bottom", "depth", "examples_top", "examples_bottom", "outlet",
   "personality", "scenario",
@@ -115,7 +115,7 @@ local CHECKED = 64           -- entries between two looks at the time
 
 local NULL_IS_ABSENT = { null = true }
 
---- What messages call an entry.
+--- Returns the name of an entry for messages: its name, its id, or its place in the list.
 ---@param entry any            as it stands in a file
 ---@param place integer
 ---@return string

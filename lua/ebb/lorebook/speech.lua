@@ -1,4 +1,4 @@
---- What users and models say in working copies: the texts that keys are searched in.
+--- Reads the speech of users and models in working copies: the texts that keys are searched in.
 --
 --     local said = speech.of(messages, { user = "Ann: ", assistant = "" })
 --     said.count, said.replies, said:text(said.count)

@@ -45,7 +45,7 @@ local function hash_of(timed, entry)
   return hash
 end
 
---- Those of a list that began before there were n messages, as new tables.
+--- Copies the intervals of a list that began before there were n messages.
 local function before(list, n)
   local result = {}
   for _, interval in ipairs(list or {}) do
@@ -120,7 +120,7 @@ function timers.open(list, timed, state, n)
   return self
 end
 
---- What is kept of an entry; nil for nothing.
+--- Returns the fields of an entry's record to be saved; nil if there is nothing to save.
 local function plain(record)
   if #record.s == 0 and #record.c == 0 and not record.m then return nil end
   return { h = record.h, s = record.s, c = record.c, m = record.m }

@@ -41,7 +41,7 @@ local TOKEN_BYTES = 160     -- that a token counts for, which is read: it takes 
 --- Raised at a limit, with the text for the report.
 local Stop = {}
 
---- Who catches it does not go on: the budget keeps it for the next macro, and for the end.
+--- Raises at a limit. The budget keeps the error and raises it again at the next macro, so that none can swallow it.
 local function stop(run, what)
   local budget = run.environment.budget
   budget.stopped = budget.stopped or setmetatable({ what = what }, Stop)

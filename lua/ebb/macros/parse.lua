@@ -23,7 +23,8 @@ local parse = {}
 --- recurses once per level, so this also bounds its stack.
 parse.DEPTH_MAX = 64
 
---- Of one macro: they become arguments of a function in Lua, whose stack is bounded. No list of choices is that long.
+--- Most arguments of one macro: they become arguments of a Lua function, whose stack is bounded. Real lists of choices
+--- are shorter.
 parse.ARGUMENTS_MAX = 1000
 
 --- The name at the beginning of the content of braces, behind blanks.
