@@ -8,7 +8,7 @@ local functions = {}
 
 local json = core.json
 
---- What the host put there, by name: functions, and tables of them.
+--- The host's functions by name, and tables of them.
 local placed = {}
 
 --- How one script sees them, as __index of its globals: later ones too, and none
@@ -53,7 +53,7 @@ function functions.register(name, run)
   placed[table_name][last] = run
 end
 
---- What was registered under a name, or nil.
+--- Returns the function registered under a name, or nil.
 ---@param name string
 ---@return function?
 function functions.find(name)
@@ -72,7 +72,7 @@ local function as_list(...)
   return list
 end
 
---- The same for a function that takes JSON and gives JSON, "" for nothing.
+--- Registers a function that takes JSON and returns JSON, or "" for no result.
 ---@param name string
 ---@param call fun(arguments: string): string
 function functions.register_json(name, call)

@@ -1,4 +1,4 @@
---- What to do instead, in the words of the C API (runtime/include/ebb.h).
+--- Words the errors' hints for the C API (runtime/include/ebb.h).
 
 local hints = require "ebb.support.hints"
 

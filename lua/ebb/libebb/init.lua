@@ -1,4 +1,4 @@
---- What libebb asks of the Lua library: JSON in, JSON out, one function per call
+--- Serves libebb from the Lua library: JSON in, JSON out, one function per call
 -- of the C API that needs Lua.
 --
 -- The library runs in the state of the sandbox, but not in the sandbox: it has
@@ -142,8 +142,8 @@ local parts_of_script = {
 
 local function policies() return require "ebb.trim.policies" end
 
---- What one script sees: libraries that no other script can change, and what the
---- host gave. `api.new_globals` is the runtime's.
+--- Returns a script's globals: libraries that no other script can change, and the
+--- host's functions. `api.new_globals` is the runtime's.
 local function globals_of_script()
   local modules = { ebb = script_face(), ["ebb.conversation.parts"] = setmetatable({}, parts_of_script) }
   return setmetatable(api.new_globals(modules), { __index = functions.view(), __metatable = false })
@@ -157,7 +157,7 @@ local function compile(name, source)
   return chunk or refuse("syntax", problem)
 end
 
---- What a compiled script returns. Refusals get the script's line, which other errors have.
+--- Runs a compiled script and returns its value. Refusals get the script's line, which other errors have.
 local function run_script(chunk)
   local describe = require("ebb.support.traceback").handler(chunk)
   local ok, value = xpcall(chunk, function(problem)
@@ -168,7 +168,7 @@ local function run_script(chunk)
   return error(value, 0)
 end
 
---- What the text of a script returns.
+--- Compiles and runs the text of a script; returns its value.
 local function evaluate(name, source) return run_script(compile(name, source)) end
 
 local function refuse_built_in(name)
@@ -302,7 +302,7 @@ api.script_globals = globals_of_script
 
 local TIMER_MAX = 1000 * 86400 * 36525   -- milliseconds: a hundred years
 
---- What runtime/api/timer.c reads, for { timer = milliseconds }: no JSON, so that it is no request of the host's.
+--- Writes { timer = milliseconds } for runtime/api/timer.c: not as JSON, so that it is no request of the host's.
 local function timer_text(value)
   if type(value) ~= "table" or value.timer == nil or next(value, (next(value))) ~= nil then return nil end
   local milliseconds = math.tointeger(value.timer)
@@ -395,7 +395,7 @@ local function call_module(module, name, ...)
   return require("ebb.libebb." .. module)[name](with_hints, api, ...)
 end
 
---- What few chats need is loaded by its first call: a runtime without stays small.
+--- Loads rarely needed functions at their first call, so that a runtime without them stays small.
 for module, names in pairs {
   windows = { "window_open", "window_update", "window_close", "window_content", "windows", "renderer",
     "actor" },

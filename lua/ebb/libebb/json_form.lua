@@ -39,7 +39,7 @@ local function entries(ledger)
   return result
 end
 
---- What becomes of a value of the core, by its type.
+--- The JSON form of the core's values, by type.
 local CONVERTERS = {
   Message = function(message) return json.raw(message.json) end,
   Conversation = messages, Batch = messages, Draft = messages, Selection = messages,

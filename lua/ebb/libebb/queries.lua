@@ -38,7 +38,7 @@ local LIST = {
   answer = { type = "choice", choices = { "messages", "positions", "seqs", "count", "tokens" }, default = "messages" },
 }
 
---- What is looked at: the chat, or a state of one of its batches.
+--- Returns the list that a query reads: the chat, or a state of one of its batches.
 local function source(chat, query)
   if query.batch ~= nil then return chat:batch(query.batch, query.length) end
   if query.length ~= nil then refuse("argument", "query: length is for a batch", '"batch": 0') end
@@ -204,7 +204,7 @@ local function diff(api, chat, query)
   api.write "]}"
 end
 
---- What a handle in the list stands for.
+--- Writes the text and the messages that a handle stands for.
 local function recalled(api, chat, query)
   need(query, "name")
   local text, messages = require("ebb.conversation.recall").read(chat, query.name, { tokens = query.tokens })
@@ -311,7 +311,7 @@ local function read(object)
   return definition, query
 end
 
---- What is given runs within limits. An unknown role is a name in a query, no message's.
+--- Runs a query within limits. An unknown role is a name in a query, no message's.
 function queries.querier(with_hints, api, chat, text)
   local entry, query = read(json_arguments.object(text, "query"))
   return with_hints(function()

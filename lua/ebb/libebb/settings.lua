@@ -1,4 +1,4 @@
---- What a runtime knows of models and policies, and how a chat is counted.
+--- Lists and changes a runtime's models and policies, and how a chat is counted.
 
 local built_in = require "ebb.policies"
 local core = require "ebb.support.core"

@@ -114,7 +114,7 @@ local SHOWN = {
   "version", "summary",
 }
 
---- What JSON shows of a window.
+--- Returns the fields of a window that its JSON shows.
 ---@param window ebb.Window
 ---@return table
 function windows.fields(window)

@@ -23,7 +23,7 @@ function bound_thinking.is_left_out(goal, model)
   return not tables.contains(profiles.find(goal.profile).accepts or {}, "bound_thinking")
 end
 
---- The same, of a conversation that goes where its model or its form says.
+--- Answers as `is_left_out` for a conversation, with the target of its model or its own form.
 ---@param chat ebb.Conversation
 ---@return boolean
 function bound_thinking.of_chat(chat)

@@ -62,7 +62,7 @@ local FAMILIES = {
   ["deepseek-"] = { "deepseek" },
 }
 
---- Where nothing is known of the name: by the form of requests. Many servers speak OpenAI's.
+--- The cache's rules by the form of requests, for unknown names. Many servers accept OpenAI's form.
 local BY_DIALECT = { anthropic = "anthropic", gemini = "gemini", responses = "openai" }
 
 --- Their names, sorted.

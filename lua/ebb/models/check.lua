@@ -11,7 +11,7 @@ local function price(required)
   return { type = "number", min = 0, required = required, expected = "a price per million tokens" }
 end
 
---- What the core says of a rule for images.
+--- Returns the core's complaint about a rule for images, and its hint; nil if the rule is valid.
 local function image_problem(image)
   local ok, problem = pcall(core.conversation, { encoding = "bytes4", image = image })
   if not ok and (not core.is_error(problem) or problem.code == "memory") then error(problem, 0) end

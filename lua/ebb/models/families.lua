@@ -10,7 +10,7 @@ local families = {}
 
 ---- Names ----
 
---- What providers and routers put before a model's name; the last segment of a path is taken anyhow.
+--- Prefixes that providers and routers put before a model's name. Only the last segment of a path counts anyway.
 local REGIONS = { us = true, eu = true, apac = true, global = true, regional = true, au = true, jp = true, ca = true,
   ["us-gov"] = true }
 local VENDORS = { anthropic = true, meta = true, mistral = true, amazon = true, cohere = true,
@@ -67,7 +67,7 @@ local function like(name, ...)
   return rows
 end
 
---- The same for models that read other things than the listed one.
+--- Makes the rows of models that are like the listed one but have other abilities.
 local function like_but(able, name, ...)
   local rows = like(name, ...)
   for _, row in ipairs(rows) do row.abilities = able end

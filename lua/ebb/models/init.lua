@@ -148,7 +148,7 @@ local function assign(_, name, fields)
   listed()[name] = changed(name, fields)
 end
 
---- The same for several: all of them or none.
+--- Adds, changes or removes (false) several models: all of them, or none if one is refused.
 ---@param entries table<string, table|false>
 function models.add(entries)
   local all = {}
@@ -198,7 +198,7 @@ function models.near(name)
   if not models.is_known(name) then return suggest.nearest(name, tables.keys(listed())) end
 end
 
---- The same; an unknown one is refused.
+--- Finds a model by its name; refuses an unknown one.
 ---@param name string
 ---@param caller? string      the function that was called, for the error
 ---@return ebb.Model
@@ -261,7 +261,7 @@ local function counting(encoding, model)
   return counter
 end
 
---- The same for tokens{...}, recount{...} and trim{...}, which take encoding and model.
+--- Reads the options encoding and model of tokens{...}, recount{...} and trim{...}; one of them is needed.
 ---@param options any
 ---@param owner string         the function
 ---@return table core_options
@@ -312,7 +312,7 @@ function models.adopt(chat, options)
   if model then core.counter.recount(chat, counting(nil, model)) end
 end
 
---- The same for options of the core, before there is a conversation.
+--- Sets in options of the core how the body's model counts, before there is a conversation.
 ---@param core_options table
 ---@param options ebb.ConversationOptions
 ---@param name? string          the body's model
@@ -339,7 +339,8 @@ function models.missing(chat)
   if stands_in and not models.is_chosen(chat) then return model.encoding end
 end
 
---- What counts for a conversation whose model is not listed, for a person; nil for a listed model, or for none.
+--- Returns a note for a person on how a conversation of an unlisted model is counted; nil if the model is listed or
+--- there is none.
 ---@param chat ebb.Conversation
 ---@return string? note
 function models.note(chat)

@@ -24,7 +24,7 @@ local PERCENT = {
 }
 local OTHERS = 15                     -- cjk for a vocabulary of which nothing was measured
 
---- What remains of a margin after reports of other conversations; the command sets it (usage_reports.margin).
+--- Narrows a margin by reports of other conversations; the command sets it (usage_reports.margin).
 ---@type (fun(name: string, encoding: string, percent: integer): integer)?
 margins.narrowed = nil
 

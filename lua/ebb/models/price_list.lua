@@ -87,7 +87,7 @@ local function has_tiers(value)
   return false
 end
 
---- What a model reads besides text, as far as the list says; nil where it says nothing.
+--- Returns the kinds of input besides text that the list says a model reads; nil if it says nothing.
 local function abilities_of(fields)
   local abilities = { vision = fields.supports_vision, audio = fields.supports_audio_input,
     video = fields.supports_video_input, document = fields.supports_pdf_input }
@@ -265,7 +265,7 @@ local function is_refusal(problem)
   return core.is_error(problem) and problem.code ~= "memory"
 end
 
---- What an entry says, or what is wrong with it.
+--- Reads an entry of the list; returns a table with its `problem` if it is wrong.
 local function read_entry(entry, day)
   if entry.name == "" then return { problem = "expected the name of a model", name = entry.name, at = entry.at } end
   local ok, result = pcall(entry.read, entry.name, entry.value, entry.provider, day)

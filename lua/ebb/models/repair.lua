@@ -47,7 +47,7 @@ local function describe_place(problem)
   return problem.index and ("message %d"):format(problem.index) or "the request"
 end
 
---- What a repair did and left out, and what the target would refuse still: a line each, for a log.
+--- Describes a repair for a log, a line each: its edits, its losses, and what the target would still refuse.
 ---@param report ebb.RepairReport
 ---@return string[]
 function repair.lines(report)

@@ -93,7 +93,8 @@ end
 ---@field profile string      name of one of ebb.profiles
 ---@field model? string
 
---- Where a request goes. Refuses unknown dialects and profiles, and a profile of another dialect.
+--- Chooses the dialect, the profile and the model of a request. Refuses unknown dialects and profiles, and a profile
+--- of another dialect.
 ---@param options ebb.TargetOptions
 ---@param caller? string      the function that was called, for errors
 ---@return ebb.Target
@@ -112,7 +113,7 @@ function target.of(options, caller)
   return { dialect = dialect, profile = name, model = options.model }
 end
 
---- Where a list goes: `options` go before the model that it has, and its own form.
+--- Chooses the target of a list; `options` go before its model and its own form.
 ---@param list ebb.List
 ---@param options? { dialect?: string, profile?: string, model?: string, base_url?: string }
 ---@param input? ebb.Dialect     its own form; default: list:dialect(), which looks at all messages

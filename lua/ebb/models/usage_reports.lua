@@ -1,4 +1,4 @@
---- What providers counted for requests that were estimated, by model, remembered from run to run.
+--- Remembers from run to run, by model, what providers counted for requests that were estimated.
 --
 --     1.083 claude_4_7 18f2a3c.1 claude-opus-4-8     reported / counted, what counted, conversation, model
 --

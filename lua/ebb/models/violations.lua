@@ -8,7 +8,7 @@ local traits = require "ebb.models.traits"
 
 local violations = {}
 
---- Where a list goes; also for repairs.
+--- The options that choose the target of a check or a repair.
 violations.TARGET = {
   dialect = { type = "string" }, profile = { type = "string" }, model = { type = "string" },
   base_url = { type = "string" },

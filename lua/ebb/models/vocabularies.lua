@@ -21,7 +21,7 @@ local LEVELS = 4   -- PREFIX/lib/lua/5.4/ebb/core.so is four folders below PREFI
 --- Loaded by the first image that is opened: a host without vocabularies does without it.
 local function checked_images() return require "ebb.models.checked_images" end
 
---- Where users' imports go; nil without a home.
+--- Returns the folder of vocabularies that users import; nil without a home.
 ---@return string?
 function vocabularies.user_folder()
   return xdg.path("data", "vocab")
@@ -86,7 +86,7 @@ function vocabularies.find(encoding)
   end
 end
 
---- What an image is called in its folder.
+--- Returns the file name of an image in its folder.
 ---@param name string
 ---@return string
 function vocabularies.file_name(name)
@@ -123,7 +123,7 @@ function vocabularies.open(path)
   return tokenizer or refuse(problem.code, problem.message, hint)
 end
 
---- What an image says of itself.
+--- Reads the description in an image of a vocabulary.
 ---@param path string
 ---@return table? description
 ---@return (string|ebb.Error)? identity   of its file; the problem where there is no description

@@ -1,4 +1,4 @@
---- What a provider has answered: a status, a head and bytes, as an answer or as what is wrong with it.
+--- Turns a provider's response (status, head and body) into an answer or a problem.
 
 local core = require "ebb.support.core"
 local events = require "ebb.provider.events"
@@ -75,7 +75,7 @@ function answers.days(year, month, day)
   return 365 * year + year // 4 - year // 100 + year // 400 + (153 * (month - 3) + 2) // 5 + day - 719469
 end
 
---- What a failed status says.
+--- Makes the problem of a failed status: its text, whether to try again, and after how many seconds.
 ---@return ebb.ProviderProblem
 local function refusal(form, status, fields, text, now)
   local body = core.json.decode(text)

@@ -70,7 +70,7 @@ end
 ---@field base string
 ---@field key? string
 
---- Where a conversation's request goes; or nil and what is missing.
+--- Chooses the endpoint of a conversation's request; returns nil and an error if the model or the key is missing.
 ---@param chat ebb.Conversation
 ---@param wants ebb.ProviderSettings
 ---@return ebb.Endpoint?
