@@ -72,14 +72,14 @@ function List:shows(texts) end
 ---@field models string        for which models it holds; "": all
 ---@field source string        where it is documented or reported
 ---@field mendable boolean     chat:repaired mends it
---- What a provider would refuse in this list, sent as it is, in the order of the list.
+--- Lists what a provider would refuse if this list were sent as it is, in the order of the list.
 ---@param options? ebb.Dialect|ebb.CheckOptions
 ---@return ebb.Violation[] violations
 ---@return ebb.Dialect dialect
 ---@return string profile
 function List:check(options) end
 
---- Whose rules the messages' own form calls for.
+--- Returns the dialect that the messages are written in: its rules apply.
 ---@return ebb.Dialect
 function List:dialect() end
 ---@class ebb.Batch: ebb.List  A read-only snapshot
@@ -194,7 +194,7 @@ function Conversation:batches() end
 ---@param length? integer
 ---@return ebb.Batch
 function Conversation:batch(batch, length) end
---- What lies between two batches: `chat:diff(0, 1).removed`. A replaced message is neither added nor removed.
+--- Compares two batches: `chat:diff(0, 1).removed`. A replaced message is neither added nor removed.
 ---@param a integer|string
 ---@param b integer|string
 ---@return ebb.Diff
@@ -266,7 +266,7 @@ function Conversation:apply(operations) end
 ---@class ebb.Input: ebb.PipelineOptions   of these agent, macros, user_profile, model, session, now, zone, seed, limits,
 ---    trusted
 ---@field attachments? (string|{ path?: string, data?: string, id?: string, name?: string, mime?: string })[]
---- What the user has just said: macros expanded, files attached by reference, appended. Macro variables that it
+--- Appends what the user has just said, with macros expanded and files attached by reference. Macro variables that it
 --- changes are kept with the message, in a new batch; raises {code = "limit"} beyond 256 KiB of them.
 ---@param text string
 ---@param options? ebb.Input    a list alone is the attachments
@@ -307,7 +307,7 @@ function Conversation:render(options) end
 --- `chat:write "ebb"`.
 ---@return table
 function Conversation:state() end
---- What a batch did to which message, and why; nil for operations, which say it themselves.
+--- Returns a batch's ledger: what it did to each message, and why; nil for operations, which say it themselves.
 ---@param batch? integer|string    default: the current one
 ---@return ebb.Ledger?
 function Conversation:ledger(batch) end
@@ -323,7 +323,7 @@ function Conversation:ledger(batch) end
 ---@class ebb.Explanation: ebb.Event   The last of what happened to a message on the way to the current batch
 ---@field events ebb.Event[]   all of it, in order; empty for what was simply kept
 ---@field visible boolean      it, or what replaced it, is in the list now
---- What happened to a message on the way to the current batch: the last event of its `events`.
+--- Explains what happened to a message on the way to the current batch: the last event of its `events`.
 ---@param message ebb.Message|integer  a message (also of a batch), or its seq: what is gone has no position
 ---@return ebb.Explanation
 function Conversation:explain(message) end
@@ -351,18 +351,18 @@ function Conversation:repaired(options) end
 ---@param options { encoding?: string, model?: string }
 ---@return integer tokens
 function Conversation:recount(options) end
---- What counts: the name of a vocabulary ("o200k_base") or of an estimator; nil for a counter of your own.
+--- Returns the name of the vocabulary ("o200k_base") or estimator that counts; nil for a counter of your own.
 ---@return string?
 function Conversation:encoding() end
---- What the provider reported for a request with the messages as they are now. Where they are
---- estimated, totals and budgets are from then on multiplied by reported / counted: by the greatest
---- ratio so far, never by less than 1. Weights of messages and what policies see stay as they are.
---- Reports of more than ten times the count are not believed.
+--- Records what the provider reported for a request with the messages as they are now. If they are estimated, totals
+--- and budgets are from then on multiplied by reported / counted: by the greatest ratio so far, never by less than 1.
+--- Weights of messages and what policies see stay as they are. Reports of more than ten times the count are not
+--- believed.
 ---@param usage { prompt_tokens: integer }
 ---@return number? ratio
 ---@return ebb.Error? problem
 function Conversation:report_usage(usage) end
---- What estimates are multiplied by: 1 or more.
+--- Returns the factor for estimates: 1 or more.
 ---@return number
 function Conversation:calibration() end
 ---@class ebb.Trim
@@ -404,8 +404,8 @@ function Conversation:calibration() end
 ---@return ebb.TrimReport? report
 ---@return ebb.Error? problem  code: "cannot_fit", "over_budget" or "policy"
 function Conversation:trim(options) end
---- What a trim left out and put a handle for, such as `[3,120 tokens left out: recall r17-42]`: the messages with the
---- seqs 17 to 42 that the list no longer shows, as text; in the original file, which shows them all, all of them.
+--- Reads what a trim left out and put a handle for, such as `[3,120 tokens left out: recall r17-42]`: the messages with
+--- the seqs 17 to 42 that the list no longer shows, as text; in the original file, which shows them all, all of them.
 ---@param name string          "r17-42", or "r17" for one message
 ---@param options? { tokens?: integer }   tokens: most of the text, at least one message; a handle stands for the rest
 ---@return string? text
@@ -439,7 +439,7 @@ function Conversation:json() end
 ---@return ebb.Error|string? problem   of a file that was replaced: a text, what the new one does not keep of it
 ---@return ebb.Loss[]? losses          with a provider's dialect: what is left out or changed
 function Conversation:save(path, options) end
---- What loading found odd, and what a lenient reading skipped, mended or let pass
+--- Returns what loading found odd, and what a lenient reading skipped, mended or let pass
 --- (lenient = true): {code, message, line, byte, lenient}.
 ---@return table[]
 function Conversation:warnings() end

@@ -96,7 +96,7 @@ function ebb.load(path, options) end
 ---@return string? identity   bytes to compare
 ---@return integer|ebb.Error size   in bytes; with nil the error
 function ebb.file_identity(path) end
---- The same from a string.
+--- Reads a conversation from a string, as `ebb.load` does from a file.
 ---@param text string
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation? chat

@@ -43,7 +43,7 @@
 
 ---@class ebb.import
 local import = {}
---- What can be read, in the order in which files are held against it.
+--- Lists the forms that can be read, in the order in which files are compared with them.
 ---@return { name: string, title: string, kind: "jsonl"|"json"|"text" }[]
 function import.list() end
 --- The name of the form that a text has. A text that fits none, or several, has none.

@@ -26,9 +26,9 @@ function Ledger:runs() end
 --- The runs as JSON, a run per line.
 ---@return string
 function Ledger:json() end
---- What policies said by `draft:note`, in order.
+--- Returns the notes that policies wrote by `draft:note`, in order.
 ---@return { by: string, text: string }[]
 function Ledger:notes() end
---- What draft:keep held, and why: messages that nothing else held.
+--- Returns the messages that only draft:keep held, with the reasons.
 ---@return { seq: integer, by: string, reason: string }[]
 function Ledger:keeps() end

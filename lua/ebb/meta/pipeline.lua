@@ -1,7 +1,7 @@
 ---@meta
 --- Pipelines, and what authors of processors write.
 
---- What makes the body of a request from a conversation; ebb.Context is what processors get.
+--- Options of a pipeline, which makes the body of a request from a conversation. Processors get an ebb.Context.
 ---@class ebb.PipelineOptions
 ---@field agent? string|table      a file (JSON in camelCase, or Lua), the text of a JSON object, or a table in snake_case: name, presets, rules,
 ---                                processors, variables, parameters, asset_root ...
@@ -79,7 +79,7 @@ local Pipeline = {}
 ---@return ebb.Error? problem  names the processor that failed; code: "cannot_fit", "processor", "absent" ...
 ---@return { logs: table[] }? partial
 function Pipeline:run(chat, options) end
---- The same run, without effects outside of it.
+--- Runs all processors as `run` does, but without effects outside of the run.
 ---@param chat ebb.Conversation
 ---@param options? ebb.PipelineRun
 ---@return ebb.PipelineResult? result

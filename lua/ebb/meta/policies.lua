@@ -1,5 +1,5 @@
 ---@meta
---- What authors of policies and filters write, and what they work on: drafts.
+--- Types for authors of policies and filters: their options, and the drafts that they work on.
 
 ---@class ebb.Walk             What a walk visits: all conditions hold
 ---@field from? "oldest"|"newest"   where it begins; default: oldest
@@ -15,9 +15,9 @@
 ---@field obsolete? boolean    items of windows that are obsolete, or those that are not
 ---@field important? boolean   items of windows that are important, or those that are not
 
---- What a policy puts into `memory` is kept with the batch, as JSON, and given to its next run: after a rollback
---- what it knew there. Up to 1 MiB of all policies of a batch. What has no JSON form (functions, keys that are neither
---- strings nor 1 to n) makes the trim fail with the code "policy".
+--- Drafts keep what a policy puts into `memory` with the batch, as JSON, and give it to the policy's next run: after a
+--- rollback, what it knew there. The policies of a batch share 1 MiB. Values without a JSON form (functions, keys that
+--- are neither strings nor 1 to n) make the trim fail with the code "policy".
 ---@class ebb.Draft: ebb.List  A private fork on which guards hold; edits take effect at once
 ---@field memory table         the policy's own, kept for its next run
 local Draft = {}

@@ -9,7 +9,7 @@ local recall = {}
 ---@return table
 function recall.tool(dialect) end
 --- Answers the calls of the tool in the newest message of the assistant: appends a result for each that has none.
---- What cannot be recalled is said in the result. `while ebb.recall.answer(chat) > 0 do ask_again(chat) end`
+--- A result says so if nothing can be recalled. `while ebb.recall.answer(chat) > 0 do ask_again(chat) end`
 ---@param chat ebb.Conversation
 ---@param options? { tokens?: integer }   tokens: most of each result, default 2000
 ---@return integer answered
@@ -26,7 +26,7 @@ function recall.handle(tokens, first, last) end
 ---@return integer? first
 ---@return integer? last
 function recall.read_handle(text) end
---- The same as `chat:recall(name, options)`.
+--- Reads a handle as `chat:recall(name, options)` does.
 ---@param chat ebb.Conversation
 ---@param name string
 ---@param options? { tokens?: integer }

@@ -4,12 +4,12 @@
 --- changed nothing: {code = "conflict", actual = version} if another process was faster, "io" for the disk or a lock,
 --- "read_only", "limit".
 ---
---- Of a session with 4,096 stored messages and more, opening reads the last ones only. These, `#session`,
+--- Opening a session with 4,096 stored messages and more reads the last ones only. These, `#session`,
 --- `session[i]` and `session:recent(n)` near its end, `session:stats()`, `session:append` and
---- `session:truncate { keep_last = n }` need no more. Where that was all that is visible, so do `insert`, `replace`,
+--- `session:truncate { keep_last = n }` need no more. If that was all that is visible, neither do `insert`, `replace`,
 --- `clear`, `truncate`, a trim by keep_recent, and `tokens`, `trust`, `count`, `range`, `where`, `marked`, `shows`,
 --- `check`, `dialect`. Anything else reads all of it first, in the version that was opened, and raises the database's
---- error where that fails: "conflict", if another process has replaced what was not read, as by `prune` or `forget`;
+--- error if that fails: "conflict", if another process has replaced what was not read, as by `prune` or `forget`;
 --- `session:refresh()` reads what it wrote.
 
 ---@class ebb.SessionOptions
@@ -116,7 +116,7 @@ local Store = {}
 ---@return ebb.SessionInfo[]? infos
 ---@return ebb.Error? problem
 function Store:list() end
---- What the store knows of one session.
+--- Returns what the store knows of one session.
 ---@param name string
 ---@return ebb.SessionInfo? info
 ---@return ebb.Error? problem  code: "absent"
