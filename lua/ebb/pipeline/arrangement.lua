@@ -15,7 +15,7 @@ local STEP = 100   -- between the priorities that a reordering gives
 
 ---- Settings that are checked by what they are for ----
 
---- Where a setting of the token limiter stands: its file, and the path to it.
+--- Returns the file that sets a setting of the token limiter, and the path to it; nil if no file does.
 local function place_of(self, setting, key)
   local origin = setting.origins[key]
   local source, owner = self.sources[origin], origin == "agent" and self.agent or origin == "model" and self.model_file

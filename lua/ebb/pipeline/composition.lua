@@ -157,7 +157,7 @@ local function by_source(parts, total)
   return list
 end
 
---- What the limiter did to the history, an entry per message; `seq` is the stored message's.
+--- Lists what the limiter did to the history, an entry per message; `seq` is the stored message's.
 ---@param trimmed? { history: ebb.WorkingMessage[], ledger: ebb.Ledger }
 ---@return ebb.PipelineCut[]
 local function cuts_of(trimmed)

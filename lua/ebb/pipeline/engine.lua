@@ -66,7 +66,7 @@ function engine.is_out_of_memory(problem)
   return problem == MEMORY or core.is_error(problem) and problem.code == "memory"
 end
 
---- What a call answers that raised `problem`.
+--- Returns the results of a call that raised `problem`: false, the text, the code.
 local function failed(problem)
   if problem == MEMORY then return false, problem, "memory" end
   return false, traceback.text(problem), core.is_error(problem) and problem.code or nil
@@ -124,7 +124,7 @@ local function run_counted(run, step, context)
   return ok, not ok and tostring(message) or nil, not ok and "limit" or nil
 end
 
---- What is built in and runs what others wrote. Macros of other steps count by themselves.
+--- Built-in processors that run user code; their fuel is counted here. Macros of other steps count by themselves.
 local COUNTED = { ["regex-processor"] = true, ["injection-assembler"] = true, ["lorebook"] = true }
 
 local function is_counted(step)
@@ -151,7 +151,7 @@ local function state_of(run, context)
   return { messages = tables.copy(context.messages), shared_data = tables.copy(context.shared_data) }
 end
 
---- What is known of the last step that took all messages away; nil where a later one added some.
+--- Returns which step took all messages away; nil if a later one added some.
 local function emptied_by(step, place, before, count, context, emptied)
   if #context.messages > 0 then return nil end
   return count > 0 and { step = step, place = place, before = before } or emptied

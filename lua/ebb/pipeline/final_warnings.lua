@@ -134,7 +134,7 @@ function final_warnings.repair(from, report)
   for _, line in ipairs(repair.lines(report)) do from:log("warn", line) end
 end
 
---- What the target's form has no place for: each kind once. Changes of form are information.
+--- Logs the losses of a conversion, each kind once. Changes of form are information, not warnings.
 ---@param from ebb.Context
 ---@param losses ebb.Loss[]
 function final_warnings.losses(from, losses)

@@ -189,7 +189,7 @@ local function add_variables(result, source)
   end
 end
 
---- Those of the user, of the agent, those that the conversation keeps, and the caller's: the last one decides.
+--- Merges macro variables; later ones win: the user's, the agent's, the conversation's, the caller's.
 local function variables_of(self, chat, session)
   local result = { ["local"] = {}, global = {} }
   add_variables(result, self.user)
@@ -256,8 +256,8 @@ local function ask_of(self, run, in_task)
   end
 end
 
---- Has the messages of a conversation that was read in another form written from its own bytes, where they are as
---- they were and the target is its own dialect.
+--- Writes unchanged messages of a conversation that was read in another form from their original bytes, if the target
+--- is the source's dialect. Returns the losses of the reading, and the origins of the messages.
 ---@return ebb.Loss[] lost       by that reading
 local function read_back(run, messages, chat, options)
   if not run.link then return {} end

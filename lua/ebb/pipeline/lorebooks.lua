@@ -17,7 +17,7 @@ local lorebooks = {}
 
 local MEMORY = "pipeline:lorebook"   -- no policy has such a name: a colon ends it
 
---- What the option `lorebooks` takes.
+--- The schema of the option `lorebooks`.
 ---@type ebb.Schema
 lorebooks.SPEC = { type = "list", items = { type = "table", expected = "a lorebook" } }
 

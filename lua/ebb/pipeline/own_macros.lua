@@ -18,7 +18,7 @@ local tables = require "ebb.support.tables"
 
 local own_macros = {}
 
---- What the option `macros` takes.
+--- The schema of the option `macros`.
 ---@type ebb.Schema
 own_macros.SPEC = {
   any_of = { registries.SCHEMA, { type = "list", items = { any_of = { { type = "string" }, { type = "table" } } } } },
@@ -77,7 +77,7 @@ local function has_folder()
   return false
 end
 
---- The same registry, its macros from files in new sandboxes; those of the user's folder are found when they are named.
+--- Copies a registry, with its macros from files in new sandboxes; the user's folder is searched when a macro is used.
 ---@param registry? ebb.MacroRegistry   nil: the built-in one
 ---@param loading? ebb.Loading          how files of the folder are run
 ---@return ebb.MacroRegistry?           nil: the built-in one, without a folder

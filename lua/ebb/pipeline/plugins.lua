@@ -36,7 +36,7 @@ plugins.MACRO = {
   hint = 'return { name = "shout", summary = "...", stability = "stable", run = function(call) ... end }',
 }
 
---- What a value is that is neither a plugin nor a list of them; nil for one that may be.
+--- Describes a value that is neither a plugin nor a list of plugins; nil if it may be one.
 local function strange(value, kind)
   if type(value) ~= "table" then return type(value) end
   if next(value) == nil then return "an empty table" end
@@ -97,7 +97,7 @@ local function from_file(path, loading, kind, folder)
   return list
 end
 
---- The same function in a new sandbox: state that a script keeps between calls would make a
+--- Loads a script's function again in a new sandbox: state that the script keeps between calls would make a
 --- preview differ from the run that follows. `sandboxes` has the sandboxes of one run, which the
 --- processors of a file share.
 ---@param call function        a proxy

@@ -302,7 +302,7 @@ end
 
 local EXPECTED = "an object of settings"
 
---- Where each value came from; it stands for a reader only.
+--- The schema of `origins`, which says where each value came from; it is for readers only.
 local ORIGINS = { type = "object", fields = {}, items = { type = "string" }, expected = "an object of texts" }
 
 --- {"token-limiter": {"budget": 4000}, "merge-roles": false, "merge-system": "all"}

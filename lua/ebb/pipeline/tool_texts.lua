@@ -1,4 +1,4 @@
---- What {{tools}} and {{tool_usage}} say: the tools that the request offers.
+--- Writes the texts of {{tools}} and {{tool_usage}}: the tools that the request offers.
 --
 --     tools        - weather: the weather of a place
 --     tool_usage   weather(place: string, days?: integer)

@@ -4,7 +4,7 @@
 --     request     p  u1 a2* d u3 a4 u5      a preset before the history, a note at a depth
 --                           ^ the first change: thinking behind it is left out
 --
--- What stands before the history is not looked at: presets there were in the requests before, too. Trims, edits and
+-- Messages before the history are not compared: earlier requests had presets there, too. Trims, edits and
 -- insertions between messages of the history are changes, and so are those of the stored conversation's batches.
 
 local bound_thinking = require "ebb.models.bound_thinking"
@@ -18,7 +18,7 @@ local unbound = {}
 ---@field first integer        positions in it that are left without thinking already, from `first`
 ---@field past integer         up to before `past`; first >= past: none
 
---- What is known of a run's history; nil where the request keeps all thinking.
+--- Opens the comparison of a run's history with the stored list; returns nil if the request keeps all thinking.
 ---@param original ebb.Conversation     in the target's own form
 ---@param goal ebb.Target
 ---@return ebb.pipeline.Unbound?
@@ -73,7 +73,7 @@ function unbound.range(known, messages)
   return from, past
 end
 
---- What a trim of the history has to know; false: all thinking is kept.
+--- Returns the thinking options for a trim of the history; false keeps all thinking.
 ---@param known? ebb.pipeline.Unbound
 ---@param history ebb.WorkingMessage[]
 ---@return false|ebb.trim.Thinking

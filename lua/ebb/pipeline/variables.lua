@@ -23,7 +23,7 @@ local NAMES_SHOWN, NAME_SHOWN = 8, 40  -- in the description of a batch: the num
 
 ---@alias ebb.KeptVariables { ["local"]: table<string, any[]>, global: table<string, any[]> }
 
---- What the conversation keeps at its current batch.
+--- Returns the variables that the conversation keeps at its current batch.
 ---@param chat ebb.Conversation
 ---@return ebb.KeptVariables
 local function recall(chat)
@@ -81,7 +81,7 @@ end
 ---@field memory table        what the batch remembers
 ---@field description string  of the batch
 
---- What the conversation is to keep after a run; nil where the run changed nothing.
+--- Returns the change that the conversation is to keep after a run; nil if the run changed nothing.
 ---@param chat ebb.Conversation
 ---@param before ebb.Variables    as the run found them; a copy
 ---@param after ebb.Variables

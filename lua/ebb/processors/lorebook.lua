@@ -14,7 +14,7 @@ local function label(name)
   return type(name) == "string" and name ~= "" and #name <= speech.NAME_BYTES_MAX and name .. ": " or ""
 end
 
---- What stands before texts of messages without a name, by role.
+--- Returns, by role, the label before texts of messages that have no name.
 local function labels_of(context)
   return {
     user = label(context.user_profile and context.user_profile.name),
@@ -93,7 +93,7 @@ local function log_result(context, active, placement)
   end
 end
 
---- What is kept for the assembler: only what it reads.
+--- Keeps the placement for the assembler and the outlets for macros, and logs the result.
 local function keep(context, result, messages)
   local agent = context.agent_config
   local placement = lorebook.placement.of(result.active, {

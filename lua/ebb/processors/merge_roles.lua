@@ -1,8 +1,8 @@
 --- Processor: neighbours of one role become one message.
 --
--- What is left alone: tool results and messages with calls; messages that hold
+-- These stay alone: tool results and messages with calls; messages that hold
 -- more than their content (reasoning, a refusal, an unknown field), since
--- that would be said of the others too; neighbours whose names differ; and, unless
+-- it would seem to belong to the others too; neighbours whose names differ; and, unless
 -- the settings say otherwise, windows and what was injected at a depth or an anchor.
 -- Parts and attachments survive, and `sources` says where each came from.
 

@@ -80,7 +80,7 @@ local function add_entry(entries, entry)
   end
 end
 
---- Where the bytes are, as it was written; an id alone says nothing of that.
+--- True if a reference says where its bytes are; an id alone does not.
 local function has_place(reference)
   return (read_text(reference, "path") or read_text(reference, "data") or read_text(reference, "url")) ~= nil
 end
@@ -97,7 +97,7 @@ local function join_entry(entry, attachment, reference)
   return copy
 end
 
---- What a part refers to, and that as an attachment; nil for other parts.
+--- Returns a part's reference, and the reference as an attachment; nil for other parts.
 local function find_reference(part)
   if type(part) ~= "table" then return nil end
   if part.type == "asset" and type(part.attachment) == "table" then return part.attachment, part.attachment end
@@ -161,7 +161,7 @@ function references.take(copy)
   if rest[1] then copy.attachments = rest end
 end
 
---- The same for each of a list that may come from anywhere.
+--- Takes the references of each message in a list, which may come from anywhere.
 ---@param messages ebb.WorkingMessage[]
 function references.take_all(messages)
   for _, message in ipairs(messages) do

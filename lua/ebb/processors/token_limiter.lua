@@ -6,7 +6,7 @@
 -- guards hold and which tears no unit. Everything else (presets, injections, framing, tools) is the
 -- fixed part. What later stages add or save is not guessed: they are tried on
 -- copies (`forecast`), and the history is cut again by as much as they made of it.
--- The same holds for files, attached or parts of the content, which are weighed as they will be resolved.
+-- Files, attached or parts of the content, are weighed as they will be resolved.
 --
 -- Invariant: the messages fit after the later stages have run, or the run is refused.
 
@@ -135,7 +135,7 @@ local function as_user(message)
   return { role = "user", source = message.source, content = list, attachments = message.attachments }
 end
 
---- What the files of a message add in the end to what it weighs now. A part weighs something now, too: its name.
+--- Returns the tokens that a message's files add to its present weight. A part's name counts now already.
 local function weight_of_files(context, message)
   if content.answers(message) then message = as_user(message) end
   local bare = without_files(message)

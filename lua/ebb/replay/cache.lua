@@ -14,7 +14,7 @@
 --     request          [ the same as the request before     ][ others ]
 --     served           [ ... the last entry in this that is found ... ]
 --
--- What lies unused for longer than the lifetime is cold. Time is that of the messages; a request
+-- An entry that is unused for longer than the lifetime is cold. Time is that of the messages; a request
 -- without a time comes at the time of the request before.
 
 local cache = {}

@@ -5,7 +5,7 @@ local choice = {}
 
 local SLACK = 0.01   -- of recall
 
---- Of what the replies handed to tools and named, the share that the requests had; 1 if they used nothing.
+--- Returns the share of the values that replies used which the requests had, 0 to 1; 1 if they used none.
 ---@param result ebb.ReplayResult
 ---@return number
 function choice.recall(result)

@@ -75,7 +75,7 @@ function cost.observe(prepared)
   }, Observer)
 end
 
---- What the cache sees of a request. What stands before the messages, such as tools, is part of it.
+--- Describes a request for the cache. Tokens before the messages, such as tools, are part of it.
 local function cache_request(self, run, request)
   local base = self.prepared.base
   local head, head_messages = head_of(run.chat)

@@ -10,11 +10,11 @@
 -- what it kept in its memory. Nothing is read twice, so a replay costs what the
 -- conversation itself cost.
 --
--- What a prompt cache would have served of a request is the beginning that it
+-- A prompt cache would have served the beginning that a request
 -- shares, message by message and byte by byte, with the request before. Providers
--- serve less where that is short, or was too long ago: replay/cost.lua.
+-- serve less if that is short, or was sent too long ago: replay/cost.lua.
 --
--- Where the model binds thinking to what stood before it, requests leave out what a trim has made worthless
+-- If the model binds thinking to the messages before it, requests leave out what a trim has made worthless
 -- (replay/thinking.lua): it is not sent, and what it changes is not shared.
 --
 -- The first result is always that of `none`, which trims nothing whatever the budget. The

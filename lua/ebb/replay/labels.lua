@@ -1,4 +1,4 @@
---- What stands before a value in a text and says what it is: the nearest word without a digit.
+--- Finds the label before a value in a text: the nearest word without a digit.
 --
 --     "reservation_id": "4WQ150"         reservation_id
 --     "flights": ["HAT001", "HAT002"]    flights, of both

@@ -4,7 +4,7 @@
 --     he, she, hers        0 -h-> 1 -e-> 2* -r-> 3 -s-> 4*
 --                          0 -s-> 5 -h-> 6 -e-> 7*       fail: 6 to 1, 7 to 2
 --
--- Of long texts the first PREFIX bytes are states; the rest is compared where these stand.
+-- Only the first PREFIX bytes of long texts are states; the rest is compared wherever these are found.
 
 local matcher = {}
 

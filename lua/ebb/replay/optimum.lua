@@ -80,7 +80,8 @@ local function flat_units(units, fixed)
   return flat
 end
 
---- The same for each request: one before each message of the assistant but the first message.
+--- Flat, for each request what core.best_cuts has to know. A request comes before each message of the assistant but
+--- the first message.
 local function flat_requests(recording, units, base, guards)
   local flat, total, complete, last_user = {}, base, 0, 0
   for position, message in ipairs(recording) do

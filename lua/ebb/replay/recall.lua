@@ -73,7 +73,7 @@ local function read_text(recording, text, position, holds)
   return holds
 end
 
---- The same of a message, and of its thinking where the model binds that.
+--- Reads a message's text, and its thinking if the model binds that: as long as it is sent, the message holds both.
 local function read_message(recording, message, position, is_unread)
   local said = read_text(recording, message.text, position)
   local thought = is_unread and thinking.text(message) or ""
@@ -165,7 +165,7 @@ local function leave(self, seq)
   self.holds[seq] = nil
 end
 
---- What a text holds that a policy wrote.
+--- Returns the values in a text that a policy wrote, with the position from which each was known.
 local function holds_of(self, text)
   local holds, recording = {}, self.recording
   each_place(recording, text, function(number, label)

@@ -164,7 +164,7 @@ end
 ---@return integer
 function Thinking:position(chat, seq) return count_before(self, chat, self.place_of[seq]) end
 
---- What is left out already, for the next trim: batches that could tell are pruned.
+--- Returns the thinking that is left out already, for the next trim: the batches that could tell are pruned.
 ---@param chat ebb.Conversation
 ---@return ebb.trim.Thinking
 function Thinking:known(chat)

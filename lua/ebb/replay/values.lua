@@ -54,7 +54,7 @@ local function add_all(set, list)
   end
 end
 
---- What a message names in its own text: its content, without calls and reasoning.
+--- Returns the values in a message's own text: its content, without calls and reasoning.
 ---@param message ebb.Message
 ---@return table<string, true>
 function values.of_text(message)
@@ -65,7 +65,7 @@ function values.of_text(message)
   return set
 end
 
---- What a message hands to tools.
+--- Returns the values in the arguments of a message's calls.
 ---@param message ebb.Message
 ---@return table<string, true>
 function values.of_calls(message)

@@ -58,7 +58,7 @@ local function add_problem(problems, level, path, problem, preset, rule)
   }
 end
 
---- What is wrong with the rule's pattern or flags; nil if nothing is, or if that shows
+--- Returns a complaint about the rule's pattern or flags; nil if they are valid, or if that shows
 --- only with its macros expanded.
 local function pattern_problem(rule)
   local bad = rule.flags:match "[^gimsuy]"
@@ -213,8 +213,8 @@ local function note_failures(run, message, failures)
   end
 end
 
---- What the rules made of a text, as the set's `apply` returns it: the new text, or nil if it stays. Raises at a limit
---- of the run, which names the rule.
+--- Notes what the rules made of a text and returns the new text, or nil if it stays. Raises at a limit of the run; the
+--- error names the rule.
 local function rewritten(run, index, text, result, failures, stopped)
   if stopped then
     local rule = run.sources[stopped]
@@ -353,7 +353,7 @@ local function problem_at(path, message)
   return problem
 end
 
---- What a rule makes of a text, by default its own `testInput`, whatever its roles,
+--- Applies a rule to a text, by default its own `testInput`, whatever its roles,
 --- depths, stages and whether it is enabled.
 ---@param rule table         as it stands in a file
 ---@param options? { input: string?, expand: (fun(text: string): string)? }

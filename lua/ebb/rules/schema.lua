@@ -69,7 +69,7 @@ rule_schema.PRESET = {
     order = number(0, "a lower one is applied first"), priority = number(100, "a lower one is applied first"),
     rules = { type = "table", expected = "a list of rules", default = {}, help = "each as below" },
   },
-  -- What programs that share such files write besides, and means nothing here.
+  -- Members that programs with the same kind of file write besides; they mean nothing here.
   ignored = { description = true, author = true, version = true, createdAt = true, updatedAt = true },
 }
 
@@ -87,7 +87,7 @@ function rule_schema.parse(text)
   return pattern, flags ~= "" and flags or nil
 end
 
---- What to call a rule where something is wrong with it.
+--- Returns the name of a rule for errors: its name, its id, or its place.
 function rule_schema.title(rule, place)
   local id = type(rule) == "table" and (rule.name or rule.id)
   return type(id) == "string" and id ~= "" and ("rule '%s'"):format(id) or ("rule %d"):format(place)

@@ -6,7 +6,7 @@ local schema = require "ebb.support.schema"
 
 local sillytavern = {}
 
---- Where a script applies, by its numbers. 3 is slash commands, which Ebb does not have.
+--- The roles that a script applies to, by its numbers. 3 is slash commands, which Ebb does not have.
 local ROLES = {
   [0] = { "system", "user", "assistant" },
   [1] = { "user" }, [2] = { "assistant" }, [3] = {}, [5] = { "system" }, [6] = { "assistant" },

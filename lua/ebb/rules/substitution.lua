@@ -7,7 +7,7 @@
 
 local substitution = {}
 
---- Where the macro that begins at `first` ends: at the braces that close it.
+--- Returns the last byte of the macro that begins at `first`: the end of the braces that close it; nil if none do.
 local function closing(text, first)
   local depth, at = 0, first
   while true do
