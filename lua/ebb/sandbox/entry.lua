@@ -1,5 +1,5 @@
---- What stands beside a script in its sandbox, in globals of its own: the entries
---- through which the program reaches it (runtime/bind/sandbox.c).
+--- Defines the sandbox's entry points, which run in globals of their own: through them
+--- the program reaches a script (runtime/bind/sandbox.c).
 --
 -- An entry answers true and its results, or false, message with file:line, code.
 -- Here `_G` is what the script sees; `host(what, word)` asks the program, which

@@ -23,7 +23,7 @@
 -- with it; its code is that of a refusal, or "limit" where fuel, deadline or
 -- memory ran out: then the message says which, and how much was allowed.
 --
--- Where the whole library stands in a sandbox already (libebb), files run beside it,
+-- In a sandbox that has the whole library already (libebb), files run in the same sandbox,
 -- within its limits.
 
 local core = require "ebb.support.core"
@@ -96,7 +96,7 @@ end
 --- Folders of lua/ebb whose modules sandboxes may load, or the module itself.
 local provided = { support = true, conversation = true }
 
---- What stands in a sandbox under the name of a module of this folder.
+--- Modules of this folder that a sandbox may load: the name in a require, and the module that is loaded for it.
 local SANDBOX = {
   ["ebb.sandbox.loader"] = "ebb.sandbox.inner_loader",
 }
@@ -205,7 +205,7 @@ local function run(text, chunk_name, place, limits)
   return nil, core.error(value.code == "syntax" and "syntax" or "script", value.message, value.hint)
 end
 
---- What a file returns, its functions as proxies.
+--- Runs a file and returns its value, with functions as proxies.
 ---@param path string
 ---@param limits? ebb.Limits    also of the loading; proxies keep them
 ---@param kind? ebb.ScriptKind
@@ -231,7 +231,7 @@ function loader.read(path, kind, loading, folder)
   return script_file.shaped(path, kind, value, problem), script_file.name(path)
 end
 
---- The same for the text of a script.
+--- Reads the text of a script as `read` does a file.
 ---@param text string
 ---@param kind ebb.ScriptKind
 ---@param loading? ebb.Loading

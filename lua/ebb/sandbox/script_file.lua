@@ -87,7 +87,7 @@ local function compile(text, chunk_name, environment)
   return nil, ("%s:%d: too many parts in one another (%s)"):format((chunk_name:gsub("^[@=]", "")), line, TOO_DEEP)
 end
 
---- What a text returns.
+--- Runs a text and returns its value.
 ---@param text string
 ---@param chunk_name string    "@file.lua"
 ---@return any value           nil when it failed, or when the text returned nothing
@@ -149,7 +149,7 @@ function script_file.hinted(problem, path)
   return near and core.error("absent", problem.message, ("did you mean '%s%s'?"):format(folder or "", near)) or problem
 end
 
---- What the file returns.
+--- Runs a file and returns its value.
 ---@param path string
 ---@param folder? string       as for `text`
 ---@return any value           nil when it failed, or when the file returned nothing
@@ -193,7 +193,7 @@ function script_file.refuse_other(where, kind, value)
   end
 end
 
---- What was loaded as a table, a bare function put into one. Raises what is wrong.
+--- Returns a loaded value as a table; a bare function is put into one. Raises if it has another shape.
 ---@param where string         the file
 ---@param kind ebb.ScriptKind
 ---@param value any
@@ -234,7 +234,7 @@ function script_file.source_in(value, kind)
   return value.source
 end
 
---- What stands for the file where a script is a text.
+--- Returns the name that a script without a file has in errors.
 ---@param text string
 ---@param kind ebb.ScriptKind
 ---@return string
@@ -243,7 +243,7 @@ function script_file.source_name(text, kind)
   return kind.noun .. " text"
 end
 
---- The same for the text of a script.
+--- Reads the text of a script as `read` does a file.
 ---@param text string
 ---@param kind ebb.ScriptKind
 ---@return table value

@@ -1,5 +1,5 @@
---- What to do instead, in the words of the surface that is used: the module's own stand here, and
---- the command (cli/hints.lua) and libebb (api/hints.lua) put theirs in their place.
+--- Words the errors' hints for the surface in use: the module has its own texts, which the command
+--- (cli/hints.lua) and libebb (libebb/hints.lua) replace by theirs.
 
 local core = require "ebb.support.core"
 

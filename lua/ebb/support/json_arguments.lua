@@ -62,7 +62,7 @@ function json_arguments.fields(object, fields, what)
   return refuse("unknown_name", ("%s has no option '%s'"):format(owner, tostring(problem.value)), problem.hint)
 end
 
---- The same of a JSON text.
+--- Reads options from a JSON text, as `fields` does from an object.
 ---@param text? string
 ---@param fields table<string, ebb.Schema>
 ---@param what string

@@ -1,4 +1,4 @@
---- Where in a JSON text a value stands: for errors that name file, line and byte.
+--- Finds the place of a value in a JSON text: for errors that name file, line and byte.
 --
 -- Walks the text along one path, and only when it is asked; the text was decoded
 -- before, so it is valid.
@@ -88,7 +88,7 @@ local function element(text, at, count)
   return at
 end
 
---- Where the value at a path begins; of a path that leads nowhere, as far as it leads.
+--- Returns the byte at which the value at a path begins. If the path ends early, the last value that it reaches.
 ---@param text string
 ---@param path any[]           keys, and positions from 1
 ---@return integer at

@@ -1,6 +1,6 @@
 --- Lines in a file of the user's that are remembered from run to run, the newest last.
 --
--- Where the file cannot be read or written there are none, and lines are kept only in memory.
+-- If the file cannot be read or written there are none, and lines are kept only in memory.
 
 local core = require "ebb.support.core"
 local xdg = require "ebb.support.xdg"

@@ -42,7 +42,7 @@ local function places_of(list, first, last, among)
   return places
 end
 
---- Of q places in b, the first and last to pair with the `rank`-th of p in a.
+--- Returns the first and last of q places in b that the `rank`-th of p places in a is paired with.
 local function reach(rank, p, q)
   if p * q <= PAIRS_MAX then return 1, q end
   local middle = rank * q // p

@@ -1,4 +1,4 @@
---- Where the library talks: warnings, and `print` inside policies and filters.
+--- Writes the library's messages: warnings, and `print` inside policies and filters.
 --
 -- Standard output belongs to results, so the default is standard error. A host
 -- gives a function of its own with `log.to`.

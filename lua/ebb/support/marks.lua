@@ -11,8 +11,8 @@
 -- for one of 0.2. There both are equal, so that no mark jumps; with less that is fixed, lists are cut as if there
 -- were no second term.
 --
--- What stays for good is the same for many requests, so that cuts lie on one grid. So the last user message counts only
--- where it is large: not up to LARGE of what may go, and wholly from twice as much on.
+-- Tokens that stay for good are the same for many requests, so that cuts lie on one grid. So the last user message
+-- counts only if it is large: not up to LARGE of what may go, and wholly from twice as much on.
 
 local core = require "ebb.support.core"
 

@@ -22,7 +22,7 @@ end
 
 local NO_WORDS = { ["function"] = true, thread = true, userdata = true, table = true }
 
---- What was raised or said, in words; of a table that says nothing itself, what is in it. Never an address: that would
+--- Returns a text for a raised value; a table without words shows its content. Never an address: that would
 --- be another one in each run.
 ---@param problem any
 ---@return string
@@ -58,7 +58,7 @@ local function describe(problem, source)
   return { message = place(source) .. text, code = text == "not enough memory" and "memory" or nil }
 end
 
---- What xpcall's handler makes of an error below `subject`: {message, code}.
+--- Makes a handler for xpcall that turns an error below `subject` into {message, code}.
 ---@param subject function    the user's function
 ---@return fun(problem: any): table
 function traceback.handler(subject)

@@ -72,7 +72,7 @@ end
 
 ---- Calls of a tag ----
 
---- What stands twice is refused: which of the two the model means is unknown.
+--- Repeated members are refused, for it is unknown which of the two the model means.
 local UNIQUE = { unique = true }
 
 local FIELDS = {

@@ -150,7 +150,7 @@ local DERIVED = {
 
 local meta = { __metatable = false, __name = "Window" }
 
---- What a handle stands for; refuses calls without the colon.
+--- Returns the chat and the id of a handle; refuses calls without the colon.
 local function chat_and_id(window)
   local chat = type(window) == "table" and rawget(window, "chat")
   if not chat then refuse("argument", "expected a Window, got " .. schema.describe(window), "window:update { ... }") end

@@ -277,7 +277,7 @@ local function set_content(frame)
   if #list == 1 then view.content = list[1] else table.insert(list, 1, {}) end
 end
 
---- Of a file that was indented by hand: white space with a line's end in it, beside tags.
+--- Removes white space with a line's end in it next to tags: the file was indented by hand.
 local function without_indents(frame)
   local list, first = frame.list, frame.kind == "element" and 2 or 1
   if #list == first then return end   -- all there is
@@ -332,7 +332,7 @@ local function put_text(reader, at, text)
   end
 end
 
---- Where a text ended that no tag follows.
+--- Fails at the place where a text ended and no tag follows.
 local function fail_text(reader, at)
   if reader.text:byte(at) == 38 then
     fail(reader, at, "&amp; &lt; &gt; &quot; &apos; or &#N; of a character; in a text '&' is &amp;")

@@ -32,7 +32,7 @@ local HOLDS = {
   last_contains = function(chat, text) return #chat > 0 and chat[#chat].text:find(text, 1, true) ~= nil end,
 }
 
---- What a node's field takes.
+--- The schema of a node's field for a condition.
 ---@type ebb.Schema
 condition.SPEC = {
   any_of = { { type = "function" }, { type = "string" }, { type = "object", fields = FIELDS, noun = "condition" } },

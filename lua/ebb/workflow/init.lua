@@ -140,7 +140,7 @@ local function prepared(workflow, depth, unknown)
   return { name = workflow.name, sequence = prepare.nodes(list, workflow, kit), toolset = toolset }
 end
 
---- The same; a mistake in a file has its name, and in JSON its line.
+--- Prepares a workflow as `prepared` does; an error names the workflow's file, and the line of JSON.
 function prepared_at(workflow, depth, unknown)
   local ok, result = pcall(prepared, workflow, depth, unknown)
   if ok then return result end
@@ -224,7 +224,7 @@ local POSITION = {
   },
 }
 
---- What tells a workflow from others whose positions mean something else: the places and types of all nodes.
+--- Returns a digest of the places and types of all nodes. Workflows with equal digests mean the same by a position.
 local function digest_of(sequence)
   local words = {}
   local function add(part)

@@ -44,7 +44,7 @@ local folders = setmetatable({}, { __mode = "k" })
 ---@type table<table, ebb.JsonFile>   the files that workflows were read from
 local files = setmetatable({}, { __mode = "k" })
 
---- Where the files of a workflow lie.
+--- Returns the folder in which a workflow's files are, and what may be named from there.
 ---@param workflow? table
 ---@param looks? boolean       it is not about to run
 ---@return ebb.WorkflowPlace

@@ -85,7 +85,7 @@ end
 
 ---- Asking ----
 
---- Where the request goes; without HTTP an address and a key are not needed.
+--- Returns the endpoint of the request; without HTTP an address and a key are not needed.
 local function endpoint_of(chat, wants, by_http)
   if by_http then return provider.endpoint(chat, wants) end
   local model = wants.model or chat:model()
@@ -114,7 +114,7 @@ end
 
 ---- The node ----
 
---- What the model may call: the workflow's tools, and the actions of the conversation and its windows.
+--- Lists what the model may call: the workflow's tools, and the actions of the conversation and its windows.
 local function tools_of(chat, run)
   local list = run.toolset:definitions() or {}
   for _, tool in ipairs(act.tools(chat)) do list[#list + 1] = tool end
@@ -131,7 +131,7 @@ local function wants_of(options, run)
   return wants
 end
 
---- What is sent: the conversation, or what a pipeline makes of it.
+--- Returns the conversation to send: the chat itself, or the one that a pipeline makes of it.
 local function source_of(chat, pipe, run)
   if not pipe then return chat end
   pipelines.serve(pipe, run.host)

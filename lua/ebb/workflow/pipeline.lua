@@ -47,7 +47,7 @@ function pipeline.open(options, place)
   return pipelines.new(located(options, place))
 end
 
---- What the pipeline's processors ask is answered by the program that runs the workflow, unless the node says who does.
+--- Lets the program that runs the workflow answer the pipeline's processors, unless the node names a host.
 ---@param pipe ebb.Pipeline
 ---@param host ebb.WorkflowHost
 function pipeline.serve(pipe, host)

@@ -98,7 +98,7 @@ local function own_fields(declared, node, node_type)
   return error(values, 0)
 end
 
---- What `prepare` of a type gives: a function, or a table with it.
+--- Returns the table that a type's `prepare` gave, or one with the function that it gave.
 local function prepared_node(result)
   if type(result) == "function" then return { run = result } end
   return result

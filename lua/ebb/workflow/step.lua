@@ -5,7 +5,7 @@ local traceback = require "ebb.support.traceback"
 
 local step = {}
 
---- What a function that returned nil and a reason says: a text, or an error object.
+--- Makes an error of the reason that a function returned with nil: a text, or an error object.
 local function failure(reason)
   if core.is_error(reason) then return reason end
   return core.error("script", traceback.text(reason))

@@ -11,7 +11,7 @@ local reader = {}
 
 ---- Problems ----
 
---- What error texts say is expected.
+--- Returns the words for what a declaration expects, for error texts.
 ---@param declaration ebb.Schema
 ---@return string
 function reader.expected_of(declaration)
@@ -244,7 +244,7 @@ function reader.message(problem, owner, base, joined)
   return (problem.kind == "missing" and "%s %s" or "%s: %s"):format(where, problem.message)
 end
 
---- The same without an owner, the hint in parentheses: for lists of problems in files.
+--- Words a problem as `message` does but without an owner, its hint in parentheses: for lists of problems in files.
 ---@param problem { path: (string|integer)[], message: string, hint?: string, kind?: string }
 ---@return string
 function reader.say(problem)

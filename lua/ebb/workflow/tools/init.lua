@@ -123,7 +123,7 @@ local function schema_of(value, where)
   return parameters.json_schema(declared), declared
 end
 
---- What a function answered: a text; or nil and why not.
+--- Returns a function's answer as a text; or nil and why it has none.
 local function answer_of(first, why)
   if first == nil and why ~= nil or first == false then return nil, tostring(why or "it failed") end
   if first == nil or first == true then return "done" end

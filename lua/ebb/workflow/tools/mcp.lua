@@ -2,7 +2,7 @@
 --
 --     initialize -> notifications/initialized -> tools/list (page by page) -> tools/call ...
 --
--- What a server does is not trusted: it may hang, die, flood, answer other requests than ours, or not in JSON. A line
+-- A server is not trusted: it may hang, die, flood, answer other requests than ours, or not in JSON. A line
 -- that cannot be read may have been the answer, so it ends the request at once.
 
 local core = require "ebb.support.core"
@@ -44,7 +44,7 @@ local function answer_request(client, message)
   return client.dialogue:say(line_of(reply), client.seconds)
 end
 
---- What an answer says: the result, or nil and why not.
+--- Returns an answer's result, or nil and why there is none.
 local function result_of(message)
   if type(message.result) == "table" then return message.result end
   local failed = message.error
