@@ -41,7 +41,7 @@ local function check(args)
   edits.check(args)
 end
 
---- What the report of operations has beside that of other edits: the conversation's state.
+--- Adds the conversation's state to the report of operations; reports of other edits do not have it.
 local function add_state(chat)
   return function(data)
     state.extend(data, chat, true)

@@ -84,7 +84,7 @@ local function tell_refused(refused, args)
     args.repair and "" or "; --repair repairs what can be"))
 end
 
---- What is lost, for programs: each kind with the number of conversations and the first line.
+--- Returns the losses as data: each kind with the number of conversations and the first line.
 local function data_of(kinds, refused, many)
   local list = core.json.array {}
   for i, kind in ipairs(kinds) do

@@ -113,7 +113,7 @@ function each_items.find(paths, args, ending)
   return list
 end
 
---- Those of one machine among several: every n-th, from the i-th.
+--- Returns the items of one machine among several: every n-th, from the i-th.
 ---@param list ebb.cli.EachItem[]
 ---@param shard? { part: integer, of: integer }
 ---@return ebb.cli.EachItem[]

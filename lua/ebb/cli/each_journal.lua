@@ -72,7 +72,7 @@ end
 ---@param entry table
 function Journal:note(entry) self.entries[entry.item] = entry end
 
---- What the journal says of an item as it is now: its entry, or nil.
+--- Returns the journal's entry of an item, or nil if there is none or the item has changed since.
 ---@param item ebb.cli.EachItem
 ---@return table?
 function Journal:entry(item)

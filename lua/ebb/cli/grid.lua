@@ -302,7 +302,7 @@ local function turned(columns, rows)
   return lists, colours
 end
 
---- The same of rows. `row.colour` names the colour of a row.
+--- Renders a table that is given by rows. `row.colour` names the colour of a row.
 ---@param columns ebb.cli.Column[]
 ---@param rows table[]      lists of texts
 ---@param page ebb.cli.Page

@@ -80,7 +80,7 @@ local function check_targets(paths)
   places.check { reads = {}, writes = writes }
 end
 
---- What the pipeline finds wrong with the agent, and the decorators that it does not know.
+--- Checks an imported agent as the pipeline would read it, and reports decorators that the pipeline does not know.
 local function check_agent(result)
   local agent = files.read("agent", core.json.decode(core.json.encode(result.agent)))
   for _, book in ipairs(agent.lorebooks or {}) do

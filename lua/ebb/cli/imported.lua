@@ -155,7 +155,7 @@ function imported.summary(result)
   return ("%s: %s"):format(result.title, table.concat(words, ", "))
 end
 
---- What a request with these messages lacks: "without system prompt and tools".
+--- Names what a request with the imported messages lacks: "without system prompt and tools"; nil for nothing.
 ---@param result? ebb.Import
 ---@return string?
 function imported.missing(result)
@@ -166,7 +166,7 @@ function imported.missing(result)
   return result.tools and "without system prompt" or "without system prompt and tools"
 end
 
---- What reports in JSON say of an import.
+--- Returns what reports in JSON say of an import.
 ---@param result? ebb.Import
 ---@return table?
 function imported.data(result)

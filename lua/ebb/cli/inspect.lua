@@ -53,7 +53,7 @@ local function messages_of(chat, obsolete)
   return list
 end
 
---- Of each item of a window, by its position: whether a newer version has made it obsolete.
+--- Returns by position of each window's item whether a newer version has made it obsolete.
 local function obsolete_items(chat)
   local obsolete = {}
   for _, item in ipairs(core.window.items(chat)) do
@@ -100,7 +100,7 @@ local function windows_of(chat)
   return list
 end
 
---- What --json shows but the messages.
+--- Returns what --json shows, without the messages.
 local function data_of(chat)
   local warnings = core.json.array {}
   for i, warning in ipairs(chat:warnings()) do

@@ -1,4 +1,4 @@
---- What a conversion leaves out or changes, on standard error: a line per kind.
+--- Prints what a conversion leaves out or changes on standard error: a line per kind.
 
 local failure = require "ebb.cli.failure"
 local terminal = require "ebb.cli.terminal"

@@ -53,7 +53,7 @@ local function image_of(model)
   return image.multiplier and ("%s x %s"):format(image.rule, image.multiplier) or image.rule
 end
 
---- What a model reads besides text, as far as it is known: a list of names.
+--- Lists the kinds of input besides text that a model is known to read; nil if none is known.
 local function reads_of(model)
   local able = core.json.array(tables.keys(model.abilities or {}))
   for i = #able, 1, -1 do

@@ -50,7 +50,7 @@ function outgoing.declare_profile(parser)
     :argname("<name>")
 end
 
---- Where the command line sends a conversation.
+--- Returns the dialect and profile (or URL) that the command line names as the target.
 ---@param args table
 ---@return ebb.CheckOptions
 function outgoing.target(args)
@@ -180,7 +180,7 @@ local function without_bound(list)
   return rest
 end
 
---- What the target refuses. Files keep members that requests lack.
+--- Returns the violations that the target refuses, and its dialect. Members of files that requests lack are none.
 local function violations_of(chat, rules)
   local goal = rules.target
   local list, dialect = failure.typed(chat.check, chat,

@@ -15,7 +15,7 @@ function own_form.written(chat)
   return require("ebb.request").in_own_form(chat, false)
 end
 
---- The same, with what is left out told.
+--- Returns the body in its own form as `written` does, and prints what that leaves out.
 ---@param chat ebb.Conversation
 ---@return string?
 function own_form.text(chat)

@@ -94,7 +94,7 @@ local function tell(logs, why)
   end
 end
 
---- What the token limiter did.
+--- Returns the token limiter's trim as data.
 local function data_of(result)
   local trimmed = result.trimmed or { before = result.tokens, dropped = 0 }
   return {

@@ -81,7 +81,7 @@ function files.play(args, path, specs, loading, hears)
     requested = budget or available + margin + (args.reserve or 0), results = results }, chat
 end
 
---- The same in a child: what it found, or why it failed, as JSON.
+--- Plays one recording in a child process; returns its result, or its failure, as JSON.
 local function play_apart(args, path, specs, loading)
   terminal.quiet = true
   local ok, played = pcall(files.play, args, path, specs, loading)

@@ -22,7 +22,7 @@ local COLUMNS = {
 
 local THINKING = { title = "thinking", right = true }   -- where some was lost, before the last two columns
 
---- What the columns mean: one title or two, and a text, which stands there if a column of them is shown.
+--- Explanations of columns: one title or two, and a text, which is printed if a column of them is shown.
 local LEGEND = {
   { "sent", "tokens of all requests (%s)" },
   { "shared", "of these, what begins like the request before, which a prompt cache can serve" },
@@ -137,7 +137,7 @@ local function shown_of(report, page)
   return shown
 end
 
---- What the columns that are shown mean, as one line.
+--- Explains the columns that are shown, in one line.
 ---@param facts table<string, any[]>     what the texts of some columns name
 local function explanations(shown, facts)
   local words = {}

@@ -144,7 +144,7 @@ local function fates_of(chat)
   return { by_seq = by_seq, batches = #way, left = report.LOOKS_MAX }
 end
 
---- What an edit did to a message; nil for one that was only kept, or where it is not looked for any more.
+--- Returns what an edit did to a message; nil if the message was only kept, or once the limit of look-ups is reached.
 local function fate_of(chat, fates, message)
   if fates.by_seq[message.seq] then return fates.by_seq[message.seq] end
   fates.left = fates.left - fates.batches

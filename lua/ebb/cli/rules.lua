@@ -51,7 +51,7 @@ local function name_of(rule, position)
   return type(name) == "string" and name or ("rule %d"):format(position)
 end
 
---- What expands the macros of rules; nil where no file of macros is named: then they stay as they stand.
+--- Returns a function that expands the macros of rules; nil if no file of macros is named: they then stay unexpanded.
 local function expansion_of(args)
   local own_macros = require "ebb.pipeline.own_macros"
   local registry = own_macros.fresh(options.macro_registry(args, options.loading(args)))

@@ -132,7 +132,7 @@ local function keeping(args, chat)
   return { save = sessions.keep, position = position }
 end
 
---- What each node did, as plain data.
+--- Returns what a node did, as plain data.
 local function step_data(entry)
   return { node = entry.node, type = entry.type, messages = core.json.array(entry.messages),
     tokens = core.json.array(entry.tokens), milliseconds = entry.milliseconds, notes = core.json.array(entry.notes) }

@@ -1,4 +1,4 @@
---- What `ebb run` gives to a workflow: HTTP, programs, processes, recordings, and the terminal.
+--- Builds the host of `ebb run`'s workflows: HTTP, programs, processes, recordings, and the terminal.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"

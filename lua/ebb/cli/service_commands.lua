@@ -78,7 +78,7 @@ local function cache_in(folder)
   end
 end
 
---- What answers the services that the command line names; nil if it names none.
+--- Returns the functions that answer services by the command line's programs; nil if it names none.
 ---@param args table
 ---@return table<string, fun(request: table): any, string?>?
 function service_commands.host(args)

@@ -189,7 +189,7 @@ end
 
 local function range(least, most) return least == most and tostring(most) or ("%d to %d"):format(least, most) end
 
---- What was found of a session, and what is lost of it.
+--- Describes what was found of a damaged session, and what is lost of it.
 ---@param result ebb.Salvaged
 local function salvaged_line(result)
   local line = ("session %s: %s%s"):format(text.printable(result.name), result.whole and "whole, " or "",
@@ -234,7 +234,7 @@ local function salvaged_lines(results)
   return table.concat(lines)
 end
 
---- What can be read of each session of a damaged database.
+--- Reads what is left of each session of a damaged database, and prints it; fails if nothing is left.
 ---@return ebb.Salvaged[] results
 local function read_damaged(args, file)
   local salvage = require "ebb.session.salvage"

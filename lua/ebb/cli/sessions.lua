@@ -45,7 +45,7 @@ function sessions.place(args, creates)
   return place, is_own
 end
 
---- What SQLite and Ebb keep beside a database, under its name.
+--- Suffixes of the files that SQLite and Ebb keep next to a database.
 local BESIDE = { "", "-wal", "-shm", "-journal", "-checkpoint" }
 
 --- The files of the database, whether they exist or not; none of a server's.

@@ -57,7 +57,7 @@ local function nothing_to_cut(summary)
   }
 end
 
---- Where another policy keeps more, or costs less.
+--- Names the cheapest of the other policies that cost less and refuse no more than the suggested one.
 local function alternative(results, words, position)
   local other
   for i = 2, #results do

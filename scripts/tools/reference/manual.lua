@@ -12,7 +12,7 @@ local function escape(text)
   return (text:gsub("^([.'])", "\\&%1"):gsub("\n([.'])", "\n\\&%1"))
 end
 
---- The same for words that are filled into lines.
+--- Escapes words that are filled into lines.
 local function plain(text) return escape((text:gsub("\n%s*", "\n"))) end
 
 --- Lines that stay as they are.

@@ -17,7 +17,7 @@ local pages = {}
 
 local FOLDER = "docs/reference/"
 
---- What `ebb help` prints, 100 columns wide.
+--- Returns the text of `ebb help`, 100 columns wide.
 local function help_of(ebb)
   local pipe = assert(io.popen(("COLUMNS=100 '%s' help"):format(ebb)))
   local text = pipe:read "a"

@@ -1,4 +1,4 @@
---- What the command line's parsers declare, as plain data.
+--- Returns as plain data what the command line's parsers declare.
 
 local commands = require "ebb.cli.commands"
 local parser = require "ebb.cli.parser"

@@ -116,7 +116,7 @@ local VALUES = {
 
 local HISTORY = { last = "Good evening", user = "Good evening", assistant = "Come in." }
 
---- What a macro's example expands to.
+--- Expands a macro's example; returns the result as a JSON text.
 local function result_of(example)
   local environment = macros.environment {
     values = VALUES, now = MOMENT, seed = 1, session_id = "demo", history = function(kind) return HISTORY[kind] end,

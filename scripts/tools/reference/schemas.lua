@@ -83,7 +83,7 @@ end
 
 ---- Agents, models, users ----
 
---- What a field of a file takes, in the words in which the reader refuses another value.
+--- Describes the values of a file's field, in the words in which the reader refuses another value.
 local function kind_of(file, field)
   local ok, problem = pcall(files.read, file, { [field] = STRANGER })
   assert(not ok, ("%s.%s takes anything"):format(file, field))

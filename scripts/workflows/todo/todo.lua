@@ -1,7 +1,7 @@
 --- Workflow: a model that works with windows. It opens a to-do list, adds and deletes
 --- items, and closes it.
 --
--- What the model reads of the list is its state at that moment, once, however often it
+-- The model reads the list as it is at that moment, once, however often it
 -- has changed; when it is closed, it is gone from the context. The model here is a
 -- recording; put your own in the place of `model`.
 --
