@@ -134,11 +134,12 @@ test-build: deps-test
 	+@$(SUBMAKE) MODE=threads build/threads/tests/test_api_threads build/threads/tests/test_sandbox_threads \
 	  build/threads/tests/test_storage_threads build/threads/tests/test_api_host
 
-check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but the binding's (one step in four), model tests with 1,000,000 steps, the command under sanitizers, a fifth of the Lua tests under valgrind, token ids against their oracles, a minute per fuzzer, up to twenty for the sandbox's
+check-hard: test-build deps-fuzz deps-valgrind   ## longer: all sweeps whole but the binding's (one step in four), model tests with 1,000,000 steps, the command under sanitizers, a fifth of the Lua tests under valgrind, token ids against their oracles, a minute per fuzzer, up to twenty for the sandbox's, and random small changes that tests must notice
 	+@$(SUBMAKE) MODE=debug products
 	+@$(SUBMAKE) MODE=sanitize products build/sanitize/bench/tokens
 	+@if tests/fuzz/can.sh; then $(SUBMAKE) fuzzers; fi
 	WHOLE=1 CONVERSATIONS=$(or $(CONVERSATIONS),10000) DENSER=$(or $(DENSER),5) STEPS=$(or $(STEPS),1000000) CALLS=$(or $(CALLS),300000) MUTATIONS=$(or $(MUTATIONS),100000) KILLS=$(or $(KILLS),200) LIVES=$(or $(LIVES),50) TURNS=$(or $(TURNS),200000) HISTORIES=$(or $(HISTORIES),50000) PIPELINES=$(or $(PIPELINES),10000) POLICIES=$(or $(POLICIES),2000) EBB=build/sanitize/ebb tests/run.sh
+	lua5.4 tests/mutate.lua $(or $(MUTANTS),100)
 
 fuzz: deps-fuzz   ## run every tests/fuzz/fuzz_*.c on as many inputs as take a minute of a processor; FUZZ_SHARE (100) percent of them
 	+@$(SUBMAKE) products fuzzers
@@ -148,6 +149,10 @@ valgrind: deps-valgrind   ## the Lua tests under valgrind
 	+@$(SUBMAKE) build/bench/tokens_portable
 	+@$(SUBMAKE) MODE=debug products
 	@tests/valgrind.sh
+
+mutate: deps-test   ## make MUTANTS (100) random small changes in Lua and C, one at a time, and count those that the nearest tests notice
+	+@$(SUBMAKE) products vocabularies
+	lua5.4 tests/mutate.lua $(or $(MUTANTS),100)
 
 cover: deps-test   ## lines and branches of runtime/core, json, dialect, document and state that tests reach; tests/uncovered.txt says what not, and why
 	+@$(SUBMAKE) build/faults/postgres_proxy build/faults/wal_passive build/bench/tokens_portable
@@ -469,5 +474,5 @@ build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/objects.a build/fuzz/flags
 
 -include $(shell find build/fuzz $(B) -name '*.d' 2>/dev/null)
 
-.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind cover bench findings lint docs install install-files install-documents uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
+.PHONY: all products release vocabularies run test test-quick test-build check-hard fuzz valgrind mutate cover bench findings lint docs install install-files install-documents uninstall clean deps deps-test deps-lint deps-fuzz deps-valgrind help test-programs fuzzers FORCE
 .DELETE_ON_ERROR:

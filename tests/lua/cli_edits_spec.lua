@@ -127,6 +127,23 @@ describe("the report of an edit", function()
     assert.same({ "inserted", "append" }, { ledger[3].action, ledger[3].reason })
   end)
 
+  it("begins a new run where a message between two dropped ones stays", function()
+    local list = json.array {}
+    for i, role in ipairs { "user", "user", "assistant", "user", "user", "user" } do
+      list[i] = { role = role, content = tostring(i) }
+    end
+    local input = file("gap.json", json.encode(list))
+
+    local operation = [['{"operation":"filter","filter":{"roles":["assistant"]}}' ]]
+    local report = json.decode((does("apply " .. operation .. input .. " --dry-run --json")))
+
+    local runs = {}
+    for i, entry in ipairs(report.ledger) do
+      runs[i] = ("%s %d from %d"):format(entry.action, entry.count, entry.seq)
+    end
+    assert.same({ "dropped 2 from 1", "dropped 3 from 4" }, runs)
+  end)
+
   it("of a workflow says what each node did", function()
     local words = ("run %s %s --dry-run --json"):format(path_of "nodes.lua", path_of "small.json")
     local nodes = json.decode((does(words))).nodes

@@ -85,6 +85,24 @@ describe("ebb trim of a body in another form than its model's", function()
     end
   end)
 
+  it("counts the turn that a repair puts before calls, and trims once more for it", function()
+    local list = json.array { { role = "user", content = ("question "):rep(20) } }
+    for i = 1, 6 do
+      list[2 * i] = { role = "assistant", tool_calls = { { id = "c" .. i, type = "function",
+        ["function"] = { name = "f", arguments = "{}" } } } }
+      list[2 * i + 1] = { role = "tool", tool_call_id = "c" .. i, content = "result " .. i }
+    end
+    list[14] = { role = "user", content = "go on" }
+    local path, inserted = file("calls.json", json.encode(list)), 0
+    for budget = 30, 130, 3 do
+      local run = command.ebb(("trim %s --budget %d --to gemini --repair"):format(path, budget))
+      assert.equal(0, run.status, run.err)
+      if run.out:find("was left out", 1, true) then inserted = inserted + 1 end
+      assert.is_true(assert(ebb.parse(run.out)):tokens() <= budget, budget)
+    end
+    assert.is_true(inserted > 20)
+  end)
+
   it("knows --to and --dialect for one another, as all commands with a target do", function()
     local path = file("body.json", json.encode(body "gpt-4o"))
     for _, words in ipairs { "trim --budget 5000", "check", "convert", "pipeline" } do

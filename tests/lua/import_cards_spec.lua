@@ -205,6 +205,16 @@ describe("a character card", function()
     mentions(result, "wrong member: data.tags: expected a list")
   end)
 
+  it("has entries whose probability is a percentage, whatever the file says", function()
+    for given_number, kept in pairs { [150] = 100, [-5] = 0, [80] = 80, [0] = 0, [100] = 100 } do
+      local entry = card_entry(1)
+      entry.extensions.probability = given_number
+      local card = v2()
+      card.data.character_book.entries = list(entry)
+      assert.equal(kept, read(json.encode(card)).agent.lorebooks[1].entries[1].probability)
+    end
+  end)
+
   it("with two entries of one id keeps the later", function()
     local card = v2()
     card.data.character_book.entries = list(card_entry(1, { content = "a" }), card_entry(1, { content = "b" }))

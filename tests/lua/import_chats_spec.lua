@@ -121,6 +121,18 @@ describe("an export of ChatGPT", function()
     assert.matches("no branch 'x'", (refusal(text, { branch = "x" })))
   end)
 
+  it("numbers branches by time, and those of one time by their ids", function()
+    local nodes, ids = { node("r") }, {}
+    for i = 1, 20 do
+      ids[i] = ("n%02d"):format(i * 7 % 20)
+      nodes[#nodes + 1] = node(ids[i], "r", said("user", ids[i], { create_time = 5 }))
+    end
+    table.sort(ids)
+    for i, id in ipairs(ids) do
+      assert.equal("u:" .. id, words("chatgpt", shard(export(nodes, ids[1])), { branch = tostring(i) }))
+    end
+  end)
+
   it("without a current node is read at the newest leaf", function()
     for _, current in ipairs { "gone", json.null, 5 } do
       local result = read("chatgpt", shard(export(EDITED, current)))

@@ -47,6 +47,19 @@ describe("a preview, twice, and the run", function()
     assert.matches("^run 2 2 ", result.chat[3].content)      -- one file, one sandbox
   end)
 
+  it("are the same with a processor that asks its host for knowledge, which only reads", function()
+    local asking = { id = "ask", name = "Ask", priority = 150, execute = function(context)
+      table.insert(context.messages, 1, { source = "x", content = context:call("retrieve", { q = 1 }),
+        role = "system" })
+    end }
+    local pipeline = ebb.pipeline { processors = { asking }, counter = helper.tokens_of,
+      host = { retrieve = function(asked) return "found " .. asked.q end } }
+
+    local result = same(pipeline, helper.conversation("u1", { counter = helper.tokens_of }))
+
+    assert.matches("found 1", result.body, 1, true)
+  end)
+
   it("are the same with rules, presets, dice and variables, within a budget", function()
     local session = { id = "S", variables = { ["local"] = { n = 3 }, global = {} } }
     local pipeline = ebb.pipeline { counter = helper.tokens_of, now = 1700000000000, session = session,

@@ -430,6 +430,18 @@ describe("prune_messages", function()
     assert.same({ "y" }, chat[2].answers)
   end)
 
+  it("protects the newest messages by each rule's own number", function()
+    local function pair(id, name) return call(id, name, null), { role = "tool", tool_call_id = id, content = id } end
+    local list = {}
+    for id, name in ("ofogpfpg"):gmatch "(.)(.)" do table.move({ pair(id .. name, name) }, 1, 2, #list + 1, list) end
+    list[#list + 1] = { role = "user", content = "z" }
+    local rules = { { type = "before_last_3_messages", tools = { "f" } },
+      { type = "before_last_7_messages", tools = { "g" } } }
+    -- the result of pf is the fourth message from the end, the call of og the seventh
+    assert.equal("assistant:-+calls tool:og assistant:-+calls tool:pg user:z",
+      (pruned(list, { tool_calls = rules })))
+  end)
+
   it("removes the key of reasoning that goes, and writes no null", function()
     local calling = call("x", "f", null)
     calling.reasoning_content = "think"

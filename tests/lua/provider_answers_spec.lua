@@ -226,6 +226,20 @@ describe("an answer that asks for patience", function()
   end
 end)
 
+describe("a server that is busy", function()
+  for _, retries in ipairs { 0, 1, 3 } do
+    it(("is asked once, and %d times more at most"):format(retries), function()
+      local said = {}
+      local endpoint = { base = ADDRESS, dialect = "openai", model = "m", form = provider.form "openai" }
+      local _, problem = provider.ask(endpoint, { retries = retries, back_off = 0.001 }, "{}",
+        host_of({ status = 503 }, said))
+      assert.equal("model", problem.code)
+      assert.equal(retries + 1, said.asked)
+      assert.equal(retries, #said)
+    end)
+  end
+end)
+
 describe("a key that a server echoes", function()
   local KEY = "sk-a.b%c+d-0123456789"
 

@@ -266,6 +266,11 @@ describe("a provider that fails", function()
     local err = command.fails(command.IO, ("run %s %s"):format(flow, chat))
     command.contains("EBB_API_KEY or OPENAI_API_KEY is not set", err)
     command.contains("hint: export OPENAI_API_KEY=...", err)
+    for _, key in ipairs { "sk\\nX-Other: 1", "sk\\t1", "sk\\r" } do
+      command.environment = ('env -u EBB_API_KEY -u EBB_BASE_URL OPENAI_API_KEY="$(printf \'%sx\')" '):format(key)
+      command.contains("the key in OPENAI_API_KEY has a control character",
+        command.fails(command.IO, ("run %s %s --base-url http://127.0.0.1:1"):format(flow, chat)))
+    end
     command.environment = nil
     command.contains("expected http:// or https://", command.fails(command.USAGE, ("run %s %s --base-url ftp://x"):format(flow, chat)))
   end)

@@ -134,6 +134,12 @@ describe("a step of a session", function()
     assert.truthy((done "session export t"):find('"model":"gpt-4o"', 1, true))
   end)
 
+  it("is listed without the numbers by which the database knows it", function()
+    for _, info in ipairs(json.decode((done "session ls --json"))) do
+      assert.same({ nil, nil, "s" }, { info.id, info.origin, info.name })
+    end
+  end)
+
   it("changes nothing on a dry run", function()
     done("session append s " .. command.file("more.json", '[{"role":"user","content":"four"}]'))
 
