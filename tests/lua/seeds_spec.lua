@@ -1,90 +1,138 @@
---- The scenarios of the design documents (seeds 000 and 003), through their own
---- JSON. Each folder of tests/golden named after one has input.json and
---- expected.json; with operations.json the expectation is the whole state, else
---- the messages that a query finds.
+--- The examples and configurations of the design documents (seeds 000 to 004), as data. A folder tests/golden/seedNNN_*
+--- has examples of one section, each beside its result:
+--
+--     operations.json, NAME.operations.json   operations on input.json, which is read with options.json
+--     expected.json, NAME.expected.json       the whole state behind them, or their refusal
+--     NAME.command                            shell commands, run in the folder; $tmp is one of their own
+--     NAME.expected                           what they print, errors too
+--
+-- `UPDATE=1 busted tests/lua/seeds_spec.lua` writes the results; read the difference before you keep it.
 
+local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
 local json = ebb.json
+local workflow = require "ebb.workflow"
 
-local function path(flow, name) return ("tests/golden/%s/%s.json"):format(flow, name) end
-
-local function decoded(flow, name) return assert(json.decode(helper.read(path(flow, name)))) end
-
---- Descriptions are words for people: they may be reworded.
-local function without_descriptions(state)
-  for _, batch in ipairs(state.batches) do
-    batch.description = nil
+--- Examples of a kind: folder, path without the ending, and name of each.
+local function examples_of(ending)
+  local list, pipe = {}, io.popen(("ls tests/golden/seed*/*%s"):format(ending))
+  for path in pipe:lines() do
+    local stem = path:sub(1, -#ending - 1)
+    list[#list + 1] = { folder = path:match "^(.*)/", stem = stem, name = stem:match "golden/(.-)[/.]?$" }
   end
-  return state
+  pipe:close()
+  assert(list[1], "no examples of " .. ending)
+  return list
 end
 
-local function load_flow(flow)
-  local has_options = io.open(path(flow, "options"))
-  local options = has_options and has_options:close() and decoded(flow, "options") or {}
+--- Holds a text against a file; with UPDATE=1 writes it there.
+local function compare(path, text)
+  if os.getenv "UPDATE" then
+    local file = assert(io.open(path, "w"))
+    assert(file:write(text))
+    assert(file:close())
+  end
+  assert.equal(helper.read(path), text)
+end
+
+local function decoded(path) return assert(json.decode(helper.read(path))) end
+
+---- Operations ----
+
+local function load_chat(example)
+  local path = example.folder .. "/options.json"
+  local options = command.read(path) and decoded(path) or {}
   options.clock = function() return 0 end
-  return assert(ebb.load(path(flow, "input"), options))
+  return assert(ebb.load(example.folder .. "/input.json", options))
 end
 
-describe("operations of the seeds", function()
-  local flows = {
-    "seed000_1_truncate", "seed000_2_insert", "seed000_3_clear", "seed000_3_clear_tools", "seed000_4_filter",
-    "seed003_2_keep_last_users",
-  }
-  for _, flow in ipairs(flows) do
-    it(flow, function()
-      local chat = load_flow(flow)
+--- What operations lead to, as a golden file has it: an item of a list in each line. The state, or what refuses them;
+--- without descriptions of batches, which are words for people.
+local function result_of(chat, ok, problem)
+  local members, result = {}, ok and chat:state() or { code = problem.code, message = problem.message }
+  for _, batch in ipairs(result.batches or {}) do batch.description = nil end
+  for _, name in ipairs { "code", "message", "messages", "batches", "currentBatch", "stats", "results" } do
+    local value = result[name]
+    if type(value) == "table" and (value[1] or not next(value)) then
+      local items = {}
+      for i, item in ipairs(value) do
+        items[i] = "    " .. (name == "messages" and chat[i].json or json.encode(item))
+      end
+      members[#members + 1] = ('  "%s": [\n%s\n  ]'):format(name, table.concat(items, ",\n"))
+    elseif value ~= nil then
+      members[#members + 1] = ('  "%s": %s'):format(name, json.encode(value))
+    end
+  end
+  return "{\n" .. table.concat(members, ",\n") .. "\n}\n"
+end
 
-      chat:apply(helper.read(path(flow, "operations")))
+describe("operations of the seeds:", function()
+  for _, example in ipairs(examples_of "operations.json") do
+    local function run_operations(chat)
+      return pcall(chat.apply, chat, helper.read(example.stem .. "operations.json"))
+    end
 
-      local expected = json.encode(decoded(flow, "expected"), { indent = 2 })
-      assert.equal(expected, json.encode(without_descriptions(chat:state()), { indent = 2 }))
+    it(example.name, function()
+      local chat = load_chat(example)
+      local ok, problem = run_operations(chat)
+      compare(example.stem .. "expected.json", result_of(chat, ok, problem))
     end)
 
-    it(flow .. " as a node", function()
-      local chat = load_flow(flow)
+    it(example.name .. ", as nodes", function()
+      local chat, operations = load_chat(example), decoded(example.stem .. "operations.json")
+      local expected = decoded(example.stem .. "expected.json")
+      local ran, report, problem = pcall(workflow.run, chat, operations[1] and operations or { operations })
 
-      assert(require("ebb.workflow").run(chat, { decoded(flow, "operations") }))
-
-      assert.same(decoded(flow, "expected").messages, chat:state().messages)
+      assert.equal(expected.code, not (ran and report) and (ran and problem or report).code or nil)
+      if not expected.code then assert.same(expected.messages, chat:state().messages) end
     end)
 
-    it(flow .. " loses nothing", function()
-      local chat = load_flow(flow)
-      local before = chat:json()
-
-      chat:apply(helper.read(path(flow, "operations")))
-      chat:rollback(0)
+    it(example.name .. ", which lose nothing", function()
+      local chat = load_chat(example)
+      local before, length = chat:json(), #chat
+      run_operations(chat)
+      chat:rollback(0, length)
 
       assert.equal(before, chat:json())
     end)
   end
 end)
 
-describe("queries of the seeds", function()
-  local hour_ago = 1700000000000 + 4 * 600000
-  local queries = {
-    seed003_1_recent_users = function(chat) return chat:recent("user", 3) end,
-    seed003_3_system = function(chat) return chat:where { role = "system" } end,
-    seed003_4_assistant_range = function(chat) return chat:range("assistant", 2, 5) end,   -- [1, 5) from 0
-    seed003_5_recent_of_roles = function(chat) return chat:recent({ "user", "assistant" }, 3) end,
-    seed003_6_last_hour = function(chat) return chat:where { role = "user", since = hour_ago } end,
-    seed003_7_marked = function(chat)
-      for _, i in ipairs { 2, 1 } do
-        chat:mark(chat:recent("user", 7)[i == 1 and 5 or 2], "important")
-      end
-      chat:mark(1, "important")
-      return chat:where { role = "user", marked = "important" }
-    end,
-  }
-  for flow, query in pairs(queries) do
-    it(flow, function()
-      local found, expected = query(load_flow(flow)), decoded(flow, "expected")
+--- A text without white space and quotes, of which JSON has more than the documents.
+local function bare(text) return (text:gsub("[%s\"']", "")) end
 
-      assert.equal(#expected, found:count())
-      for i, message in ipairs(expected) do
-        assert.same(message, found[i]:totable())
-      end
+describe("configurations stand in the documents as they are here:", function()
+  for _, name in ipairs { "seed000_1_truncate", "seed000_2_insert", "seed000_3_clear", "seed000_4_filter",
+    "seed003_2_keep_last_users" } do
+    it(name, function()
+      local pipe = io.popen(("cat '%s'/seeds/%s_*.txt 2>/dev/null"):format(helper.shared, name:match "%d+"))
+      local document = pipe:read "a"
+      pipe:close()
+      if document == "" then return pending "no documents: EBB_SHARED is not set" end
+
+      local operations = bare(helper.read(("tests/golden/%s/operations.json"):format(name)))
+      assert.truthy(bare(document):find(operations, 1, true), operations)
+    end)
+  end
+end)
+
+---- Commands ----
+
+describe("commands of the seeds:", function()
+  before_each(command.make_folder)
+  after_each(command.remove_folder)
+
+  local ebb_path = command.EBB:find "^/" and command.EBB or "$root/" .. command.EBB
+
+  for _, example in ipairs(examples_of ".command") do
+    it(example.name, function()
+      local pipe = io.popen(("root=$PWD tmp=%s; ebb() { %s \"$@\"; }; cd %s; . ./%s.command 2>&1"):format(
+        command.folder, ebb_path, example.folder, example.stem:match "[^/]*$"))
+      local printed = pipe:read "a"
+      pipe:close()
+
+      compare(example.stem .. ".expected", printed)
     end)
   end
 end)

@@ -557,6 +557,12 @@ describe("the label of close", function()
     assert.truthy(tools[1].input_schema.properties.summary)
   end)
 
+  it("may stand beside the parameters that it has, as in a view of markup", function()
+    local action = { id = "close", label = DONE.label, params = "summary:string?" }
+    assert.equal(opened({ actions = { DONE } }).windows:get("todo"):markup(),
+      opened({ actions = { action } }).windows:get("todo"):markup())
+  end)
+
   it("closes the window, keeps in saved files, and shows only where it can be closed", function()
     local chat = opened { actions = { DONE } }
     local copy = assert(ebb.parse(chat:write "ebb"))

@@ -13,13 +13,10 @@ local function in_one_line(text)
 end
 
 --- A window with the view's texts, as a script would open it.
-local function open_like(chat, view, item)
-  local actions = {}
-  for i = 1, #view.actions - 1 do
-    actions[i] = view.actions[i]   -- the last is the built-in close
-  end
-  return chat.windows:open { id = view.id, description = view.description, content = view.content, actions = actions,
-    item = item }
+local function open_like(chat, view)
+  return chat.windows:open {
+    id = view.id, description = view.description, content = view.content, actions = view.actions,
+  }
 end
 
 describe("a window with items", function()
@@ -49,10 +46,10 @@ describe("a window with items", function()
         return "opened " .. open_like(here, assert(ebb.read_window(expected, { indented = true }))).id, params.name
       end,
     }
-    chat:append { role = "user", content = "帮我创建一个待办列表" }
+    chat:append { role = "user", content = "请开一张清单" }
     chat:append {
       role = "assistant",
-      content = '好的，我来帮你创建待办列表。\n<tool_call>{"name": "create", "arguments": {"name": "todo"}}</tool_call>',
+      content = '马上就开。\n<tool_call>{"name": "create", "arguments": {"name": "todo"}}</tool_call>',
     }
     assert.equal("create: opened errands_7", chat.windows:act(chat[2].text)[1].text)
     local messages = chat.windows:render()
@@ -66,17 +63,15 @@ describe("a window with items", function()
     assert.equal(in_one_line(expected), require("ebb.windows.markup").write(view))
   end)
 
-  it("is the seed's own example, but for the label of close, which is ours", function()
+  it("is the seed's own example", function()
     if not helper.shared then return pending "EBB_SHARED is not set" end
     local pipe = io.popen(("cat '%s'/seeds/001_*.txt 2>/dev/null"):format(helper.shared))
     local example = pipe:read("a"):match "<Window id=\"todo_12345\">.-</Window>"
     pipe:close()
     if not example then return pending "no seed 001" end
-    local view = assert(ebb.read_window(example, { indented = true }))
-    local window = open_like(ebb.conversation(), view)
 
-    local label = view.actions[#view.actions].label
-    assert.equal(in_one_line(example):gsub(label .. "</action></Actions>", "Close</action></Actions>"), window:markup())
+    local window = open_like(ebb.conversation(), assert(ebb.read_window(example, { indented = true })))
+    assert.equal(in_one_line(example), window:markup())
   end)
 end)
 

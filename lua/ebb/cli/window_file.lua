@@ -2,6 +2,7 @@
 --
 -- Windows live in sessions and in saved conversations. A plain list of messages keeps their markup, as text.
 
+local close_action = require "ebb.windows.close_action"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
@@ -26,14 +27,15 @@ local function refuse(path, problem)
   failure.raise(failure.exit_of(problem), path .. between .. problem.message, problem.hint)
 end
 
---- The window of markup, as the options that open it. The built-in `close` is not declared again. Markup is all of a
---- window: what it lacks, an update empties.
+--- The window of markup, as the options that open it. The built-in `close` is declared where it has its own label.
+--- Markup is all of a window: what it lacks, an update empties.
 local function read_markup(text, path)
   local view, problem = ebb.read_window(text, { indented = true })
   if not view then refuse(path, problem) end
   local actions, is_closable = {}, false
   for _, action in ipairs(view.actions or {}) do
-    if action.id == "close" then is_closable = true else actions[#actions + 1] = action end
+    is_closable = is_closable or action.id == close_action.ID
+    if not close_action.is_built_in(action) then actions[#actions + 1] = action end
   end
   return { id = view.id, description = view.description or "", content = view.content or "", actions = actions,
     closable = is_closable, render = view.compact and "compact" or "full" }

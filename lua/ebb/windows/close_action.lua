@@ -15,6 +15,26 @@ function close_action.is(id)
   return lower == close_action.ID or lower == "system.close"
 end
 
+--- Is it `close` with the built-in parameters? They may be named, as in the markup of a window.
+local function is_close(action)
+  return action.id == close_action.ID and (action.params or close_action.PARAMS) == close_action.PARAMS
+    and not action.run
+end
+
+--- True if an action does no more than give `close` a label.
+---@param action ebb.WindowAction
+---@return boolean
+function close_action.is_label(action)
+  return is_close(action) and action.label ~= nil
+end
+
+--- True if an action is `close` as a window has it without declaring it.
+---@param action ebb.WindowAction
+---@return boolean
+function close_action.is_built_in(action)
+  return is_close(action) and (action.label or BUILT_IN.label) == BUILT_IN.label
+end
+
 --- The actions that a window shows, from those that it declares.
 ---@param actions ebb.WindowAction[]
 ---@param closable boolean

@@ -72,7 +72,7 @@ end
 local function check_action(action, seen)
   local id = action.id
   if seen[id] then refuse("argument", ("action id '%s': each action has its own"):format(id)) end
-  if id:lower() == close_action.ID and (id ~= close_action.ID or not action.label or action.params or action.run) then
+  if id:lower() == close_action.ID and not close_action.is_label(action) then
     refuse("argument", ("action id '%s' is built in: it takes a label, and nothing else"):format(id),
       '{ id = "close", label = "Done" }')
   end
