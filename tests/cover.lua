@@ -1,4 +1,4 @@
---- What the tests reached, from gcov's text on standard input.
+--- Reports the lines and branches that the tests reached, from gcov's text on standard input.
 --
 --     gcov --stdout --branch-probabilities --branch-counts FILES | lua5.4 tests/cover.lua uncovered.txt
 --

@@ -21,6 +21,18 @@ local PHRASES = {
 --- Names that are participles, as a local or a parameter in the library's Lua.
 local NAMES = { "given", "found", "made", "asked", "told", "held", "sent" }
 
+--- First words of comments that are not sentences ("What a trim knows."): a comment says who does what.
+local OPENINGS = "(What|Those|Where|Who|Of|The same|Has|One whose)"
+
+--- The folders whose comments are held against OPENINGS: the files, how a comment line begins, and whether a hit is a
+--- complaint; if not, only --count shows it.
+local COMMENTED = {
+  { folder = "lua", files = "*.lua", begins = "^ *---? ", is_held = true },
+  { folder = "scripts", files = "*.lua", begins = "^ *---? ", is_held = true },
+  { folder = "tests", files = "*.lua", begins = "^ *---? ", is_held = true },
+  { folder = "runtime", files = "*.[ch]", begins = "^ *(/[*][*]?|[*]) ", is_held = false },
+}
+
 local SOURCES = "runtime lua scripts tests docs man Makefile README.md CONTRIBUTING.md"
 
 --- Words of stories and samples; tests may compare with documents outside the repository.
@@ -54,6 +66,12 @@ for _, name in ipairs(NAMES) do
   local declared = ("local ([a-z_, ]+, )?%s( =|,|$)|function[^(]*[(]([a-z_, ]+, )?%s[,)]"):format(name, name)
   for line in grep(declared, "", "lua scripts") do
     complain(line, "a noun in the place of " .. name)
+  end
+end
+
+for _, row in ipairs(COMMENTED) do
+  for line in grep(row.begins .. OPENINGS, "", ("'%s/%s'"):format(row.folder, row.files)) do
+    if row.is_held or count_only then complain(line, "subject, verb, object: say what it does or returns") end
   end
 end
 

@@ -1,4 +1,4 @@
---- What dialects and importers cost: MESSAGES messages of about 300 bytes, in turns of four with a call.
+--- Measures dialects and importers: MESSAGES messages of about 300 bytes, in turns of four with a call.
 --
 --     lua5.4 tests/bench/convert.lua
 --

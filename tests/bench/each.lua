@@ -1,5 +1,5 @@
---- What `ebb each` costs beside the work itself: a workflow over many conversations, on all processors, beside the same
---- work in as many plain processes, each of which takes every n-th conversation, without a journal or a parent.
+--- Measures what `ebb each` costs on top of the work itself: a workflow over many conversations, on all processors,
+--- compared with as many plain processes, each of which takes every n-th conversation, without a journal or a parent.
 --
 --     lua5.4 tests/bench/each.lua
 --

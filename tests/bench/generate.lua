@@ -48,7 +48,7 @@ local phrases = {
   "这个函数返回的结果不对", "测试已经全部通过", "能不能解释一下原因", "客户明天需要更正后的发票", "队列里还有三百条消息",
 }
 
--- What a JSON writer makes of line breaks, quotes, terminal colours, apostrophes, accents, emoji and tabs.
+-- JSON escapes for line breaks, quotes, terminal colours, apostrophes, accents, emoji and tabs.
 local escapes = {
   "\\n", "\\n", "\\n\\n", "\\n- ", "\\\"done\\\"", "\\\"id\\\": 7,", "\\u001b[31mERROR\\u001b[0m", "it\\u2019s",
   "caf\\u00e9", "\\ud83d\\ude00", "\\tC:\\\\log\\\\run.txt", "2025-03-13T01:34:17Z", "0x7f3a", "`make test`",

@@ -1,4 +1,4 @@
---- What it costs to expand templates.
+--- Measures the expansion of templates.
 --
 --     lua5.4 tests/bench/macros.lua
 --

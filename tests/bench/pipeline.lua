@@ -1,5 +1,5 @@
---- What a pipeline costs: 10,000 messages, 50 rules, 30 presets; and a lorebook of 10,000 entries, beside the same
---- pipeline without one.
+--- Measures a pipeline: 10,000 messages, 50 rules, 30 presets; and a lorebook of 10,000 entries, compared with the
+--- same pipeline without one.
 --
 --     lua5.4 tests/bench/pipeline.lua
 --

@@ -1,4 +1,4 @@
---- What policies cost through Lua: loops over units, drops one by one, and the bulk verb.
+--- Measures policies in Lua: loops over units, drops one by one, and the bulk verb.
 --
 --     lua5.4 tests/bench/policies.lua
 --

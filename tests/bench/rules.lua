@@ -11,7 +11,7 @@ local rules = require "ebb.rules"
 
 local MESSAGES, BYTES, ROUNDS = 10000, 500, 9
 
---- What people's rules are for: reasoning, stage directions, markup, notes, names, spelling.
+--- Patterns of people's rules: reasoning, stage directions, markup, notes, names, spelling.
 local PATTERNS = {
   "/<think>[\\s\\S]*?<\\/think>\\s*/g", "/<thinking>[\\s\\S]*?<\\/thinking>/gi", "/\\*[^*\\n]+\\*/g",
   "/\\[OOC:.*?\\]/gi",

@@ -1,4 +1,4 @@
---- What the sandbox costs a policy: the same text, trusted and sandboxed, in turns.
+--- Measures what the sandbox costs a policy: the same text, trusted and sandboxed, in turns.
 --
 --     lua5.4 tests/bench/sandbox.lua
 --

@@ -1,4 +1,4 @@
---- What policies save that make results small, beside llmtrim, and what the next reply still finds.
+--- Compares policies that shrink results with llmtrim: tokens saved, and the values that the next reply still finds.
 --
 --     lua5.4 tests/bench/shrink.lua requests FILE... > REQUESTS.jsonl
 --     lua5.4 tests/bench/shrink.lua compare FOLDER REQUESTS.jsonl [RESULTS.jsonl]

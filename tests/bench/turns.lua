@@ -1,4 +1,4 @@
---- What one turn of a chat costs (two appends and a trim) as its batches grow
+--- Measures one turn of a chat (two appends and a trim) as its batches grow
 --- (turns.c: the same through libebb).
 --
 --     lua5.4 tests/bench/turns.lua

@@ -73,7 +73,7 @@ local function session_of(world, by_tail)
   return world
 end
 
---- What a session shows.
+--- Returns a text of a session's state: version, figures, last messages, saved form.
 local function shown(session)
   local words = { session.version, tostring(session.chat) }
   for i = #session, math.max(1, #session - 2), -1 do words[#words + 1] = session[i].json end

@@ -111,7 +111,7 @@ end
 
 local READ_ONLY, BUSY, CORRUPT, NOT_A_DATABASE = 8, 5, 11, 26
 
---- What an append says of a lasting failure: the kind of call and its code; the error's code, and a part of its text.
+--- An append's error for each lasting failure: the kind of call and its code; the error's code, part of its text.
 local ERRORS = {
   { "write", FULL, "io", "the disk is full" },
   { "write", READ_ONLY, "read_only", "it may only be read" },

@@ -1,4 +1,4 @@
---- What the tests of storage share: a scripted session, its states, and counts.
+--- Shares a scripted session, its states, and counts between the tests of storage.
 --
 -- They run with the build in build/ or EBB_BUILD, and with SQLite on a disk in memory (sqlite_disk.c).
 --
@@ -61,13 +61,13 @@ function kit.state()
   return table.concat(texts, "\n")
 end
 
---- The same without the times of batches.
+--- Returns the state without the times of batches.
 function kit.timeless_state()
   local state, problem = kit.state()
   return state and (state:gsub('"timestamp":%d+', ""):gsub('"digest":"[^"]*"', "")), problem
 end
 
---- What is wrong with the database, as text; "": nothing.
+--- Returns the faults of the database as text; "" for none.
 function kit.faults()
   local store <close>, problem = ebb.sessions(kit.place)
   if not store then return problem.message end

@@ -40,7 +40,7 @@ local function database()
   return disk.bytes(kit.place)
 end
 
---- What a file gives: lists of texts by session, results by session.
+--- Salvages a file: returns lists of texts by session, and results by session.
 local function salvaged(bytes)
   local file = assert(io.open(kit.place, "wb"))
   file:write(bytes)

@@ -1,7 +1,7 @@
 --- Calls of the disk that fail while a long session is used by its tail: each one, once and from then on.
 --
--- What fails is refused with a typed error, and nothing is lost: the database has the state before the edit, or the one
--- behind it if it was acknowledged, or may have been; the same session, read again, has that state too.
+-- A failed edit is refused with a typed error, and nothing is lost: the database has the state before the edit, or
+-- after it if it was acknowledged, or may have been; the same session, read again, has that state too.
 --
 -- SAMPLE=n strikes one call in n, which SEED decides.
 
@@ -24,7 +24,7 @@ local OPTIONS = { wait = 5, conversation = { clock = function() return 170000000
 
 local function open() return kit.open("main", OPTIONS) end
 
---- What is done with a session of which the tail was read; its first result is not nil unless it is refused.
+--- Uses of a session whose tail was read; the first result of each is not nil unless it is refused.
 local USES = {
   { "append", function(s) return s:append(kit.user "one") end },
   { "append of some", function(s) return s:append { kit.user "one", kit.user "two" } end },

@@ -53,8 +53,8 @@ end
 
 ---- Faults ----
 
---- What is struck: edits of two sessions, of a new one, and of one that shares a message that is forgotten. A refused
---- one ends them all.
+--- Makes the edits that faults interrupt: of two sessions, of a new one, and of one that shares a message that is
+--- forgotten. A refused one ends them all.
 local function edit(store, a, b)
   return store:together(function()
     local function one(session, operation, run)

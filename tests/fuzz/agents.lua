@@ -1,4 +1,4 @@
---- What fuzz_agents.c does with each input: an agent file, for a pipeline that runs on a
+--- Runs each input of fuzz_agents.c: an agent file, for a pipeline that runs on a
 --- small conversation.
 --
 -- Whatever the file is, the pipeline is made and its run ends; what is refused is an error

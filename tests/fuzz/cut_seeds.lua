@@ -2,7 +2,7 @@
 --
 --     LUA_PATH=.. LUA_CPATH=.. lua5.4 tests/fuzz/cut_seeds.lua FOLDER FILE...
 --
--- Of each file the first messages that fit into SIZE bytes, as array, JSONL and
+-- Writes each file's first messages that fit into SIZE bytes, as array, JSONL and
 -- body by turns.
 
 local ebb = require "ebb"

@@ -1,4 +1,4 @@
---- What fuzz_imports.c does with each input: a file of another program. The first byte says how it is read: by which
+--- Runs each input of fuzz_imports.c: a file of another program. The first byte says how it is read: by which
 --- importer, or by the form that it has, and whether bad lines are skipped.
 
 local check = dofile "tests/lua/import_check.lua"

@@ -1,4 +1,4 @@
---- What fuzz_operations.c does with each input: operations as JSON text, applied
+--- Runs each input of fuzz_operations.c: operations as JSON text, applied
 --- to a small conversation.
 --
 -- Whatever the text is, the call ends; what is refused says what and why, and has

@@ -1,5 +1,5 @@
---- What fuzz_price_lists.c does with each input: a list is refused with its place, or each entry says what it is, where
---- it stands, and is a model that can be added.
+--- Runs each input of fuzz_price_lists.c: a list is refused with its place, or each entry has its name and its place,
+--- and is a model that can be added.
 
 local core = require "ebb.support.core"
 local models = require "ebb.models"

@@ -1,4 +1,4 @@
---- What fuzz_windows.c does with each input: a text with markup of windows and calls of a
+--- Runs each input of fuzz_windows.c: a text with markup of windows and calls of a
 --- model, read, written and performed.
 --
 -- Whatever the text is, each call ends; what is refused is an error object or a problem
@@ -13,7 +13,7 @@ local markup = require "ebb.windows.markup"
 
 local CODES = { syntax = true, encoding = true, shape = true, limit = true }
 
---- What the actions of the window get and answer.
+--- Actions of the window, with the parameters that they get and their answers.
 local ACTIONS = {
   { id = "add", params = "text:string, n:int?, tags:string[]?, kind:enum(a|b)?",
     run = function(params) return params.text end },

@@ -24,14 +24,14 @@ local TABLES = {
   Session = require("ebb.session").methods, Store = require("ebb.session.store").methods,
 }
 
---- The same, of types that have private methods, too.
+--- Types that have private methods, too.
 local PARTLY = {
   MacroCall = require("ebb.macros.evaluate").call_methods, MacroEnvironment = require("ebb.macros.environment").methods,
 }
 
 local ITEMS = annotations.read(helper.annotations())
 
---- What is described, as "Class:method" or "ebb.name" -> list of parameters.
+--- Returns the parameters that annotations describe, by "Class:method" or "ebb.name".
 local function described()
   local functions, parents = {}, {}
   for _, item in ipairs(ITEMS) do

@@ -33,7 +33,7 @@ local HISTORY = "s10 u20 a30 c9(x,y) r5(x) r6(y) u7! a8 u5 c3(z)"
 
 local current   -- the world of the call
 
---- What a callback may do behind the back of the call that asked it.
+--- Does what a callback may do while the call that asked it is still running.
 local function meddle()
   if not current or random(20) > 1 then return end
   pcall(core.draft.discard, current.draft)
@@ -311,7 +311,7 @@ end
 
 local FIELDS = { "text", "content", "parts", "calls", "json", "index", "unit", "messages", "tokens", "memory" }
 
---- What a handle answers when it is looked at: fields, length, positions, iteration.
+--- Looks at a value: fields, length, positions, iteration.
 local function look(value)
   pcall(function() return #value end)
   pcall(function() return value[any()] end)

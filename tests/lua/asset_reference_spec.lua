@@ -218,7 +218,7 @@ describe("a reference that is not of the history", function()
     assert.truthy(table.concat(told, "\n"):find("messages of role system hold no image", 1, true))
   end)
 
-  it("but is attached to a preset is refused where it is none, with its place", function()
+  it("but is attached to a preset in a wrong form is refused with its place", function()
     for _, case in ipairs { { { { name = "x" } }, "attachments%[0%]" }, { { "photo.png" }, "attachments%[0%]" },
       { "photo.png", "attachments" }, { { { path = "" } }, "attachments%[0%]" } } do
       local ok, problem = pcall(ebb.pipeline, { agent = { presets = { { content = "x", attachments = case[1] } } } })
@@ -238,7 +238,7 @@ end)
 
 local MEMBERS = { "content", "parts", "text", "image_url", "url", "output", "functionResponse", "response" }
 
---- What a body of any dialect shows, in its order: texts, IMAGE for a picture.
+--- Lists the texts of a body of any dialect in its order, with IMAGE for a picture.
 local function shown(value, list)
   list = list or {}
   if type(value) == "string" then

@@ -212,7 +212,7 @@ end)
 
 ---- Cases of another project ----
 
---- Where BEHAVIOUR.md decides otherwise: its words, and what comes out instead.
+--- Words of BEHAVIOUR.md that decide otherwise than the original, and what comes out instead.
 local MISSING = "a missing file is an error naming it"
 local TAKE = "what the\nmodel cannot take is dropped with a log line"   -- line breaks do not count
 local URI = "(data URI, base64 source, inline data)"

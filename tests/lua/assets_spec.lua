@@ -1,4 +1,4 @@
---- Where the bytes of attachments come from, and what never is read: the folder
+--- Checks the sources of attachments' bytes, and which files are never read: the folder
 --- of the agent through the module, data URIs, the host's answers.
 
 local helper = dofile "tests/lua/helper.lua"

@@ -1,4 +1,4 @@
---- What authors of policies, processors, macros, nodes and agents read when they make a mistake: the file, the
+--- Checks the errors for mistakes of authors of policies, processors, macros, nodes and agents: the file, the
 -- place, what was expected, and a hint.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -17,7 +17,7 @@ local function refusal(call, ...)
   return problem
 end
 
---- What a pipeline says of a plugin or a macro, the file's path as FILE.
+--- Returns a pipeline's error about a plugin or a macro, with FILE for the file's path.
 local function said(option, source)
   local path = helper.lua_file(source)
   local problem = refusal(ebb.pipeline, { [option] = { path } })

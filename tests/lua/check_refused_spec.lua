@@ -1,5 +1,5 @@
---- What providers refuse though it looks right, by reports from the field: each row is a list or a body, and what
---- check finds in it with its place. Each body is refused for this one thing.
+--- Checks requests that look right but are refused by providers, as reported from the field: each row is a list or a
+--- body, and what check finds in it with its place. Each body is refused for this one thing.
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
@@ -243,7 +243,7 @@ local ROWS = {
     nil, "" },
 }
 
---- What other servers refuse in nearly all rows.
+--- Violations for other servers in nearly all rows.
 local ELSEWHERE = { media = true, tools_missing = true, user_first = true }
 
 local function list(body, options)

@@ -182,7 +182,7 @@ local function openai_list(random)
   return list
 end
 
---- The same in anthropic's: users and assistants in turns.
+--- Makes a random list in Anthropic's form: users and assistants in turns.
 local function anthropic_list(random)
   local list, open = {}, {}
   for i = 1, random(12) do

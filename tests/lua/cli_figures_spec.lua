@@ -50,7 +50,7 @@ local function sum(list, field)
   return total
 end
 
---- What the first table of a page of `ebb report` adds up to, and the figure above it.
+--- Returns the sum of the first table of a page of `ebb report`, and the figures above it.
 local function page_figures(html)
   local head = html:match "<h1>.-<tbody>(.-)</tbody>"
   local total = 0

@@ -1,5 +1,5 @@
---- What enters a conversation from the command line: a user's text, windows, descriptions of tools; and commands that
---- answer what processors ask.
+--- Checks what enters a conversation from the command line: a user's text, windows, descriptions of tools; and
+--- commands that answer what processors ask.
 
 local helper = dofile "tests/lua/helper.lua"
 local command = dofile "tests/lua/command.lua"

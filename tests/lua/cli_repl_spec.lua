@@ -4,7 +4,7 @@ local helper = dofile "tests/lua/helper.lua"
 local command = dofile "tests/lua/command.lua"
 local path_of, contains = command.path_of, command.contains
 
---- What comes of these lines; `words` are arguments.
+--- Runs `ebb repl` with these lines as its input; `words` are arguments.
 local function type_in(lines, words)
   command.file("lines", lines)
   return command.ebb("repl " .. (words or ""), path_of "lines")

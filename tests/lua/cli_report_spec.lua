@@ -10,7 +10,7 @@ local function count(needle, text)
   return select(2, text:gsub(needle:gsub("%p", "%%%0"), ""))
 end
 
---- What a page may load and run, by its head.
+--- Returns the policy in the page's head for what it may load and run.
 local function page_policy(html)
   return html:match '^<!DOCTYPE html>\n<html[^\n]+\n<meta http%-equiv="Content%-Security%-Policy" content="([^"]+)">\n'
 end

@@ -5,7 +5,7 @@ local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
 local read, file, ebb = command.read, command.file, command.ebb
 
---- Where the string ends that begins at `at`.
+--- Returns the position of the quote that ends the string at `at`.
 local function string_end(text, at)
   local here = at + 1
   while true do

@@ -281,7 +281,7 @@ describe("the C library and the command", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
-  --- What the program writes: the save, and its digest.
+  --- Returns what the C program writes: the save, and its digest.
   local function by_library(how, path, operations)
     local out, err = path_of "by_library", path_of "by_library.err"
     local ran = os.execute(("%s %s %s '%s' >%s 2>%s"):format(program, how, path, operations or "", out, err))

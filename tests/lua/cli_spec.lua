@@ -1,4 +1,4 @@
---- What the commands do, as their users meet them.
+--- Checks the commands as their users meet them.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"

@@ -1,4 +1,4 @@
---- What a terminal gets: nothing that a stranger's file, name or argument has in it steers it, in any view of any
+--- Checks the output to a terminal: no byte of a stranger's file, name or argument steers it, in any view of any
 --- command; and JSON is the same JSON.
 
 local command = dofile "tests/lua/command.lua"
@@ -13,7 +13,7 @@ local EVIL = "\u{9B}31mA\u{202E}B\u{2066}C\u{7F}D\u{200B}E\u{E0041}F\27]0;G\7"
 local HIDDEN = { { 0x7F, 0x9F }, { 0x61C, 0x61C }, { 0x200B, 0x200B }, { 0x202A, 0x202E }, { 0x2066, 0x2069 },
   { 0xE0000, 0xE007F } }
 
---- What steers a terminal: the first hidden character, or a sequence other than our colours.
+--- Finds what would steer a terminal: the first hidden character, or a sequence other than our colours.
 local function steering(text)
   for at, point in utf8.codes(core.utf8(text)) do
     for _, range in ipairs(HIDDEN) do

@@ -50,7 +50,7 @@ function command.ebb(words, input, output)
   return { status = status, out = not output and command.read(out), err = command.read(command.path_of ".err") }
 end
 
---- The same, and the seconds of processor time that it took.
+--- Runs a command; returns its result and the seconds of processor time that it took.
 function command.timed(words)
   local out = command.path_of ".out"
   local status, seconds = cpu_time.execute(line_of(words, nil, out))
@@ -74,7 +74,7 @@ function command.at_width(columns, words)
   return run.out, run.err
 end
 
---- What a command writes to a terminal, its result included.
+--- Returns all that a command writes to a terminal.
 function command.on_terminal(words)
   local line = ("TERM=xterm script -qec '%s %s' /dev/null </dev/null"):format(command.EBB, words:gsub("'", [['\'']]))
   local pipe = assert(io.popen(line))
@@ -94,7 +94,7 @@ function command.contains(needle, text)
   assert.truthy(text:find(needle, 1, true), ("expected %q in:\n%s"):format(needle, text))
 end
 
---- What stands in the folder, without the two streams.
+--- Lists the files in the folder, without the two streams.
 function command.files_left()
   local pipe = io.popen(("ls -A %s"):format(command.folder))
   local names = {}

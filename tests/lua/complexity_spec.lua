@@ -14,7 +14,7 @@ local N = math.tointeger(tonumber(os.getenv "COMPLEXITY" or "400"))
 
 ---- Shapes of chats ----
 
---- What only a program can make, and documents as chats.
+--- Values that only a program can make, and documents as chats.
 local chats = dofile "tests/lua/hostile_chats.lua"(ebb, shapes)
 
 for _, shape in ipairs(shapes.list) do
@@ -235,7 +235,7 @@ local DRAFTS = {
   end,
 }
 
---- The same by policies in a sandbox, which borrow the draft; `draft:run` loads another policy by its name.
+--- Calls by policies in a sandbox, which borrow the draft; `draft:run` loads another policy by its name.
 local BORROWED = {
   cost = "draft:cost { role = 'tool', tool_call_id = 'c1', content = 'x' }",
   drop = "for message in draft:messages {} do draft:drop(message) end",
@@ -281,7 +281,7 @@ local WINDOWS = {
   stats = function(chat) chat.windows:stats() end,
 }
 
---- Of one window, which is opened where a chat has none.
+--- Calls on one window, which is opened if a chat has none.
 local WINDOW = {
   close = function(window) window:close "done" end,
   handler = function(window) window:handler("go", function() end) end,
@@ -310,7 +310,7 @@ local LEDGERS = {
   runs = function(ledger) ledger:runs() end,
 }
 
---- Of every message of a chat.
+--- Calls on every message of a chat.
 local MESSAGES = {
   totable = function(message) message:totable() end,
   without = function(message) message:without "text" end,
@@ -433,9 +433,9 @@ local FUNCTIONS = {
   ["Regex:matches"] = function(n) core.regex.compile("qu[a-z]+e", "g"):matches(text_of(n)) end,
 }
 
---- What the tables above do not name, and why.
+--- Functions that are not in the tables above, and why.
 local ELSEWHERE = {
-  -- What public methods call: measured as these.
+  -- Public methods call these, and are measured.
   ["core.appended"] = "Conversation:recall", ["core.common"] = "ebb.replay",
   ["core.best_cuts"] = "ebb.replay", ["core.runs"] = "ebb.replay",
   ["core.counter.calibrated"] = "Conversation:trim",
@@ -467,7 +467,7 @@ local ELSEWHERE = {
   ["ebb.owner"] = "Conversation:check",
   ["ebb.load"] = "ebb count", ["ebb.state"] = "Conversation:state", ["ebb.transaction"] = "Conversation:apply",
   ["ebb.tokenizer"] = "ebb count",
-  -- What has no input that can be lengthened, or only that of the system.
+  -- These have no input that can be lengthened, or only that of the system.
   ["core.root"] = "folders", ["Root:close"] = "folders", ["Root:read"] = "folders", ["core.sandbox.box_of"] = "fixed",
   ["core.sandbox.enter"] = "fixed", ["core.sandbox.limit"] = "fixed", ["core.sandbox.new"] = "fixed",
   ["core.rules"] = "fixed", ["core.sandbox.set_hint"] = "fixed", ["core.vocab.home"] = "fixed",
@@ -476,7 +476,7 @@ local ELSEWHERE = {
   ["ebb.file_identity"] = "files",
   ["ebb.list_folder"] = "folders", ["ebb.make_folder"] = "folders", ["ebb.read_file"] = "files",
   ["ebb.stage_file"] = "files", ["ebb.target_key"] = "files", ["ebb.write_file"] = "files",
-  -- What reads a vocabulary, whose size is that of the encoding.
+  -- These read a vocabulary, whose size is that of the encoding.
   ["core.vocab.build"] = "ebb vocab", ["core.vocab.describe"] = "ebb vocab", ["core.vocab.verify"] = "ebb vocab",
 }
 

@@ -1,4 +1,4 @@
---- What each form of a message becomes in the other dialects, form by form, and what a conversion says it leaves out;
+--- Checks the conversion of each form of a message to the other dialects, and the losses that it tells;
 --- then forms that few requests have: read, saved, edited and repaired.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -159,7 +159,7 @@ describe("a conversion of", function()
 end)
 
 describe("a message that is read", function()
-  --- What a saved conversation gives back, and the form that its options name.
+  --- Saves and loads a body; returns its text, and the form that its options name.
   local function saved(body)
     local chat = assert(ebb.parse(body))
     local text = (chat:write "ebb")

@@ -151,7 +151,7 @@ describe("an image gets the type of its bytes:", function()
   end)
 end)
 
---- What a repair writes in the input's own form, and how much it mended.
+--- Repairs a body in the input's own form; returns the text, and how much it mended.
 local function repaired(body, options)
   local copy, report = assert(ebb.parse(body)):repaired(options)
   return copy:json { shape = "body" }, report.mended

@@ -1,4 +1,4 @@
---- What a conversion says of a body besides its messages: tools that take texts, schemas, members of tools, the model.
+--- Checks a conversion's losses besides messages: tools that take texts, schemas, members of tools, the model.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"

@@ -70,7 +70,7 @@ local function picture(width, height, detail, text)
   return { messages = { { role = "user", content = parts } } }
 end
 
---- The same as Anthropic takes it.
+--- Makes a body with an image of this size, in Anthropic's form.
 local function source(width, height)
   local image = { type = "base64", media_type = "image/png", data = png(width, height) }
   return { messages = { { role = "user", content = { { type = "image", source = image } } } } }
@@ -205,7 +205,7 @@ local function chat_of_estimates()
   return chat
 end
 
---- What the same messages count for in a conversation that was made so.
+--- Returns the tokens of the same messages in a conversation with these options.
 local function tokens_if(chat, options)
   local other = ebb.conversation(options)
   for _, message in ipairs(chat) do other:append { role = message.role, content = message.content } end

@@ -1,5 +1,5 @@
---- What requests hold of what the replies use under digest and agent, over conversations of kinds for which neither
---- was made; and what that costs beside stable_prefix.
+--- Measures what requests under digest and agent hold of the values that replies use, over kinds of conversations for
+--- which neither was made; and what that costs compared with stable_prefix.
 
 local helper = dofile "tests/lua/helper.lua"
 local kinds = dofile "tests/lua/kinds.lua"

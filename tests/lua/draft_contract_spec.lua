@@ -1,4 +1,4 @@
---- What a policy is promised of its draft, one test per promise.
+--- Checks the promises about a policy's draft, one test per promise.
 
 local helper = dofile "tests/lua/helper.lua"
 local conversation, texts, refusal = helper.conversation, helper.texts, helper.refusal
@@ -25,7 +25,7 @@ local function walked(iterator)
   return table.concat(words, " ")
 end
 
---- What `read(draft)` answers inside a trim.
+--- Returns what `read(draft)` answers inside a trim.
 local function seen(words, read)
   local result
   trimmed(words, function(draft) result = table.pack(read(draft)) end)
@@ -271,7 +271,7 @@ describe("a message of a draft", function()
 end)
 
 describe("an edit", function()
-  --- What the ledger says, an entry per word.
+  --- Writes the ledger as text, an entry per edit.
   local function ledger(report)
     local words = {}
     for i = 1, #report.ledger do

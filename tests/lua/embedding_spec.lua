@@ -2,7 +2,7 @@
 
 dofile "tests/lua/helper.lua"   -- where the build is
 
---- What a program prints, run by another Lua or with other paths.
+--- Returns what a program prints, run by another Lua or with other paths.
 local function run(lua, source, paths)
   local path = os.tmpname()
   local file = assert(io.open(path, "w"))

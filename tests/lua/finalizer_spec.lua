@@ -27,7 +27,7 @@ local EDITS = {
   function(chat) chat:prune() end, function(chat) chat:forget(1) end, function(chat) chat:mark(1, "late") end,
 }
 
---- What reads a conversation, and makes values of Lua while it does.
+--- Calls that read a conversation, and make values of Lua while they do.
 local READS = {
   all = function(chat) return chat:all() end, recent = function(chat) return chat:recent("user", 50) end,
   where = function(chat) return chat:where { role = "user" } end, state = function(chat) return chat:state() end,

@@ -19,7 +19,7 @@ local IMAGE = { type = "image_url", image_url = { url = "data:image/png;base64,e
 local CALL = { { id = "c1", type = "function", ["function"] = { name = "look", arguments = "{}" } } }
 local NOTE = { id = "note", kind = "text" }
 
---- What a request would hold of the messages.
+--- Returns the fields of the messages that a request would hold.
 local function plain(messages)
   local list = {}
   for i, message in ipairs(messages) do
@@ -216,7 +216,7 @@ local function random_list(random)
   return messages
 end
 
---- What must not be lost, counted: each part that is no text, attachment, call and
+--- Counts what must not be lost: each part that is no text, attachment, call and
 --- result by what it is; the texts all together, separators taken out. System
 --- messages come first there, since they may have moved.
 local function count(messages)
@@ -284,7 +284,7 @@ describe("random lists", function()
         if is_on[processor.id] then messages = fake.run(processor, messages, config) end
         if processor == merge_roles and is_on[processor.id] then check_merged(messages, where) end
       end
-      -- Where system messages neither move nor change their role, the order of texts is theirs.
+      -- The order of texts is theirs if system messages neither move nor change their role.
       local after = count(messages)
       if is_on["convert-system"] then after.text, before.text = #after.text, #before.text end
       assert.same(before, after, where)
@@ -298,7 +298,7 @@ end)
 
 ---- Cases of other projects ----
 
---- Where BEHAVIOUR.md decides otherwise: its words, and what comes out instead.
+--- Words of BEHAVIOUR.md that decide otherwise than the original, and what comes out instead.
 local PARTS = "parts and attachments survive"
 local CALLS = "tool results, messages with calls, windows and injections are not merged"
 local ALTERNATE = "placeholders put between, so that user and assistant alternate"

@@ -1,4 +1,4 @@
---- What the specs share: where the build is, and a small notation for conversations.
+--- Tells the specs where the build is, and reads a small notation for conversations.
 --
 --     "s10 u20 a30 c9(x,y) r5(x) r6(y) u7!"
 --

@@ -1,4 +1,4 @@
---- What must hold of any text that ebb.import reads: it is refused with its place, or each of its conversations is
+--- Checks any text that ebb.import reads: it is refused with its place, or each of its conversations is
 --- read, and can be written in every dialect.
 
 local ebb = require "ebb"

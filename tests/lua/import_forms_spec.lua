@@ -1,5 +1,5 @@
 -- luacheck: ignore 631 (inputs stay whole)
---- What each form of other programs becomes: a row has an input as its program writes it, and the messages in words.
+--- Checks the import of each form: a row has an input as its program writes it, and the messages in words.
 
 local kit = dofile "tests/lua/import_kit.lua"
 local command = dofile "tests/lua/command.lua"
@@ -44,7 +44,7 @@ end
 local USE, ANSWER = { { type = "tool_use", id = "k", name = "Skill", input = {} } },
   { { type = "tool_result", tool_use_id = "k", content = "Launching" } }
 
---- What it shows, the form, the input, the messages in words; then what is counted, if that is to be told.
+--- Rows: the subject, the form, the input, the messages in words; then what is counted, if that is to be told.
 local ROWS = {
   { "ModelMessage: call and result, reasoning, JSON as it was", "ai_sdk",
     [[ [{"role":"system","content":"Be brief."},{"role":"user","content":"Is lock 2 open?"},

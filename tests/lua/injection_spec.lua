@@ -50,7 +50,7 @@ local FIELDS = {
   injectionStrategy = { { M }, { injectionStrategy = { depth = 0 } }, "u1 a2 M" },
 }
 
---- What tells outcomes apart: contents, roles and where they are from.
+--- Writes what tells outcomes apart: contents, roles and sources.
 local function full(presets, options)
   local messages = injection.assemble(history "u1 a2", presets, options)
   local lines = {}

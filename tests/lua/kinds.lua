@@ -10,7 +10,7 @@ local kinds = {}
 local Writer = {}
 Writer.__index = Writer
 
---- What hosts add to a system message: rules that have nothing to do with the values.
+--- Text that hosts add to a system message: rules that have nothing to do with the values.
 local RULES = ("Be polite and brief. Use one tool at a time and wait for its result. Do not invent what no tool said. "
   .. "Ask when something is unclear. Hand over to a person when you cannot help. "):rep(4)
 

@@ -77,7 +77,7 @@ function large_tools.body(options)
   return { model = "gpt-4o", tools = tools_of(options.tools or 4000), messages = messages }
 end
 
---- The same with a reply after each result, as a recording that a replay plays.
+--- Makes a body as `body` does, with a reply after each result: a recording that a replay plays.
 ---@return table body
 function large_tools.recording()
   local body = large_tools.body { tools = 4000, system = 400, steps = 24, result = 150 }

@@ -1,4 +1,4 @@
---- What policies leave where tools and guarded messages take most of the budget: marks leave a share of what may go.
+--- Checks policies if tools and guarded messages take most of the budget: marks leave a share of what may go.
 
 local helper = dofile "tests/lua/helper.lua"
 local large_tools = dofile "tests/lua/large_tools.lua"

@@ -17,7 +17,7 @@ end
 
 local folder
 
---- What a program under that locale prints; LOCPATH is read when a process asks for a locale.
+--- Returns what a program under that locale prints; LOCPATH is read when a process asks for a locale.
 local function run(source)
   local path = folder .. "/program.lua"
   local file = assert(io.open(path, "w"))

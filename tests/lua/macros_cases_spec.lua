@@ -1,4 +1,4 @@
---- What each macro gives: at least one case for every macro and alias that there is.
+--- Checks the result of each macro: at least one case for every macro and alias that there is.
 --
 -- The clock stands at Friday, 2025-11-07 22:30:05.678 UTC.
 
@@ -124,7 +124,7 @@ local CASES = {
   { "{{reverse::\u{301}a}}", "a\u{301}" },
 }
 
---- What goes wrong: the text with its error in Chinese, as templates of AIO Hub know them, and the English report.
+--- Errors: the text with its error in Chinese, as templates of AIO Hub know them, and the English report.
 local ERRORS = {
   { "{{getvar}}", "[错误: getvar 需要1个参数]", "getvar needs 1 argument: getvar::name" },
   { "{{random}}", "[错误: random 需要至少1个参数]", "random needs at least 1 argument: random::choice..." },

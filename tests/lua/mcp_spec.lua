@@ -36,7 +36,7 @@ local function host_of(answers, said)
   }
 end
 
---- What a model is offered and reads, whose server has these tools and answers a call of `t`.
+--- Runs a model whose server has these tools and answers a call of `t`; returns what it is offered and reads.
 local function run(list, answer, more)
   local said, asked = {}, {}
   local host = host_of({ initialize = INITIALIZED,

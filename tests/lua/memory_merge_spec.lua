@@ -1,4 +1,4 @@
--- What policies remember in a conversation and in a branch of it, merged name by name.
+-- Checks that memories of policies in a conversation and in a branch of it are merged name by name.
 
 local ebb = require "ebb"
 local storage = require "ebb.support.storage"

@@ -1,4 +1,4 @@
---- What models are after an import of a price list, field by field: by the list, by Ebb, or by the user.
+--- Checks models after an import of a price list, field by field: by the list, by Ebb, or by the user.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
@@ -38,7 +38,7 @@ local LITELLM = [[{
     "input_cost_per_token": 1.5e-06, "output_cost_per_token": 1.2e-05}
 }]]
 
---- What imports wrote while they did not say what is imported.
+--- A file as imports wrote it before they noted which fields are imported.
 local EARLIER = [[{"gpt-4.1": {"prices": {"input": 2, "output": 8}},
   "gpt-5.1": {"dialect": "openai", "encoding": "o200k_base", "window": 300000,
     "prices": {"input": 7, "output": 70}},

@@ -19,7 +19,7 @@ end
 local function image(url) return { type = "image", image_url = { url = url } } end
 local function text(said) return { type = "text", text = said } end
 
---- The same conversation in flat parts of Anthropic's.
+--- The conversation in flat parts of Anthropic's.
 local FLAT = {
   { role = "user", content = { text "看图", { type = "image",
     source = { type = "base64", media_type = "image/png", data = PIXEL } } } },
@@ -144,7 +144,7 @@ describe("files with nested parts", function()
     return command.ebb(("%s %s %s"):format(word, command.path_of(name .. ".json"), rest or ""))
   end
 
-  --- What a command writes, which `dialect` takes, with the call, the result and the image.
+  --- Checks that a command's output is valid for `dialect` and has the call, the result and the image.
   local function assert_written(written, dialect)
     assert.equal(0, written.status, written.err)
     command.file("out.json", written.out)

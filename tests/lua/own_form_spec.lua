@@ -25,7 +25,7 @@ local BODIES = {
 
 local function parsed(dialect) return assert(ebb.parse(BODIES[dialect])) end
 
---- What is written behind the message that was read.
+--- Returns the text that is written after the message that was read.
 local function behind(dialect, chat)
   local text, body = chat:json(), BODIES[dialect]
   local past = select(2, body:find(parsed(dialect)[1].json, 1, true))

@@ -75,7 +75,7 @@ local cases = {
       "system depth note", "user history 3" } },
 }
 
---- What stands in each source's texts alone.
+--- Words that only the texts of each source have.
 local MARKS = { preset = { "bakes bread", "early", "enters" }, depth = { "tired" },
   history = { "Rain?", "I look", "Rain and sun", "Thanks" }, body = { "Be brief" } }
 

@@ -1,4 +1,4 @@
---- What programs and agents may change about a pipeline: plugins in the place of built-in processors, the order,
+--- Checks what programs and agents may change about a pipeline: plugins that replace built-in processors, the order,
 --- single settings, the time of a story, tools in presets, rules for readers, macros of the whole program.
 
 local helper = dofile "tests/lua/helper.lua"

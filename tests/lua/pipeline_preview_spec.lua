@@ -1,4 +1,4 @@
---- What a preview is: the run that follows it, byte for byte, unless it says where it
+--- Checks that a preview equals the run that follows it, byte for byte, unless it says where it
 --- cannot know; and what a run says of the request as a whole. Windows, too.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -211,7 +211,7 @@ describe("windows of a conversation", function()
     assert.equal(2, #assert(run(chat, { set = { "message-formatters.enabled=false" } })).chat)
   end)
 
-  --- What the request says, a letter per message: its first, or W for a window.
+  --- Returns the request as a letter per message: its first, or W for a window.
   local function letters(result)
     local list = {}
     for i, part in ipairs(result.parts) do

@@ -13,7 +13,7 @@ local LONG = ("abcd "):rep(40)
 
 local function text(role, content) return { role = role, content = content } end
 
---- What the ledger of a result says, as words.
+--- Writes the ledger of a result as text.
 local function told(ledger)
   local words = {}
   for i, entry in ipairs(ledger) do

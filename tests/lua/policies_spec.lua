@@ -24,7 +24,7 @@ local function ten_turns()
   return chat
 end
 
---- What is left of it at a budget.
+--- Trims the conversation to a budget; returns the texts that are left.
 local function left(chat, budget, options)
   options = options or {}
   options[1] = "keep_turns"
@@ -388,7 +388,7 @@ describe("prune_messages", function()
   end
   local null = helper.ebb.null
 
-  --- What is left of a list, as role and content of each.
+  --- Prunes a list; returns role and content of each message that is left.
   local function pruned(list, options)
     options[1] = "prune_messages"
     local chat = helper.ebb.conversation()
@@ -459,7 +459,7 @@ describe("prune_messages", function()
 end)
 
 describe("prune_messages in forms without `content`", function()
-  --- What is left of a body under some options, as the body's list.
+  --- Prunes a body under some options; returns the list that is left.
   local function pruned(body, options)
     local path = os.tmpname()
     local file = assert(io.open(path, "w"))

@@ -6,7 +6,7 @@ local ebb, conversation, texts = helper.ebb, helper.conversation, helper.texts
 
 local overhead = conversation(""):tokens()
 
---- What is left of a conversation in the notation; guards are off, as in the originals.
+--- Trims a conversation in the notation; guards are off, as in the originals.
 local function trimmed(words, budget, options)
   local chat = conversation(words)
   options[1] = "trim_messages"

@@ -1,4 +1,4 @@
---- What a terminal is given of strangers' texts.
+--- Checks how strangers' texts are made fit for a terminal.
 
 local helper = dofile "tests/lua/helper.lua"
 local core = require "ebb.support.core"

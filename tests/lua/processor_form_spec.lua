@@ -21,7 +21,7 @@ local PLUGIN = [[return { id = "tone", name = "Tone", description = "says it <ot
     { key = "mark", label = "Mark", default = "\"<!\"", placeholder = "a sign" } },
   execute = function(context, config) context:log("info", "items " .. config.maxItems) end }]]
 
---- What the JSON says of PLUGIN's fields.
+--- PLUGIN's fields as the JSON describes them.
 local FIELDS = {
   { key = "pace", type = "select", label = "节奏", default = "slow", help = "How much is left out.",
     options = { { label = "快 & kurz", value = "fast" }, { label = "慢", value = "slow" } } },

@@ -1,5 +1,5 @@
---- What providers refused before the target decided: Claude's bodies with plain texts, pipelines for Claude and Gemini,
---- and logs of Claude Code in which results and words of the user stand together.
+--- Checks bodies that providers refused before the target decided: Claude's bodies with plain texts, pipelines for
+--- Claude and Gemini, and logs of Claude Code that mix results and words of the user in one message.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"

@@ -22,7 +22,7 @@ end
 
 local function result(id) return { role = "tool", tool_call_id = id, content = "result of " .. id } end
 
---- What trims leave, shortest budgets first: the roles that stay.
+--- Returns what trims leave, smallest budgets first.
 local function trims(chat, policy)
   local left = {}
   for i = 1, BUDGETS do

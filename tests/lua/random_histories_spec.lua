@@ -18,7 +18,7 @@ local function random_text(longest)
   return ("word "):rep(math.random(0, longest)) .. math.random(1, 1000)
 end
 
---- What a tool may print: words, lines again and again, JSON.
+--- Makes a random result of a tool: words, lines again and again, JSON.
 local function random_result()
   local kind, text = math.random(6), random_text(30)
   if kind == 1 then return ("line %d\n"):format(math.random(9)):rep(math.random(0, 20)) .. text end
@@ -136,7 +136,7 @@ local function chat_with_windows(most)
   return chat
 end
 
---- What is sent shows each open window by its last item, once; and nothing is torn.
+--- Checks that the request shows each open window by its last item, once, and that no unit is torn.
 local function check_rendered(chat, list)
   local last, seen = {}, {}
   for i = 1, #chat do
@@ -244,7 +244,7 @@ local function units_of(chat, guards)
   return units, guarded
 end
 
---- What became of each message: gone, or the seq that stands for it.
+--- Returns what became of each message: dropped, or the seq that replaced it.
 local function fates_of(report)
   local gone, now = {}, {}
   for i = 1, #report.ledger do

@@ -41,7 +41,8 @@ function random_messages.openai(n)
   return messages
 end
 
---- The same in Anthropic's: thinking with and without signatures, failed results, pictures in results.
+--- Makes random messages in Anthropic's form: thinking with and without signatures, failed results, results with
+--- pictures.
 function random_messages.anthropic(n)
   local messages, id = {}, 0
   for _ = 1, n do

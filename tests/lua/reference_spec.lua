@@ -1,4 +1,4 @@
---- What `make docs` writes: how comments and annotations are read, and whether the manual and the completions work.
+--- Checks `make docs`: how comments and annotations are read, and whether the manual and the completions work.
 
 package.path = "scripts/tools/?.lua;" .. package.path
 
@@ -9,7 +9,7 @@ local markdown = require "reference.markdown"
 
 local ebb = os.getenv "EBB" or (os.getenv "EBB_BUILD" or "build") .. "/ebb"
 
---- What a shell command prints, and whether it succeeded.
+--- Returns what a shell command prints, and whether it succeeded.
 local function output_of(line)
   local pipe = io.popen(line .. " 2>&1")
   local out = pipe:read "a"

@@ -1,4 +1,4 @@
---- What a repair leaves out is told: by the id of its call and by its message. `--strict` refuses it.
+--- Checks that a repair tells what it leaves out: by the id of its call and by its message. `--strict` refuses it.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"

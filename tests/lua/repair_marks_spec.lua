@@ -39,7 +39,7 @@ local function response(name)
   return ('{"functionResponse":{"name":"%s","response":{"output":"of %s"}}}'):format(name, name)
 end
 
---- What it shows, the request, the message that is pinned, those that are pinned behind the repair, what they answer.
+--- Rows: the subject, the request, the pinned message, the messages pinned after the repair, the ids they answer.
 local ROWS = {
   { "a result that moves up", openai(say "q", calls("a", "b"), result "a", say "wait", result "b", say "x"), 5, "4",
     "a b" },
@@ -69,7 +69,7 @@ local function pinned(chat)
   return table.concat(list, " ")
 end
 
---- What the messages answer; a result and its call are one unit.
+--- Returns the ids that the messages answer; a result and its call are one unit.
 local function answers(chat)
   local list = {}
   for i = 1, #chat do

@@ -207,7 +207,7 @@ local function expected_of(history, way)
   return expected
 end
 
---- What each message answers, and which messages are one unit.
+--- Returns per message the ids that it answers, and its unit.
 local function links_of(chat)
   local links = {}
   for i = 1, #chat do
@@ -238,7 +238,7 @@ local function mark_some(chat)
   end
 end
 
---- What was marked and is still there is marked; links are those of a list that is read anew.
+--- Checks that marked messages which are still there are marked; links are those of a list that is read anew.
 local function check_rest(chat, copy, found, what)
   local has = marked(copy)
   for said in pairs(marked(chat)) do
@@ -252,7 +252,7 @@ local function check_rest(chat, copy, found, what)
   assert.same({ links, has }, { links_of(saved), marked(saved) }, what)
 end
 
---- What is left out is told: each call without a result, and each result that no call has, or another one has.
+--- Checks that all losses are told: each call without a result, and each result that no call has, or another one has.
 local function check_losses(chat, copy, history, way, lost, what)
   local counts = { lost_call = 0, lost_result = 0, lost_orphan = 0 }
   for _, loss in ipairs(lost) do

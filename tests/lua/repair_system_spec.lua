@@ -35,7 +35,7 @@ local function read(words, dialect)
   return assert(ebb.parse(ebb.json.encode(list)))
 end
 
---- The same line of a list; parts of a content are joined by "+", its lines by "/".
+--- Writes a list as such a line; parts of a content are joined by "+", its lines by "/".
 local function words_of(chat)
   local words = {}
   for i = 1, #chat do
@@ -59,7 +59,7 @@ end
 local OPUS = { dialect = "anthropic", model = "claude-opus-4-8" }
 local function profile(name) return { dialect = "openai", profile = name } end
 
---- What it shows, where it is sent, the list, the repaired one, what is told.
+--- Rows: the subject, the target, the list, the repaired list, the loss that is told.
 local ROWS = {
   { "before the user", OPUS, "u:q a:x s:now u:y", "u:q a:x u:y s:now" },
   { "before the user, and the assistant follows", OPUS, "u:q a:x s:now u:y a:z u:k", "u:q a:x u:y s:now a:z u:k" },

@@ -1,4 +1,4 @@
---- What a replay costs: each provider's cache, and prices, with sums worked out by hand.
+--- Checks the costs of a replay: each provider's cache, and prices, with sums worked out by hand.
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb, conversation, refusal = helper.ebb, helper.conversation, helper.refusal

@@ -32,7 +32,7 @@ local function total(list)
   return tokens
 end
 
---- What a request holds right after a cut: fixed messages, the last user message, and units after the cut.
+--- Returns the messages of a request right after a cut: fixed ones, the last user message, and units after the cut.
 local function list_after(messages, position, numbers, cut)
   local list, last_user = {}, nil
   for i = 1, position - 1 do

@@ -1,4 +1,4 @@
---- What replays measure as lost: cases by hand, each value with its reason.
+--- Checks the values that replays count as lost: cases by hand, each value with its reason.
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb, json = helper.ebb, helper.ebb.json

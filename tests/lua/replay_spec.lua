@@ -4,7 +4,7 @@ local helper = dofile "tests/lua/helper.lua"
 local it_exact = dofile "tests/lua/it_exact.lua"(it, function(why) pending(why) end)
 local ebb, conversation, refusal = helper.ebb, helper.conversation, helper.refusal
 
---- The same by trimming and copying whole lists, request by request.
+--- Replays by trimming and copying whole lists, request by request.
 local function plain(recording, spec, budget)
   local chat = recording:fork()
   chat:truncate { keep_last = 0 }
@@ -55,7 +55,7 @@ local function rewriting(draft, budget)
   draft:drop_oldest { to = budget }
 end
 
---- The same words each time, but a new message: byte-equal is what counts.
+--- A policy that inserts the same words each time, in a new message: only equal bytes count.
 local function repeating(draft, budget)
   local first = draft[1]
   if first.content == "u3" then draft:drop(first) end

@@ -61,7 +61,7 @@ local function random_recording(n)
   return list
 end
 
---- What a request is when it is written: a list of messages as JSON texts, and their tokens.
+--- Returns a request as it is written: a list of messages as JSON texts, and their tokens.
 local function written(chat)
   local body = assert(ebb.parse(chat:write("anthropic", { shape = "body", model = MODEL }), { encoding = "bytes4" }))
   local list = { tokens = {} }
@@ -71,7 +71,7 @@ local function written(chat)
   return list
 end
 
---- The same life with the writer's own bodies: sums of tokens of messages sent, and of those shared.
+--- Replays with the writer's own bodies; returns sums of tokens of messages sent, and of those shared.
 local function live(messages, trim)
   local body = { model = MODEL, stop_sequences = { "x" }, messages = { messages[1] } }    -- no doubt about its dialect
   local chat = assert(ebb.parse(json.encode(body), { encoding = "bytes4" }))

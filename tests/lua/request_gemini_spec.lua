@@ -10,7 +10,7 @@ local function write(text, dialect, options)
   return ebb.json.decode(written), losses, written
 end
 
---- The same body in both spellings.
+--- One body in both spellings.
 local CAMEL = [[{"systemInstruction":{"parts":[{"text":"S"}]},
 "generationConfig":{"maxOutputTokens":5,"topP":0.5,"stopSequences":["E"]},
 "toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}},

@@ -1,7 +1,7 @@
 --- Totals of requests that providers counted, each with its source: ours are the same, or estimates with a margin that
 --- are not below.
 --
--- Those of tests/lua/count_spec.lua (OpenAI's cookbook and community, images by the providers' pages) are held there.
+-- Totals from OpenAI's cookbook and community, and images by the providers' pages: tests/lua/count_spec.lua.
 
 local helper = dofile "tests/lua/helper.lua"
 local it_exact = dofile "tests/lua/it_exact.lua"(it, function(why) pending(why) end)
@@ -115,7 +115,7 @@ local BY_THE_API = {
     "enum":["Yes","No"]}}}}}}]}]] },
 }
 
---- What the API counted as 35 tokens. The format has a place for what a tool message may have besides.
+--- A request that the API counted as 35 tokens. The format's %s is for more members of the tool message.
 local CALL = [[{"model":"gpt-4","messages":[{"role":"assistant","content":null,"tool_calls":[
   {"id":"call_Id8ycVMsW8gdsf7kSXfgAcf1","type":"function","function":{"name":"get_current_weather",
   "arguments":"{\n  \"location\": \"Boston, MA\"\n}"}}]},{"role":"tool",%s

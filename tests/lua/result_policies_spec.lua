@@ -45,7 +45,7 @@ local function trimmed(chat, ...)
   return results_of(chat)
 end
 
---- What becomes of one result.
+--- Returns one result as the policy rewrites it.
 local function rewritten(text, policy) return trimmed(log_of { text }, policy)[1] end
 
 local function numbered(first, last, form)

@@ -38,7 +38,7 @@ local RULE = { id = "r", regex = "(a)", replacement = "<$1>" }
 
 -- ---- each field alone changes the outcome ----
 
---- What a rule does to TALK: contents in one text, and what is reported.
+--- Applies a rule to TALK; returns the contents in one text, and what is reported.
 local function outcome(rule, options)
   local contents, report, problems = run({ { rules = { rule } } }, TALK, options)
   return table.concat(contents, "|"), report, problems

@@ -130,7 +130,7 @@ local rows = {
   },
 }
 
---- What the library calls that which it refuses, by row.
+--- The code of the library's refusal, by row.
 local codes = {
   ["cut-off JSON or array; garbage, comments, trailing comma, trailing data"] = "syntax",
   ["JSONL: CRLF, blank lines, one BOM at the start"] = "syntax",

@@ -1,4 +1,4 @@
---- What enters a sandbox: tables are numbered there as they come, in an order that does not hang on addresses.
+--- Checks values that enter a sandbox: tables are numbered there as they come, in an order without addresses.
 
 local helper = dofile "tests/lua/helper.lua"
 local loader = require "ebb.sandbox.loader"

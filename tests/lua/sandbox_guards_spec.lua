@@ -1,4 +1,4 @@
---- What lua/ebb/sandbox itself keeps from scripts: the globals of the library beside them, modules that go in circles,
+--- Checks what lua/ebb/sandbox itself keeps from scripts: the globals of the library's own code, modules in circles,
 --- conversations, functions of calls. Each test fails when its guard is taken out.
 
 local helper = dofile "tests/lua/helper.lua"

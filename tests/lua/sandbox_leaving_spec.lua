@@ -1,5 +1,5 @@
---- What leaves a sandbox is bounded as what runs in it: copies end by the call's deadline, a table is copied
---- once, and what a script hands out, notes or remembers has a size.
+--- Checks that values which leave a sandbox are bounded as scripts are: copies end by the call's deadline, a table is
+--- copied once, and what a script hands out, notes or remembers has a size.
 
 local cpu_time = dofile "tests/lua/cpu_time.lua"
 local helper = dofile "tests/lua/helper.lua"

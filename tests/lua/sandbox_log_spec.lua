@@ -1,4 +1,4 @@
---- What scripts in sandboxes print and log: no byte of it commands a terminal, and its amount is bounded.
+--- Checks what scripts in sandboxes print and log: no byte of it commands a terminal, and its amount is bounded.
 
 local helper = dofile "tests/lua/helper.lua"
 local log = require "ebb.support.log"
@@ -23,7 +23,7 @@ local function pipeline(source)
   return assert(ebb.pipeline(options):run(helper.conversation("u1 a2", { counter = helper.tokens_of })))
 end
 
---- Where a script of a stranger may run; each runs this body.
+--- Places in which a stranger's script may run; each runs this body.
 local places = {
   { "a policy", function(body)
     local source = ("return function(draft, budget)\n%s\ndraft:drop_oldest { to = budget } end"):format(body)

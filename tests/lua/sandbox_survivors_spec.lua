@@ -1,5 +1,6 @@
---- What once outlived its limits, in a policy, a filter, a processor, a window and a task: it is stopped soon after a
---- deadline of 100 ms, takes no more memory than its own and 16 MiB, changes nothing, and the next script runs.
+--- Runs scripts that once outlived their limits, in a policy, a filter, a processor, a window and a task: each is
+--- stopped soon after a deadline of 100 ms, takes no more memory than its own and 16 MiB, changes nothing, and the
+--- next script runs.
 
 local helper = dofile "tests/lua/helper.lua"
 local cpu_time = dofile "tests/lua/cpu_time.lua"

@@ -30,7 +30,7 @@ local function everything(checkpoint)
   return chat
 end
 
---- The same after all batches but one were pruned, and two runs of messages with them.
+--- Makes that conversation after all batches but one were pruned, and two runs of messages with them.
 local function pruned()
   local chat = everything()
   chat:unmark(1, "pin")

@@ -1,5 +1,5 @@
---- What a session costs grows with its messages, batches and neighbours no faster than they do: four times as many
---- take at most five times as long. Conversations in memory: complexity_spec.lua.
+--- Checks that the costs of a session grow with its messages, batches and neighbours no faster than they do: four
+--- times as many take at most five times as long. Conversations in memory: complexity_spec.lua.
 
 local helper = dofile "tests/lua/helper.lua"
 local files = dofile "tests/lua/session_files.lua"
@@ -90,7 +90,7 @@ local ACTS = {
   end },
 }
 
---- What waits for other processes, or holds a name for a time, and has no input; what has a test of its own.
+--- Methods that wait for other processes, or hold a name for a time, and have no input; or have a test of their own.
 local FIXED = "Storage:wait Storage:lease Storage:release Storage:find"
 
 describe("four times as much in a session takes at most five times as long #time:", function()

@@ -1,4 +1,4 @@
---- Where the specs of sessions have their databases: in files, where no other places are given.
+--- Places for the databases of session specs: files, unless a spec was called with other places.
 
 local files = { is_file = true, new = os.tmpname }
 

@@ -1,5 +1,5 @@
---- What users and models say in working copies: the same for copies that stay in the core and for plain tables, and
---- nothing is filled by it.
+--- Checks the speech of users and models in working copies: it is the same for copies that stay in the core and for
+--- plain tables, and nothing is filled by it.
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb = helper.ebb
@@ -23,7 +23,7 @@ local MESSAGES = [[
 
 local LABELS = { user = "User: ", assistant = "" }
 
---- What is said, as plain Lua finds it: list of { position, text, label }.
+--- Finds the speech in plain Lua: list of { position, text, label }.
 local function model(messages)
   local list, replies = {}, 0
   for i, message in ipairs(messages) do

@@ -45,7 +45,7 @@ local NODES = {
   { '{"type":"script","file":"s.lua","trusted":true}', "trusted" },
 }
 
---- Where a node may stand. A script stands before it, which would have run.
+--- Places of a node. A script comes before it, which would have run.
 local PLACES = {
   { "alone", "%s" }, { "in a list", '[{"type":"script","file":"s.lua"},%s]' },
   { "in a table with types", '{"types":["t.lua"],"nodes":[{"type":"evil"},%s]}' },

@@ -58,7 +58,7 @@ local function seqs_of(chat)
   return seqs
 end
 
---- What is wrong with a trimmed list; nil if nothing is.
+--- Returns the first fault of a trimmed list, or nil.
 local function fault(units, seqs, after, budget)
   if after > budget then return "over budget" end
   local newest_dropped

@@ -1,4 +1,4 @@
---- Where a request goes: the dialect and the profile by options, model, server and form.
+--- Checks the choice of a request's dialect and profile by options, model, server and form.
 
 local helper = dofile "tests/lua/helper.lua"
 local ebb, refusal = helper.ebb, helper.refusal

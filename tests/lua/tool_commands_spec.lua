@@ -132,7 +132,7 @@ describe("the standard error of", function()
 end)
 
 describe("the answer of a command", function()
-  --- What the shell says, and the seconds that a process holds its pipes for.
+  --- Rows: a command line, part of which holds its pipes for seconds, and the result.
   local ROWS = {
     { "sleep 25 & echo started", "started\n" }, { "echo a; (sleep 25; echo late) & echo b", "a\nb\n" },
     { "setsid sleep 25 & echo started", "started\n" }, { "echo started; exec 2>&1; sleep 25 & exit 0", "started\n" },

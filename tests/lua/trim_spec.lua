@@ -5,7 +5,7 @@ local it_exact = dofile "tests/lua/it_exact.lua"(it, function(why) pending(why) 
 local conversation, texts, refusal = helper.conversation, helper.texts, helper.refusal
 local ebb = helper.ebb
 
---- What the request costs besides its messages.
+--- Tokens of the request besides its messages.
 local overhead = conversation(""):tokens()
 
 local function ledger_text(report)

@@ -1,4 +1,4 @@
---- What providers counted is kept per model, and narrows the margins of later commands.
+--- Checks that the counts of providers are kept per model, and narrow the margins of later commands.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"

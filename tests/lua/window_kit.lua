@@ -1,4 +1,4 @@
---- What specs of windows begin with.
+--- Helps specs of windows: makes a chat, appends a message, shows the rendered list.
 
 local ebb = dofile("tests/lua/helper.lua").ebb
 

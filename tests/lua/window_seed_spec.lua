@@ -75,7 +75,7 @@ describe("a window with items", function()
   end)
 end)
 
---- What the flow charts of the seed say happens, step by step, as it happens here.
+--- Follows the flow charts of the seed step by step.
 describe("the seed's flow charts", function()
   local lines, chat
 

@@ -431,7 +431,7 @@ end)
 describe("random lives of windows", function()
   local seed = helper.seed()
 
-  --- What a plain model shows of its list: the last item of each open window.
+  --- Returns what a plain model shows of its list: the last item of each open window.
   local function model_shows(side)
     local last, out = {}, {}
     for i, id in ipairs(side.list) do last[id] = i end
@@ -443,7 +443,7 @@ describe("random lives of windows", function()
     return table.concat(out, " ")
   end
 
-  --- What is active of the list, as numbers of its places.
+  --- Returns the positions of the list's active items.
   local function model_active(side)
     local last, out = {}, {}
     for i, id in ipairs(side.list) do last[id] = i end

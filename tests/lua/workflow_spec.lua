@@ -393,7 +393,7 @@ local TRIM = '{"type":"trim","budget":9}'
 local A, B = '{"id":"a","type":"tool"}', '{"id":"b","type":"tool"}'
 local ROUTE = '{"id":"r","type":"branch","when":{"calls":true}}'
 
---- What is wrong, the workflow, the place in its JSON, words of the message, and of the hint.
+--- Rows: the mistake, the workflow, the place in its JSON, words of the message, and of the hint.
 local WRONG = {
   { "an unknown type", '[{"type":"trimm"}]', "1:2", "node 1: unknown type 'trimm'", "did you mean 'trim'?" },
   { "a type that is no text", '[{"type":5}]', "1:2", "unknown type 5", "one of: " },

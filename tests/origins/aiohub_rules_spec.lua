@@ -103,7 +103,7 @@ local RUN = {
   end,
 }
 
---- What a case expects, in our words; `theirs`: also where BEHAVIOUR.md differs.
+--- Returns what a case expects, in our words; `theirs`: also where BEHAVIOUR.md differs.
 local function expected_of(case, theirs)
   local expected = core.json.decode(core.json.encode { case.expected })[1]
   if case.op == "regex_processor" or case.op == "injection_assembler" then expected = all_working(expected) end

@@ -1,5 +1,5 @@
---- What requests still hold of what the next reply used, over the shared tool conversations at a half and a third of
---- their size, as recall.py measures it; and what digest costs beside stable_prefix.
+--- Measures what requests still hold of the values that the next reply used, over the shared tool conversations at a
+--- half and a third of their size, as recall.py does; and what digest costs compared with stable_prefix.
 --
 -- Counted by cjk a recording is left out of which the guarded part alone exceeds the budget at some request: no policy
 -- can send that. Counted by o200k_base all recordings are played, and such requests are left out.
@@ -55,7 +55,7 @@ local function measure(share, policy, encoding)
   return figures
 end
 
---- The same function, which runs once per share and policy.
+--- Memoizes a function by share and policy.
 local function once(run)
   local known = {}
   return function(share, policy)

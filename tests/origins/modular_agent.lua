@@ -85,7 +85,7 @@ end
 
 local function by_role(chat, role) return each(chat:where { role = role }, index_of) end
 
---- What the mark map shows: the indices from the current batch's boundary on.
+--- Returns what the mark map shows: the indices from the current batch's boundary on.
 local function shown_indices(mark)
   check_fields(mark, "originalIndices typeIndices batchBoundaries boundaryToBatch currentBatch")
   local shown, boundary = {}, mark.batchBoundaries[mark.currentBatch + 1]

@@ -1,4 +1,4 @@
---- Where Ebb, by BEHAVIOUR.md section 2, gives something else than the original
+--- Lists where Ebb, by BEHAVIOUR.md section 2, gives something else than the original
 --- modular-agent did in its cases (modular_agent_spec.lua puts this to use).
 --
 --     rows     by case: the original's bug in one line, the words that decide,

@@ -1,7 +1,7 @@
 --- The cases of modular-agent, the project behind seeds 000, 003 and 004:
 --- operations and what that project's own code gave for them, bugs included.
 --
--- What a test asserts is
+-- A test asserts
 --
 --     what the original gave  ->  changed by the case's rows  ->  changed by the op's rules
 --
@@ -43,7 +43,7 @@ local function change_by_rules(steps, case)
   end
 end
 
---- What Ebb must give for a case, and the bugs that it must not have.
+--- Returns what Ebb must give for a case, and the bugs that it must not have.
 local function expected_of(case)
   local steps = adaptor.recorded[case.op](case)
   local original = util.deepcopy(steps)

@@ -1,7 +1,7 @@
 --- The pipeline against AIO Hub's own code, case by case: its session loader and its
 --- token limiter.
 --
--- What the original keeps in fields of its own is put where Ebb keeps it (a tree of
+-- Values that the original keeps in fields of its own are put where Ebb keeps them (a tree of
 -- nodes becomes the visible list, a summary hides what it sums up), and the original's
 -- count of tokens is the counter.
 
@@ -20,7 +20,7 @@ local function cases_of(operation)
   return list
 end
 
---- What arrives at priority `at`.
+--- Makes a processor that captures the messages at priority `at`.
 local function capture(at, seen)
   return { id = "capture", name = "Capture", priority = at, execute = function(context)
     if context.preview then return end   -- the limiter tries out what follows it

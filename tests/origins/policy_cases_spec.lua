@@ -54,7 +54,7 @@ local function assert_messages(expected, chat)
   assert.equal(lines(expected), lines(messages_of(chat)))
 end
 
---- What a request costs besides its messages.
+--- Returns the tokens of a request besides its messages.
 local function overhead(options)
   return ebb.conversation(options):tokens()
 end
@@ -186,7 +186,7 @@ end)
 
 ---- Anthropic ----
 
---- Where LangChain, whose code made these cases, does otherwise than Anthropic's documentation says.
+--- Cases by LangChain, whose code made them, that differ from Anthropic's documentation.
 local NOT_ANTHROPIC = {
   ["clearAtLeast unreachable clears all"] =
     "documented: if so much cannot be cleared, nothing is; LangChain then clears the kept ones too",

@@ -1,6 +1,6 @@
 --- Requests in four dialects against the bodies that the AI SDK and LangChain send.
 --
--- Where a body differs, DIFFERENCES names the case and the documented rule that makes ours
+-- If a body differs, DIFFERENCES names the case and the documented rule that makes ours
 -- better or equal.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -110,8 +110,8 @@ local function text_alone(value)
   return only and TEXT_TYPES[only.type] and not only.cache_control and only.text or value
 end
 
---- What both forms of a value have in common: JSON inside strings as values, texts alone as strings, and without
---- members that say what is the default.
+--- Returns what both forms of a value have in common: JSON inside strings as values, texts alone as strings, and
+--- without members that say what is the default.
 local function plain(value)
   if type(value) ~= "table" then return value end
   local copy = {}

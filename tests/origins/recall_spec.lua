@@ -16,7 +16,7 @@ local function policies()
   return list
 end
 
---- What stands beside the messages of a body, as a message before them.
+--- Returns the system text of a body as a message, which comes before the others.
 local function system_message(path)
   local system = ebb.json.decode(helper.read(path)).system
   return system and ebb.json.encode { role = "system", content = system }

@@ -184,7 +184,7 @@ local FIELD = {
     untold = { "system_place" } },
   { "depth-agent.json", { "pipeline C --agent F --model claude-opus-5" }, chat = "depth-chat.json",
     accepted = "anthropic", out = { "You are Mira.", "five", "[Keep it short.]" }, untold = { "system_place" } },
-  -- The same note at the other depths: at an even one it stands behind an assistant's message otherwise.
+  -- Other depths of the same note: at an even one it would follow an assistant's message.
   { "depth-chat.json", { "pipeline F --agent DEPTH --model claude-opus-5" }, depths = { 1, 2, 3, 4 },
     accepted = "anthropic", out = { "You are Mira.", "five" }, untold = { "system_place" } },
 

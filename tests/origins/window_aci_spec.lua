@@ -13,7 +13,7 @@ local OPERATIONS = {
 
 local MARKUP = "- Markup: `<Window id=\"x\"><Description>..</Description><Content>..</Content><Actions>"
 
---- What differs on purpose, by the name of the case: the words of BEHAVIOUR.md that decide.
+--- Cases that differ on purpose, by name: the words of BEHAVIOUR.md that decide.
 local DIFFERS = {
   ["action parse params not an object"] = "parameters checked against their types, dispatched to Lua",
   ["window compact drops description and content tag"] = MARKUP,          -- no namespaces

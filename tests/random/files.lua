@@ -39,7 +39,7 @@ function files.of_folder()
   return list
 end
 
---- What the host answers to `asset`: the name is the id without its "id-".
+--- Answers the service `asset`: the name is the id without its "id-".
 function files.asset(request)
   local kind, number = tostring(request.id):match "^id%-档案(%l+)(%d+)%."
   if not kind then return nil end
