@@ -1,7 +1,8 @@
--- Holds the C files against circles: no header may include itself by way of others, and
--- no .c file may call itself by way of others. Who calls whom is told from the names of
--- the functions that are not static. Run from the top of the checkout; exit status 1 if
--- there is a circle. With -v it prints the arrows within circles, for opening them.
+-- Holds the files against circles: no header may include itself by way of others, no .c file
+-- may call itself by way of others, and no Lua module may require itself by way of others, also
+-- not on first use. Calls in C are told from the names of the functions that are not static. Run
+-- from the top of the checkout; exit status 1 if there is a circle. With -v it prints the arrows
+-- within circles, for opening them.
 
 local complaints = 0
 
@@ -37,9 +38,9 @@ local function definitions(code)
   return names
 end
 
-local function files_of(pattern)
+local function files_of(folder, pattern)
   local files = {}
-  local pipe = assert(io.popen("find runtime -name '" .. pattern .. "' | sort"))
+  local pipe = assert(io.popen(("find %s -name '%s' | sort"):format(folder, pattern)))
   for path in pipe:lines() do files[#files + 1] = path end
   assert(pipe:close())
   return files
@@ -88,7 +89,7 @@ end
 --- Headers, by what they include.
 local function header_circles()
   local nodes, arrows = {}, {}
-  for _, path in ipairs(files_of "*.h") do
+  for _, path in ipairs(files_of("runtime", "*.h")) do
     local name = path:gsub("^runtime/", "")
     nodes[#nodes + 1], arrows[name] = name, {}
   end
@@ -103,7 +104,7 @@ end
 --- .c files, by the functions of others that they name.
 local function call_circles()
   local nodes, arrows, codes, home, own = {}, {}, {}, {}, {}
-  for _, path in ipairs(files_of "*.c") do
+  for _, path in ipairs(files_of("runtime", "*.c")) do
     local name = path:gsub("^runtime/", "")
     nodes[#nodes + 1] = name
     codes[name] = code_of(read(path))
@@ -123,17 +124,32 @@ local function call_circles()
   return circles(nodes, arrows), arrows
 end
 
-local function judge(list)
+--- Modules of the library, by what they require. The face is left out: it shows what requires it.
+local function module_circles()
+  local nodes, arrows, known = {}, {}, {}
+  for _, path in ipairs(files_of("lua/ebb", "*.lua")) do
+    local name = path:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
+    if name ~= "ebb" and not name:find "^ebb%.meta" then nodes[#nodes + 1], known[name] = name, path end
+  end
+  for name, path in pairs(known) do
+    local others = {}
+    for line in io.lines(path) do
+      local code = line:gsub("%-%-.*", "")
+      for other in code:gmatch "require%s*%(?%s*[\"'](ebb[%w_.]*)[\"']" do
+        if known[other] and other ~= name then others[other] = true end
+      end
+    end
+    arrows[name] = sorted_keys(others)
+  end
+  return circles(nodes, arrows), arrows
+end
+
+local function judge(list, arrows)
   for _, members in ipairs(list) do
     complain("a circle of %d files: %s", #members, table.concat(members, " "))
   end
-end
-
-judge(header_circles())
-local calls, arrows = call_circles()
-judge(calls)
-if arg[1] == "-v" then
-  for _, members in ipairs(calls) do
+  if arg[1] ~= "-v" then return end
+  for _, members in ipairs(arrows and list or {}) do
     local set = {}
     for _, member in ipairs(members) do set[member] = true end
     for _, member in ipairs(members) do
@@ -145,4 +161,8 @@ if arg[1] == "-v" then
     end
   end
 end
+
+judge(header_circles())
+judge(call_circles())
+judge(module_circles())
 os.exit(complaints == 0)

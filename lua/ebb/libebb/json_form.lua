@@ -50,13 +50,26 @@ local function is_window(value)
   return core.methods.Window ~= nil and rawget(value, "chat") ~= nil and value.close == core.methods.Window.close
 end
 
+local SHOWN = {
+  "id", "description", "closable", "pinned", "important", "hidden", "closed", "render", "refresh", "created", "updated",
+  "version", "summary",
+}
+
+--- Returns the fields of a window that its JSON shows.
+---@param window ebb.Window
+---@return table
+function json_form.window_fields(window)
+  local fields = {}
+  for _, name in ipairs(SHOWN) do fields[name] = window[name] end
+  return fields
+end
+
 local plain   -- forward
 
 --- A table as one that json.encode takes: a copy whose items are plain. Reads the fields raw, so that
 --- __pairs and __index of a script's table do not run here.
 local function plain_table(value, depth)
-  -- Required on first use: a runtime without windows stays small.
-  if is_window(value) then return require("ebb.libebb.windows").fields(value) end
+  if is_window(value) then return json_form.window_fields(value) end
   local tag = getmetatable(value)   -- "json.array", "json.raw", or another metatable, which does not count
   if tag == "json.raw" then return value end
   local result = tag == "json.array" and json.array {} or {}

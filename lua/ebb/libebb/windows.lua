@@ -8,6 +8,7 @@
 local core = require "ebb.support.core"
 local functions = require "ebb.libebb.functions"
 local json_arguments = require "ebb.support.json_arguments"
+local json_form = require "ebb.libebb.json_form"
 local refuse = require "ebb.support.refuse"
 local render = require "ebb.windows.render"
 local tables = require "ebb.support.tables"
@@ -109,24 +110,10 @@ function windows.window_content(_, _, chat, id, make)
   window_of(chat, id):update { content = function(window) return make(window.id) end }
 end
 
-local SHOWN = {
-  "id", "description", "closable", "pinned", "important", "hidden", "closed", "render", "refresh", "created", "updated",
-  "version", "summary",
-}
-
---- Returns the fields of a window that its JSON shows.
----@param window ebb.Window
----@return table
-function windows.fields(window)
-  local fields = {}
-  for _, name in ipairs(SHOWN) do fields[name] = window[name] end
-  return fields
-end
-
 function windows.windows(_, _, chat)
   local list = json.array {}
   for i, window in ipairs(chat.windows:list()) do
-    list[i] = windows.fields(window)
+    list[i] = json_form.window_fields(window)
   end
   return json.encode(list)
 end
