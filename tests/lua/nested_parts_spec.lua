@@ -63,6 +63,75 @@ describe("nested parts", function()
     assert.is_true(messages[3].content[1].is_error)
   end)
 
+  -- what has a member that no request has, and its path; flat parts, nested ones and calls, in each role
+  local function speaks(part) return { role = "assistant", content = { part } } end
+  local function answers(part) return { role = "user", content = { part } } end
+  local USE, RESULT = { type = "tool_use", id = "t1", name = "f", input = {} },
+    { type = "tool_result", tool_use_id = "t1", content = "晴" }
+  local function extra(table_, member)
+    local copy = { [member or "x"] = 1 }
+    for key, value in pairs(table_) do copy[key] = value end
+    return copy
+  end
+  local LOST = {
+    { "a flat call", speaks(extra(USE)), nil, "content[0].x" },
+    { "a nested call", speaks { type = "tool_use", tool_use = extra(use("t1", "f", {}).tool_use) }, nil,
+      "content[0].tool_use.x" },
+    { "what stands beside a nested call", speaks(extra(use("t1", "f", {}), "备注")), nil, "content[0].备注" },
+    { "a flat result", speaks(USE), answers(extra(RESULT)), "content[0].x" },
+    { "a nested result", speaks(USE),
+      answers { type = "tool_result", tool_result = extra(result("t1", "晴").tool_result) },
+      "content[0].tool_result.x" },
+    { "a part of a nested result", speaks(USE),
+      { role = "tool", content = { result("t1", { text "多", extra(text "云") }) } },
+      "content[0].tool_result.content[1].x" },
+    { "what stands beside a result of role tool", speaks(USE),
+      { role = "tool", content = { extra(result("t1", "晴")) } },
+      "content[0].x" },
+    { "a part of a result", speaks(USE), answers { type = "tool_result", tool_use_id = "t1",
+      content = { extra(image "https://a.example/a.png") } }, "content[0].content[0].x" },
+    { "a nested image", nil, answers(extra(image "https://a.example/a.png")), "content[0].x" },
+    { "a text", nil, answers(extra(text "好")), "content[0].x" },
+    { "a call in tool_calls", { role = "assistant", tool_calls = { { id = "t1", type = "function", x = 1,
+      ["function"] = { name = "f", arguments = "{}" } } } }, nil, "tool_calls[0].x" },
+    { "a function of a call", { role = "assistant", tool_calls = { { id = "t1", type = "function",
+      ["function"] = { name = "f", arguments = "{}", x = 1 } } } }, nil, "tool_calls[0].function.x" },
+    { "a part of gemini", nil, { role = "user", parts = { { text = "好" }, { text = "吗", x = 1 } } }, "parts[1].x" },
+    { "a call of gemini", { role = "model", parts = { { functionCall = { name = "f", args = {}, x = 1 } } } }, nil,
+      "parts[0].functionCall.x" },
+    { "a part of responses", nil, answers { type = "input_text", text = "好", x = 1 }, "content[0].x" },
+    { "an output of responses", { type = "function_call", call_id = "t1", name = "f", arguments = "{}" },
+      { type = "function_call_output", call_id = "t1", output = { { type = "input_text", text = "晴", x = 1 } } },
+      "output[0].x" },
+  }
+  for _, case in ipairs(LOST) do
+    it("of which a member is lost are told: " .. case[1], function()
+      local list = { { role = "user", content = "问" } }
+      list[#list + 1] = case[2]
+      list[#list + 1] = case[3]
+      for _, target in ipairs(TARGETS) do
+        local written, lost = load(list):write(target)
+        local is_kept = written:find('[^%w]x":1') ~= nil or written:find('备注":1', 1, true) ~= nil
+        local paths = {}
+        for _, loss in ipairs(lost) do
+          if loss.code == "lost_member" then paths[#paths + 1] = loss.subject end
+        end
+        assert.same(is_kept and {} or { case[4] }, paths, target .. ": " .. written)
+        assert.is_true(not is_kept or not written:find('"tool_use":{', 1, true))
+      end
+    end)
+  end
+
+  it("of which nothing is lost are told nothing", function()
+    local list = { { role = "user", content = "问" }, { role = "assistant", tool_calls = { { index = 0, id = "t1",
+      type = "function", ["function"] = { name = "f", arguments = "{}" } } } },
+      { role = "tool", content = { { type = "tool_result", is_error = json.null, tool_result = { tool_use_id = "t1",
+        content = "晴" } } } }, { role = "assistant", content = { text "好" } } }
+    for _, target in ipairs(TARGETS) do
+      for _, loss in ipairs(select(2, load(list):write(target))) do assert.not_equal("lost_member", loss.code) end
+    end
+  end)
+
   it("are refused where they are no objects", function()
     local ok, problem = ebb.parse '[{"role":"assistant","content":[{"type":"tool_use","tool_use":"f"}]}]'
     assert.is_nil(ok)

@@ -94,59 +94,6 @@ static void tell_pieces(Convert *convert) {
   }
 }
 
-static bool has_member(unsigned dialects, Text type, Text key) {
-  for (unsigned i = 0; i < DIALECT_COUNT; i++) {
-    if ((dialects >> i & 1) != 0 && dialect_member((Dialect)i, MEMBER_OF_MESSAGE, type, key)) return true;
-  }
-  return false;
-}
-
-bool convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, JsonValue *value) {
-  unsigned own = dialects != 0 ? dialects : DIALECTS_ALL;
-  while (json_next_member(json, key) && json_value(json, value)) {
-    /* a piece or its signature, which are reported as such */
-    bool is_piece = text_is(*key, "reasoning_content") || thought_signature_is_all(*key, value);
-    if (!is_piece && !has_member(own, type, *key)) return true;
-  }
-  return false;
-}
-
-Status convert_put_extra(Convert *convert, Text raw, const Text *element, Buffer *out) {
-  Json json;
-  Text key, type = element == NULL ? text_plain(NULL, 0) : dialect_type(MEMBER_OF_MESSAGE, *element);
-  JsonValue value;
-  Status status = STATUS_OK;
-  json_open_valid(&json, raw.bytes, raw.size);
-  json_enter(&json);
-  Text own_type = dialect_type(MEMBER_OF_MESSAGE, raw);
-  while (status == STATUS_OK && convert_next_extra(convert->pieces.dialects, own_type, &json, &key, &value)) {
-    if (element == NULL || dialect_member(convert->options->target, MEMBER_OF_MESSAGE, type, key)) {
-      convert_lose(convert, LOSS_MEMBER, key);
-      continue;
-    }
-    status = buffer_add_string(out, ",\"");
-    if (status == STATUS_OK) status = buffer_add(out, key.bytes, key.size);
-    if (status == STATUS_OK) status = buffer_add_string(out, "\":");
-    if (status == STATUS_OK) status = buffer_add(out, value.bytes, value.size);
-  }
-  return status;
-}
-
-/* Reports the members of a message that is written anew which no request in its own form has, either. keep_extra does
-   not keep them: several messages of one role become one, a message becomes several items, and then no message of the
-   output is the one that they describe. */
-static void lose_members(Convert *convert, Text raw) {
-  Json json;
-  Text key;
-  JsonValue value;
-  Text type = dialect_type(MEMBER_OF_MESSAGE, raw);
-  json_open_valid(&json, raw.bytes, raw.size);
-  json_enter(&json);
-  while (convert_next_extra(convert->pieces.dialects, type, &json, &key, &value)) {
-    convert_lose(convert, LOSS_MEMBER, key);
-  }
-}
-
 bool convert_system(Convert *convert, Text raw) {
   if (convert->writer->system == NULL || convert->status != STATUS_OK) return false;
   convert_fail(convert, pieces_read(&convert->pieces, raw));
@@ -154,7 +101,7 @@ bool convert_system(Convert *convert, Text raw) {
   convert->changed = true;
   bool moves = convert->options->keep_ids && convert->options->late_system && !convert->options->is_foreign;
   if (moves && convert->index != CONVERT_NEVER) convert_lose(convert, CHANGE_PLACE, text_plain("", 0));
-  if (!convert->options->skips_extra) lose_members(convert, raw);
+  convert_lose_members(convert, raw);
   convert_lose_name(convert, &convert->pieces);
   tell_pieces(convert);
   convert->writer->system(convert, &convert->pieces);
@@ -184,7 +131,7 @@ static void write_pieces(Convert *convert, Text raw) {
     return;
   }
   convert->changed = true;
-  if (!convert->options->skips_extra) lose_members(convert, raw);
+  convert_lose_members(convert, raw);
   tell_pieces(convert);
   convert->writer->message(convert, &convert->pieces);
 }

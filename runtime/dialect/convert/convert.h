@@ -195,6 +195,9 @@ bool   convert_next_extra(unsigned dialects, Text type, Json *json, Text *key, J
 /* Adds the members of a message that no request in a form of its pieces has to `out`, behind those of `element`, or
    reports them where that is NULL, or where they would mean something there. STATUS_MEMORY. */
 Status convert_put_extra(Convert *convert, Text raw, const Text *element, Buffer *out);
+/* Reports the members of a message that is written anew, and of its parts and calls, which no request has. Those of the
+   message itself are the caller's with skips_extra. */
+void   convert_lose_members(Convert *convert, Text raw);
 /* Ends the open message, if there is one. */
 void   convert_close(Convert *convert);
 /* As above, behind the last message and behind the system messages that wait. */
@@ -245,6 +248,8 @@ static inline void convert_note_side(Convert *convert, Role role) {
 /* Begins a value of the list: a message or an item. */
 void   convert_begin(Convert *convert);
 void   convert_lose(Convert *convert, LossKind kind, Text subject);
+/* Reports a member of an element of a list of the message, "content[0].x". */
+void   convert_lose_at(Convert *convert, Text list, uint32_t index, Text key);
 /* Notes a call or a result that keeps its id. */
 void   convert_note(Convert *convert, const Piece *piece);
 /* Notes a call and returns its id as written; stays valid until the next call is noted. */

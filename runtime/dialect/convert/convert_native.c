@@ -16,6 +16,8 @@ typedef struct NativeEdits {
   uint32_t count;
   uint32_t next;             /* the first piece whose id is not written yet */
   uint32_t part;             /* the piece of the part that was looked for last */
+  Text list;                 /* the member whose parts are written, */
+  uint32_t element;          /* and which of them */
   bool has_reasoning;        /* some piece is reasoning, the one kind that is refused */
   const char *unsigned_call; /* where a call begins that needs a signature; NULL: nowhere */
   bool changed;              /* something differs from the message */
@@ -108,8 +110,10 @@ static bool drops_part(NativeEdits *edits, const JsonValue *part) {
 }
 
 static bool drops_member(NativeEdits *edits, MemberLevel level, Text type, Text key) {
-  if (is_request_member(edits->convert->options, level, type, key)) return false;
-  convert_lose(edits->convert, LOSS_MEMBER, key);
+  Convert *convert = edits->convert;
+  if (is_request_member(convert->options, level, type, key)) return false;
+  if (level == MEMBER_OF_PART) convert_lose_at(convert, edits->list, edits->element, key);
+  else convert_lose(convert, LOSS_MEMBER, key);
   edits->changed = true;
   return true;
 }
@@ -159,7 +163,7 @@ static uint32_t put_parts(NativeEdits *edits, const JsonValue *list) {
   uint32_t left = 0;
   open_object(&json, text_plain(list->bytes, list->size));
   put(edits, "[", 1);
-  while (json_next_element(&json) && json_value(&json, &part)) {
+  for (edits->element = 0; json_next_element(&json) && json_value(&json, &part); edits->element++) {
     if (drops_part(edits, &part)) continue;
     if (left++ > 0) put(edits, ",", 1);
     put_part(edits, &part);
@@ -184,6 +188,7 @@ static bool put_members(NativeEdits *edits, Text raw) {
   while (json_next_member(&json, &key) && json_value(&json, &value)) {
     if (drops_member(edits, MEMBER_OF_MESSAGE, type, key)) continue;
     put_key(edits, key, first);
+    edits->list = key;
     if (is_part_list(key, &value)) empty = put_parts(edits, &value) == 0;
     else put_with_ids(edits, value.bytes, value.size);
     first = false;
