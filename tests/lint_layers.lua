@@ -112,6 +112,18 @@ end
 assert(next(COMMAND_ONLY), "the Makefile has no COMMAND_ONLY")
 local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core
 
+--- Folders of the command, from the ground. Files beside them say how commands fail, and find the one that is named.
+local CLI_RANK = { view = 1, io = 2, host = 3, many = 4, replay = 4, commands = 5 }
+
+local function check_cli(path, number, module, other)
+  local from, to = module:match "^ebb%.cli%.(%w+)%.", other:match "^ebb%.cli%.(%w+)%."
+  if from == nil or to == nil or from == to then return end
+  assert(CLI_RANK[from] and CLI_RANK[to], path)
+  if CLI_RANK[to] >= CLI_RANK[from] then
+    complain("%s:%d: cli/%s may not require cli/%s (%s)", path, number, from, to, other)
+  end
+end
+
 --- The layer that a module belongs to: its folder, or for a file directly in
 --- lua/ebb its name if that is a layer's.
 local function layer_of(module)
@@ -157,6 +169,7 @@ local function check_lua_file(path)
     if not line:find "^%s*%-%-" then
       for other in line:gmatch "require%s*%(?%s*[\"'](ebb[%w_.]*)[\"']" do
         check_require(path, number, module, other)
+        check_cli(path, number, module, other)
       end
     end
   end

@@ -7,7 +7,7 @@ local gate = dofile "tests/lua/growth_gate.lua"
 local hostile = dofile "tests/lua/hostile_commands.lua"
 local shapes = dofile "tests/lua/hostile_shapes.lua"
 local helper = dofile "tests/lua/helper.lua"      -- finds the library
-local commands = require "ebb.cli.commands"
+local commands = require "ebb.cli.command_list"
 
 local N = math.tointeger(tonumber(os.getenv "COMPLEXITY" or "500"))
 

@@ -109,7 +109,7 @@ end)
 ---- Completion, asked inside the command ----
 
 local COMPLETE = [[
-local lua_completion = require "ebb.cli.lua_completion"
+local lua_completion = require "ebb.cli.view.lua_completion"
 local ebb = require "ebb"
 _G.ebb, _G.chat = ebb, ebb.conversation()
 chat:append { role = "user", content = "x" }
@@ -155,7 +155,7 @@ describe("completion", function()
   end
 
   it("has the fields that the annotations list", function()
-    local lua_completion = require "ebb.cli.lua_completion"
+    local lua_completion = require "ebb.cli.view.lua_completion"
     local lists = helper.annotations()
     for kind, names in pairs(lua_completion.fields) do
       local declared = {}

@@ -13,7 +13,7 @@ describe("the command", function()
   after_each(command.remove_folder)
 
   describe("help", function()
-    for _, name in ipairs(require("ebb.cli.commands").names) do
+    for _, name in ipairs(require("ebb.cli.command_list").names) do
       it("explains " .. name, function()
         local by_option = does(name .. " --help")
         local by_command = does("help " .. name)
@@ -346,7 +346,7 @@ describe("the command", function()
   end)
 
   describe("help topics", function()
-    for _, topic in ipairs(require("ebb.cli.topics").list) do
+    for _, topic in ipairs(require("ebb.cli.view.topics").list) do
       it("explain " .. topic.name, function()
         contains(topic.name, (does "help"))
         local out = does("help " .. topic.name)

@@ -3,7 +3,7 @@
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
-local commands = require "ebb.cli.commands"
+local commands = require "ebb.cli.command_list"
 local core = require "ebb.support.core"
 local ebb = helper.ebb
 local json = core.json

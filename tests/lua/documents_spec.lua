@@ -90,7 +90,7 @@ describe("the methods that are named in", function()
 end)
 
 describe("the table of other names for", function()
-  local commands = require "ebb.cli.commands"
+  local commands = require "ebb.cli.command_list"
   local policies = require "ebb.policies"
   local nodes = helper.read "docs/reference/nodes.md"
   local table_text = helper.read("docs/README.md"):match "### If you know it by another name(.-)\n%*%*%["

@@ -6,11 +6,11 @@ local helper = dofile "tests/lua/helper.lua"
 
 --- Constants that bound nothing of a user's, by file and name, and why.
 local OTHERS = {
-  ["lua/ebb/cli/diff.lua"] = "what is shown", ["lua/ebb/cli/trace.lua"] = "what is shown",
+  ["lua/ebb/cli/view/differences.lua"] = "what is shown", ["lua/ebb/cli/view/trace.lua"] = "what is shown",
   ["runtime/state/state_tail.h"] = "from which on all is read",
-  ["lua/ebb/cli/grid.lua"] = "what is shown",
-  ["lua/ebb/cli/pretty.lua"] = "what is shown",
-  ["lua/ebb/cli/terminal.lua"] = "what is shown",
+  ["lua/ebb/cli/view/grid.lua"] = "what is shown",
+  ["lua/ebb/cli/view/pretty.lua"] = "what is shown",
+  ["lua/ebb/cli/view/terminal.lua"] = "what is shown",
   ["lua/ebb/support/schema/words.lua QUOTED_BYTES_MAX"] = "what is shown",
   ["lua/ebb/support/nearest_name.lua"] = "what is compared",
   ["runtime/core/list/call_links.h CALLS_NAMED_MAX"] = "how far results without an id are looked for",
@@ -145,7 +145,7 @@ describe("ebb limits", function()
   end)
 
   it("says what raises a limit, by options that exist", function()
-    local commands = files_of "ls lua/ebb/cli/*.lua"
+    local commands = files_of "find lua/ebb/cli -name '*.lua' | sort"
     local sources = {}
     for i, path in ipairs(commands) do
       if not path:find "limits%.lua$" then sources[i] = helper.read(path) else sources[i] = "" end
@@ -189,7 +189,7 @@ describe("ebb limits", function()
     assert.same({ 0, 1 }, { problems_of(dice), problems_of(dice + 1) })
     os.execute("mkdir -p " .. command.path_of "config/ebb")
     command.environment = "XDG_CONFIG_HOME=" .. command.path_of "config"
-    local size = by_source["ebb.cli.entries_file BYTES_MAX"]
+    local size = by_source["ebb.cli.io.entries_file BYTES_MAX"]
     command.file("config/ebb/models.json", "{}" .. (" "):rep(size - 2))
     local fits = command.ebb("count " .. command.path_of "small.json")
     command.file("config/ebb/models.json", "{}" .. (" "):rep(size - 1))

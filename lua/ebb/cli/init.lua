@@ -7,16 +7,16 @@
 
 require "ebb.cli.hints"   -- first: other modules copy its hints when they are loaded
 
-local commands = require "ebb.cli.commands"
+local commands = require "ebb.cli.command_list"
 local failure = require "ebb.cli.failure"
 local host = require "ebb.host"
 local suggest = require "ebb.support.suggest"
-local terminal = require "ebb.cli.terminal"
+local terminal = require "ebb.cli.view.terminal"
 
 local cli = {}
 
 local function find(name)
-  if commands.by_name[name] then return require("ebb.cli." .. name) end
+  if commands.by_name[name] then return require("ebb.cli.commands." .. name) end
   local hint = suggest.nearest(name, name:find "^%-" and { "--version", "--help" } or commands.names)
   failure.usage(("unknown command '%s'"):format(name), hint and ("did you mean '%s'?"):format(hint) or "see 'ebb help'")
 end
@@ -42,7 +42,7 @@ end
 --- Runs a command that edits a session, anew after each conflict: it means the same in a newer version. What it says
 --- is that of the last run.
 local function run_anew(command, args)
-  local sessions = require "ebb.cli.sessions"
+  local sessions = require "ebb.cli.io.sessions"
   for try = 0, RETRIES do
     terminal.hold()
     local ok, result = xpcall(command.run, catch, copy(args))
@@ -65,7 +65,7 @@ local function run_command(name, words)
   if args then
     args.command_name = name
     terminal.quiet = args.quiet or false
-    require("ebb.cli.places").prepare(command_parser, args, command.places and command.places(args))
+    require("ebb.cli.io.places").prepare(command_parser, args, command.places and command.places(args))
     if command.runs_anew and args.session and not args.output then return run_anew(command, args) end
     return command.run(args)
   end
@@ -84,7 +84,7 @@ local function run(words)
   if first == "--version" or first == "-V" or first == "-v" then
     terminal.result("ebb " .. host.version .. "\n")
   elseif first == "-h" or first == "--help" then
-    require("ebb.cli.help").run {}
+    require("ebb.cli.commands.help").run {}
   elseif first == nil then
     failure.usage("a command is needed", "see 'ebb help'")
   else

@@ -1,11 +1,11 @@
 --- The command lines, read by argparse. How they fail, and how wide help is, is ours.
 
 local argparse = require "argparse"
-local commands = require "ebb.cli.commands"
+local commands = require "ebb.cli.command_list"
 local failure = require "ebb.cli.failure"
 local suggest = require "ebb.support.suggest"
 local tables = require "ebb.support.tables"
-local text = require "ebb.cli.text"
+local text = require "ebb.cli.view.text"
 
 local parser = {}
 
@@ -67,7 +67,7 @@ end
 function parser.new(name)
   local command_parser = argparse("ebb " .. name, commands.by_name[name].summary)
   command_parser:add_help(false)
-  require("ebb.cli." .. name).declare(command_parser)
+  require("ebb.cli.commands." .. name).declare(command_parser)
   local help = command_parser:flag("-h --help", "Show this help."):action(function() error(HELP, 0) end)
   group_rest(command_parser, help)
   command_parser.error = fail
@@ -88,7 +88,7 @@ function parser.whole()
   whole:flag("-V --version", "Show the version.")
   for _, command in ipairs(commands.list) do
     local part = whole:command(command.name, command.summary):add_help(false)
-    require("ebb.cli." .. command.name).declare(part)
+    require("ebb.cli.commands." .. command.name).declare(part)
     part:flag("-h --help", "Show this help.")
   end
   return whole

@@ -2,7 +2,7 @@
 
 local markdown = require "reference.markdown"
 local parsers = require "reference.parsers"
-local topics = require "ebb.cli.topics"
+local topics = require "ebb.cli.view.topics"
 
 local command_line = {}
 

@@ -1,7 +1,7 @@
 --- Exit codes of the command and codes of errors.
 
 local annotations = require "reference.annotations"
-local help = require "ebb.cli.help"
+local help = require "ebb.cli.commands.help"
 local markdown = require "reference.markdown"
 
 local errors = {}

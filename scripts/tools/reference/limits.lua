@@ -1,6 +1,6 @@
 --- The page of limits.
 
-local limits = require "ebb.cli.limits"
+local limits = require "ebb.cli.commands.limits"
 local markdown = require "reference.markdown"
 
 local pages = {}

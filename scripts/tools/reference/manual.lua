@@ -2,7 +2,7 @@
 
 local host = require "ebb.host"
 local parsers = require "reference.parsers"
-local topics = require "ebb.cli.topics"
+local topics = require "ebb.cli.view.topics"
 
 local manual = {}
 

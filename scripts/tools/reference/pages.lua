@@ -63,7 +63,7 @@ function pages.files(root)
   end
   files[#files + 1] = { path = FOLDER .. "README.md", text = markdown.page("Reference", {
     "Made from the sources by `make docs`.", markdown.table({ "page", "" }, rows) }) }
-  files[#files + 1] = { path = "docs/man/ebb.1", text = manual.page(require("ebb.cli.help").statuses) }
+  files[#files + 1] = { path = "docs/man/ebb.1", text = manual.page(require("ebb.cli.commands.help").statuses) }
   local whole = require("ebb.cli.parser").whole()
   files[#files + 1] = { path = "docs/completions/ebb.bash", text = whole:get_bash_complete() }
   files[#files + 1] = { path = "docs/completions/_ebb", text = whole:get_zsh_complete() }

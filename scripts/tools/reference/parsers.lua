@@ -1,6 +1,6 @@
 --- Returns as plain data what the command line's parsers declare.
 
-local commands = require "ebb.cli.commands"
+local commands = require "ebb.cli.command_list"
 local parser = require "ebb.cli.parser"
 
 local parsers = {}
