@@ -47,7 +47,7 @@ local function load_chat(example)
   return assert(ebb.load(example.folder .. "/input.json", options))
 end
 
---- What operations lead to, as a golden file has it: an item of a list in each line. The state, or what refuses them;
+--- Writes the state behind operations, or their refusal, as a golden file has it: an item of a list in each line,
 --- without descriptions of batches, which are words for people.
 local function result_of(chat, ok, problem)
   local members, result = {}, ok and chat:state() or { code = problem.code, message = problem.message }
@@ -67,7 +67,7 @@ local function result_of(chat, ok, problem)
   return "{\n" .. table.concat(members, ",\n") .. "\n}\n"
 end
 
---- Where Ebb differs from the documents on purpose, and why.
+--- Examples of which the result differs from the documents on purpose, and why.
 local DIFFERENT = {
   ["seed000_operations/truncate_keepLast_0"] = "0 keeps nothing; slice(-0) keeps all",
   ["seed000_operations/insert_several"] = "insert starts a batch, as in the later document, and can be rolled back",
@@ -78,6 +78,9 @@ local DIFFERENT = {
 }
 
 describe("operations of the seeds:", function()
+  setup(command.make_folder)
+  teardown(command.remove_folder)
+
   for _, example in ipairs(examples_of "operations.json") do
     local function run_operations(chat)
       return pcall(chat.apply, chat, helper.read(example.stem .. "operations.json"))
@@ -96,6 +99,15 @@ describe("operations of the seeds:", function()
 
       assert.equal(expected.code, not (ran and report) and (ran and problem or report).code or nil)
       if not expected.code then assert.same(expected.messages, chat:state().messages) end
+    end)
+
+    it(example.name .. ", at the command line", function()
+      if command.read(example.folder .. "/options.json") then return end      -- options in JSON are no arguments
+      local run = command.ebb(("apply %soperations.json %s/input.json"):format(example.stem, example.folder))
+
+      local expected = decoded(example.stem .. "expected.json")
+      if expected.code then return assert.matches(expected.message, run.err, 1, true) end
+      assert.same(expected.messages, json.decode(run.out))
     end)
 
     it(example.name .. ", which lose nothing", function()
@@ -134,11 +146,13 @@ describe("commands of the seeds:", function()
   after_each(command.remove_folder)
 
   local ebb_path = command.EBB:find "^/" and command.EBB or "$root/" .. command.EBB
+  -- of the user's own folders nothing is found
+  local ALONE = "unset COLUMNS EBB_DB EBB_VOCAB_PATH; export HOME=$tmp XDG_CONFIG_HOME=$tmp XDG_DATA_HOME=$tmp"
 
   for _, example in ipairs(examples_of ".command") do
     it(example.name, function()
-      local pipe = io.popen(("root=$PWD tmp=%s; ebb() { %s \"$@\"; }; cd %s; . ./%s.command 2>&1"):format(
-        command.folder, ebb_path, example.folder, example.stem:match "[^/]*$"))
+      local pipe = io.popen(("root=$PWD tmp=%s; %s; ebb() { %s \"$@\"; }; cd %s; . ./%s.command 2>&1"):format(
+        command.folder, ALONE, ebb_path, example.folder, example.stem:match "[^/]*$"))
       local printed = pipe:read "a"
       pipe:close()
 
