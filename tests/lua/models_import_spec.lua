@@ -308,7 +308,7 @@ describe("models after an import", function()
   it("keep the user's prices, which the report names", function()
     command.file("config/ebb/models.json", '{"gpt-4.1": {"prices": {"input": 3, "output": 4}}}')
     assert.same({ "gpt-4.1" }, import("genai.json", "--dry-run").kept)
-    contains("prices kept that models.json has beside imported ones: 1: gpt-4.1\n",
+    contains("prices kept that models.json has in addition to imported ones: 1: gpt-4.1\n",
       (does("models import " .. command.path_of "genai.json")))
     local entry = ebb.json.decode(helper.read(command.path_of "config/ebb/models.json"))["gpt-4.1"]
     assert.same({ prices = { input = 3, output = 4 }, imported = { prices = { input = 2, output = 8 } } }, entry)

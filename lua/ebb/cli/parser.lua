@@ -36,7 +36,7 @@ local function fail(command_parser, message)
   failure.usage(first, hint or ("see '%s --help'"):format(command_parser._name))
 end
 
-local NARROW = 60   -- cells of a line below which descriptions stand beneath their options
+local NARROW = 60   -- cells of a line below which descriptions are below their options
 
 --- The line of usage: argparse's own lists all options, which no one reads.
 local function usage_of(command_parser)

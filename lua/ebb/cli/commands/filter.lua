@@ -13,7 +13,7 @@ local filter = {}
 function filter.declare(parser)
   parser:argument("filters",
     "Lua file that returns a filter, its name or its text; files and names with options as :key=value,...; "
-    .. "a conversation may stand last")
+    .. "a conversation may come last")
     :args("+"):argname("<filter>")
   options.filter_path(parser)
   options.sandbox(parser)
@@ -45,7 +45,7 @@ local function is_conversation(word)
   return begin == "[" or begin == "{"
 end
 
---- Takes a conversation that stands last among the filters as the input.
+--- Takes a conversation that comes last among the filters as the input.
 local function take_input(args)
   local last = args.filters[#args.filters]
   if not args.file and #args.filters > 1 and is_conversation(last) then args.file = table.remove(args.filters) end

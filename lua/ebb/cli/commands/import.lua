@@ -31,7 +31,7 @@ function command.declare(parser)
   parser:option("--user", "The user's name in that message."):argname("<name>")
   parser:option("--max-file", "The largest file that is read; default 256M."):argname("<bytes>")
     :convert(options.bytes "--max-file")
-  parser:flag("--lenient", "Go on behind lines that are not JSON, and say so.")
+  parser:flag("--lenient", "Go on after lines that are not JSON, and say so.")
   edits.declare(parser, {
     explain = "Show on standard error what was understood, member by member, and each message.",
     dry_run = "Write no files, only the report.",

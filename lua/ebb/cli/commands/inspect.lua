@@ -144,7 +144,7 @@ local function listing(chat, obsolete, page)
   return grid.render_columns(COLUMNS, { positions, seqs, roles, tokens, names, calls, texts }, page, colours)
 end
 
---- The noun of a count that stands in its own column.
+--- The noun of a count that has its own column.
 local function noun(n, word) return n == 1 and word or word .. "s" end
 
 local function add_windows(lines, data, obsolete)

@@ -20,7 +20,7 @@ end
 
 ---@class ebb.cli.LimitRow
 ---@field [1] string       what is bounded
----@field [2] string       where the value stands: a name in C, or "module field"
+---@field [2] string       where the value is: a name in C, or "module field"
 ---@field [3] string       its unit
 ---@field [4]? string      what raises it; nil: nothing
 
@@ -213,7 +213,7 @@ end
 ---@class ebb.cli.Limit
 ---@field section string
 ---@field what string          is bounded
----@field source string        where the value stands
+---@field source string        where the value is
 ---@field value number
 ---@field unit string
 ---@field raise? string        what raises it

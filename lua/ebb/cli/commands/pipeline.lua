@@ -19,7 +19,7 @@ local command = {}
 function command.declare(parser)
   options.input(parser)
   macro_options.declare_speakers(parser)
-  parser:option("--lorebook", "A lorebook beside the agent's: Ebb's form, or a file that ebb import reads. Repeatable.")
+  parser:option("--lorebook", "A lorebook besides the agent's: Ebb's form, or one that ebb import reads. Repeatable.")
     :argname("<file>"):count("*"):target("lorebooks")
   parser:option("--asset-root", "The folder of attachments; default: the agent's assetRoot, below its file's folder.")
     :argname("<folder>")

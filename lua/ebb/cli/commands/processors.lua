@@ -110,7 +110,7 @@ local function find(pipeline, id)
   return chosen
 end
 
---- All that a form needs of a field; options stand as they are declared, with their labels.
+--- All that a form needs of a field; options are as they are declared, with their labels.
 local function field_data(field)
   local choices = field.options and core.json.array(tables.copy(field.options)) or nil
   return { key = field.key, label = field.label, type = field.type or "text", default = field.default,

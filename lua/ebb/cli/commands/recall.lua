@@ -1,4 +1,4 @@
---- ebb recall: what a trim left out, by the name that stands in its handle.
+--- ebb recall: what a trim left out, by the name in its handle.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"

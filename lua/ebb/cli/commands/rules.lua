@@ -26,7 +26,7 @@ function command.declare(parser)
   parser:epilog(options.examples { "ebb rules test quotes.json", "ebb rules test agent.json --text 'He said \"Hi\".'" })
 end
 
---- Collects the rules of a file in the order in which they stand, however they are nested, each with its path.
+--- Collects the rules of a file in their order, however they are nested, each with its path.
 local function collect(value, list, path)
   if type(value) ~= "table" then return list end
   if value.regex or value.findRegex then

@@ -55,7 +55,7 @@ end
 --- Loads the script. A file that cannot be read fails as I/O, one that is not Lua as a script.
 --- The function of a script, or one that returns the nodes of a JSON file.
 ---@param path string
----@param next_word? string     behind it: a Lua file there means that the two were swapped
+---@param next_word? string     after it: a Lua file there means that the two were swapped
 local function compile(path, next_word)
   local file, why = io.open(path, "rb")
   if not file then failure.raise(failure.IO, why) end

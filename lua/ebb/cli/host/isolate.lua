@@ -126,7 +126,7 @@ end
 
 --- Hints by what the kernel's refusals say of a call of the script's.
 local WAYS = {
-  { "Permission denied", "with --isolate a script reads what --allow-read names beside its own folder, "
+  { "Permission denied", "with --isolate a script reads what --allow-read names besides its own folder, "
     .. "and writes what --allow-write names" },
   { "Operation not permitted", "with --isolate a script starts no program and opens no connection" },
   { "SQLite is not installed", "with --isolate a script reaches no database" },

@@ -1,4 +1,4 @@
---- --model-command: a model behind a shell command. The command reads the request as JSON on
+--- --model-command: a shell command as the model. The command reads the request as JSON on
 --- standard input; its answer is a text, a JSON object {"text": ...}, or the
 --- response body of a provider. --record keeps both, --replay-model answers from that.
 

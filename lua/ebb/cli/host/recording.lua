@@ -58,7 +58,7 @@ local function entry_of(path, number, line)
   return { request = core.json.encode(value.request), response = response, line = number }
 end
 
---- The first byte in which two texts differ, with what stands there.
+--- The first byte in which two texts differ, with what is there.
 local function difference(before, now)
   local at = 1
   while at <= #before and before:byte(at) == now:byte(at) do at = at + 1 end

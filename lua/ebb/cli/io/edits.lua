@@ -2,7 +2,7 @@
 --
 --     --dry-run        writes no result; the report says what it would be
 --     --explain        shows on standard error which messages changed
---     --ledger FILE    writes the report to a file, which gets its name when the result stands
+--     --ledger FILE    writes the report to a file, which gets its name once the result is written
 --     --json           the report as JSON: on a dry run as the result, else on standard error
 --     --quiet          no summary for a person
 --

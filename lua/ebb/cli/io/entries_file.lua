@@ -54,7 +54,7 @@ function entries_file.new(name, noun, registry)
   ---@return string?
   function file.path() return xdg.path("config", name) end
 
-  --- Adds one entry with fields as they stand in the file, in camelCase.
+  --- Adds one entry with fields as they are in the file, in camelCase.
   ---@param entry string
   ---@param fields table
   ---@return ebb.Error? problem

@@ -289,14 +289,14 @@ end
 local TELLTALES = { '"convId"', '"threadId"', '"thread_id"', '"resourceId"', '"modelInfo"', '"providerData"',
   '"toolInvocations"', '"experimental_attachments"' }
 
---- True for parts beside a content, and for an item of reasoning that has a content and no summary.
+--- True for parts next to a content, and for an item of reasoning that has a content and no summary.
 local function is_mixed(bytes)
   if not bytes:find('"content"', 1, true) then return false end
   return bytes:find('"parts"', 1, true) ~= nil
     or bytes:find('"reasoning"', 1, true) ~= nil and not bytes:find('"summary"', 1, true)
 end
 
-local LOOK_MESSAGES, LOOK_BYTES = 3, 65536    -- of each of these: what tells stands at the begin or the end
+local LOOK_MESSAGES, LOOK_BYTES = 3, 65536    -- of each of these: they are recognized at the begin or the end
 
 --- True if one of the first messages has a member that names another program, or is mixed. `first_bytes`: the first
 --- message, which may be large and is copied once.
@@ -320,7 +320,7 @@ local function timed(chat)
   return (is_version_2 or body:find('"sessionId"', 1, true)) and body or nil
 end
 
---- True for a body beside whose messages there are snapshots of other batches.
+--- True for a body that has snapshots of other batches besides its messages.
 local function has_snapshots(chat)
   return chat.shape == "body" and request_body.around(chat):find('"batchSnapshots"', 1, true) ~= nil
 end
@@ -370,9 +370,9 @@ end
 ---@param chat_options ebb.ConversationOptions
 ---@param problem? ebb.Error   of reading it as a conversation; nil: the conversation is suspect
 ---@param bytes? string        of the file, if they were read
----@return ebb.Conversation?   nil: the problem stands
+---@return ebb.Conversation?   nil: the problem holds
 ---@return ebb.Import|string|nil result   with nil: what the file looks like, where something is to be said
----@return { text: string, problem: ebb.Error }? packed   of a compressed file: its text, and what stands in place of
+---@return { text: string, problem: ebb.Error }? packed   of a compressed file: its text, and what replaces
 ---    the problem
 function imported.rescue(path, name, args, chat_options, problem, bytes)
   if problem and not NO_CONVERSATION[problem.code] then return nil end

@@ -5,7 +5,7 @@
 --       "gpt-5.1": { "imported": { "prices": { "input": 1.25, "output": 10 } } } }
 --
 -- `imported` is what `ebb models import` and `update` write. Each field of a model, price and ability is the first of:
--- what the user wrote beside `imported`, imported prices, what Ebb knows of the model or its family, what is imported.
+-- what the user wrote next to `imported`, imported prices, what Ebb knows of the model or its family, what is imported.
 
 local core = require "ebb.support.core"
 local ebb = require "ebb"
@@ -32,7 +32,7 @@ local function missing_abilities(shipped, imported)
   return next(result) ~= nil and result or nil
 end
 
---- The imported fields that count beside what Ebb itself knows of a model.
+--- The imported fields that count in addition to what Ebb itself knows of a model.
 ---@param name string
 ---@param imported table
 ---@return table
@@ -60,7 +60,7 @@ end
 
 local try = model_file.try
 
---- Adds one entry with fields as they stand in the file, in camelCase.
+--- Adds one entry with fields as they are in the file, in camelCase.
 ---@param name string
 ---@param entry table
 ---@return ebb.Error? problem

@@ -2,7 +2,7 @@
 --- list of @pydantic/genai-prices, which npm brings.
 --
 -- Models that Ebb lists, or whose family it knows, get what it does not know of them: prices and abilities. Others come
--- with all that the list says. It goes into `imported` of an entry; what the user wrote beside that stays, and wins.
+-- with all that the list says. It goes into `imported` of an entry; what the user wrote in addition stays, and wins.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"
@@ -247,7 +247,7 @@ local function as_text(report, list, path, dry_run)
   add("changed", report.changed)
   add_changes(lines, report.changes)
   add("unchanged", report.unchanged)
-  add("prices kept that models.json has beside imported ones:", report.kept)
+  add("prices kept that models.json has in addition to imported ones:", report.kept)
   add("base prices taken, there are higher ones for long requests or some hours:", report.base_prices)
   for _, reason in ipairs(tables.keys(report.left_out)) do
     local group = report.left_out[reason]

@@ -258,7 +258,7 @@ function options.use_filter_path(args) use_folders("--filter-path", script_path.
 --- Rolls a conversation back to a batch of the command line.
 ---@param chat ebb.Conversation
 ---@param word string          its number, or the name of a checkpoint
----@param label string         what stands before the word: "--batch"
+---@param label string         what comes before the word: "--batch"
 function options.roll_back(chat, word, label, length)
   local number, size = math.tointeger(tonumber(word)), length and math.tointeger(tonumber(length))
   if length and not size then failure.usage(("length %s: expected a number of messages"):format(length)) end

@@ -266,7 +266,7 @@ function outgoing.tell(report, args)
 end
 
 --- Notes how the conversation is written: as a request, without members that requests lack and reasoning that is no
---- longer valid; as a body of one form, which keeps them; or as it stands.
+--- longer valid; as a body of one form, which keeps them; or unchanged.
 ---@param rules ebb.cli.Rules
 ---@param chat ebb.Conversation
 ---@param args table
@@ -281,7 +281,7 @@ local function form_of(copy, rules)
   return original == rules.target.dialect and original or copy:dialect()
 end
 
---- The body in its target's form, and what that loses; nil where the conversation is written by itself, as it stands.
+--- The body in its target's form, and what that loses; nil where the conversation is written by itself, unchanged.
 local function written_of(copy, rules)
   local goal = rules.target
   if rules.is_request then
@@ -291,7 +291,7 @@ local function written_of(copy, rules)
   return nil, {}
 end
 
---- The body as it is sent; nil where the conversation is written as it stands, by itself.
+--- The body as it is sent; nil where the conversation is written unchanged, by itself.
 ---@param copy ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return string?
@@ -352,7 +352,7 @@ end
 local function place_losses(lost, chat, written, goal, args)
   local origins = #lost > 0 and request.origins(chat, goal.dialect,
     { model = args.model, profile = args.profile and goal.profile or nil }) or {}
-  local system = #written - #origins // 2            -- texts that stand before the messages
+  local system = #written - #origins // 2            -- texts that come before the messages
   local taken = {}
   for i = #lost, 1, -1 do
     local loss = lost[i]

@@ -6,7 +6,7 @@ local losses = require "ebb.cli.io.losses"
 
 local own_form = {}
 
---- The body in its own form, as a text, and what that leaves out; nil where the conversation is written as it stands.
+--- The body in its own form, as a text, and what that leaves out; nil where the conversation is written unchanged.
 ---@param chat ebb.Conversation
 ---@return string?
 ---@return ebb.Loss[] losses

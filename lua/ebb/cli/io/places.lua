@@ -2,7 +2,7 @@
 --- and other spellings name the same file.
 --
 --     ebb trim c.json --policy p.lua --ledger l.json -o c.json
---     reads    c.json, p.lua, the user's sessions.db and the files beside it
+--     reads    c.json, p.lua, the user's sessions.db and the files next to it
 --     writes   l.json, c.json        c.json, a conversation, may be written back
 --
 -- The declarations say which values are files: those of options called <file> and the like are read, unless
@@ -25,7 +25,7 @@ local places = {}
 ---@field option? string        whose value it is
 ---@field what? string          what the error calls it; default: the input
 ---@field is_chat? boolean      the conversation of a command that edits one; the output that may replace it
----@field owner? table          has at `key` the word in which the path stands
+---@field owner? table          has at `key` the word in which the path is
 ---@field key? any
 
 ---@class ebb.cli.Places
@@ -86,7 +86,7 @@ local function add(list, value, place)
     if type(path) == "string" and path ~= "-" and not sessions.name_of(path) then
       if path == "" then
         failure.usage(("%sthe name of a file is empty"):format(place.option:find "^%-" and place.option .. ": " or ""),
-          "a shell variable that is not set may have stood here")
+          "a shell variable that is not set may have been here")
       end
       list[#list + 1] = { path = path, option = place.option, is_chat = place.is_chat, what = place.what,
         owner = is_list and value or place.owner, key = is_list and i or place.key }

@@ -59,7 +59,7 @@ function sessions.files(args)
   return files
 end
 
---- The name of a session that stands where a file may stand.
+--- The name of a session that is given in place of a file.
 ---@param path? string
 ---@return string?
 function sessions.name_of(path)
@@ -150,7 +150,7 @@ function sessions.keep(chat, position)
   return edited.branch
 end
 
---- Commits what the command left in the session beside its result, such as macro variables.
+--- Commits what the command left in the session besides its result, such as macro variables.
 ---@param args table
 function sessions.save_beside(args)
   if not edited or not args.session then return end

@@ -9,7 +9,7 @@ local zip = { SIGNATURE = "PK\3\4" }
 
 local ENTRY, END = "PK\1\2", "PK\5\6"
 local LOCAL_BYTES, ENTRY_BYTES, END_BYTES = 30, 46, 22
-local COMMENT_REACH = 65535              -- bytes of the longest comment behind the end record
+local COMMENT_REACH = 65535              -- bytes of the longest comment after the end record
 local STORED, DEFLATED, ENCRYPTED = 0, 8, 1
 local BLOCK_BYTES = 65535                -- of deflate's stored blocks
 
@@ -31,7 +31,7 @@ local function find_entry(bytes, name)
   if not last then return nil end
   local _, size, offset = ("<I2I4I4"):unpack(bytes, last + 10)
   local at = last - size
-  local shift = at - 1 - offset         -- of archives behind other bytes
+  local shift = at - 1 - offset         -- of archives after other bytes
   while at >= 1 and at + ENTRY_BYTES <= last and bytes:sub(at, at + 3) == ENTRY do
     local flags, method, crc, packed, whole, name_size, extra_size, comment_size =
       ("<I2I2xxxxI4I4I4I2I2I2"):unpack(bytes, at + 8)

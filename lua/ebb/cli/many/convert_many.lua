@@ -15,7 +15,7 @@ local PIECE_BYTES = 256 * 1024   -- that are written at once
 --- Opens an output of one JSON value per line. A file appears under its name when `finish` is called; standard output
 --- has the lines before an error, too.
 ---@param path? string
----@return fun(json: string) write     a value, which may stand on several lines
+---@return fun(json: string) write     a value, which may have several lines
 ---@return fun() finish
 local function output(path)
   local commit, append = core.stage_file(path or "-", "")

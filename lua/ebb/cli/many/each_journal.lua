@@ -4,7 +4,7 @@
 --     {"item": "chats/a.json", "identity": "...", "ok": true}
 --     {"item": "chats/b.json", "identity": "...", "ok": false, "exit": 4, "message": "cannot fit ..."}
 --
--- A line is written after the result of its item stands in its file. So a run that was killed loses at most the lines
+-- A line is written after its item's result is in the file. So a run that was killed loses at most the lines
 -- of results that are there already: they are made again, and replace themselves.
 
 local core = require "ebb.support.core"

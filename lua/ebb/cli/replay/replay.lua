@@ -103,7 +103,7 @@ end
 
 ---@param args table           the parsed command line for trim
 ---@param specs table[]         one policy each
----@param words string[]        how they stand on the command line
+---@param words string[]        as on the command line
 ---@param loading ebb.Loading
 function replay.run(args, specs, words, loading)
   local paths = files.expand(args.files, args)

@@ -14,7 +14,7 @@ local escape = text.html
 
 local WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 84, 24, 16, 44   -- pixels
 local TICKS = 5         -- marks of an axis, about
-local EDGE = 40         -- pixels beside the right end, where a mark would be cut off
+local EDGE = 40         -- pixels next to the right end, where a mark would be cut off
 
 local STYLE = [[
 :root { color-scheme: light dark; --line: #8886; --point: #1f6feb; --bad: #c2410c; --edge: #1f6feb66; }
@@ -167,7 +167,7 @@ local function overlaps(a, b)
   return a.left < b.right and b.left < a.right and math.abs(a.y - b.y) < LINE
 end
 
---- The place of a label beside its point, below those that stand there already.
+--- The place of a label next to its point, below those that are there already.
 local function place_label(label, x, y, others)
   local width = LETTER * utf8.len(label)
   local at_end = x > WIDTH * 0.6

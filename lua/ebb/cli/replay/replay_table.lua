@@ -41,7 +41,7 @@ local LEGEND_WIDTH = 78      -- cells, where the page is wider
 
 local LOST = [[
 thinking: tokens that requests lacked, for the model binds thinking to what
-stood before it, and a trim had changed that]]
+came before it, and a trim had changed that]]
 
 local REFUSED = [[
 * requests were refused: these cost nothing, for they are not sent, and have

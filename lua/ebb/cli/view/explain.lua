@@ -2,7 +2,7 @@
 --
 -- Below RUNS_FROM messages each has its own line. From there on neighbours that were
 -- kept, or dropped, for one reason share a line. A replaced or inserted message shows
--- the text that stands there now.
+-- the text that is there now.
 
 local core = require "ebb.support.core"
 local grid = require "ebb.cli.view.grid"
@@ -76,9 +76,9 @@ end
 ---@field action string
 ---@field by string
 ---@field why string            the last reason, and those before it
----@field left? integer         tokens of the message that stands in its place
+---@field left? integer         tokens of the message that replaced it
 ---@field text? string          of a message that was cut short
----@field seq integer           of the last message that stood in its place
+---@field seq integer           of the last message that was in its place
 
 --- Follows a message through its replacements.
 ---@return ebb.cli.Fate?

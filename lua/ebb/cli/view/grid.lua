@@ -21,13 +21,13 @@ local LAST_MIN = 16     -- cells of the last column before others shrink for it
 local PADDED_MAX = 200  -- cells of a column on a page without a width
 local FORMAT_MAX = 99   -- cells that string.format pads to
 local NOT_PLAIN = "[^ -~]"
-local WRAP_MIN = 24     -- cells of one that is wrapped; with less it stands below its row
+local WRAP_MIN = 24     -- cells of one that is wrapped; with less it is below its row
 local SPACE = (" "):byte()
 local INDENT = "    "   -- of a cell below its row
 
 ---@class ebb.cli.Column
 ---@field title string
----@field right? boolean      numbers stand at the right
+---@field right? boolean      numbers are at the right
 ---@field max? integer        cells, on a page with a width
 ---@field min? integer        cells to which it may shrink
 ---@field rank? integer       it may go where the line is too narrow; the highest first
@@ -154,7 +154,7 @@ end
 ---@field columns ebb.cli.Column[]
 ---@field widths integer[]
 ---@field rest integer        cells of the last column
----@field wraps_below boolean     the last column stands below its row
+---@field wraps_below boolean     the last column is below its row
 ---@field whole? boolean      no cell is cut
 ---@field plain? boolean      the cells before the last one are shown as they are
 ---@field last_plain? boolean     the last one is
@@ -233,7 +233,7 @@ local function add_line(lines, page, colour, line)
   lines[#lines + 1] = page.coloured and page.paint(colour, line) or line
 end
 
---- One row with its last cell wrapped, beside the others or below them.
+--- One row with its last cell wrapped, next to the others or below them.
 local function add_wrapped(lines, layout, page, row)
   local count = #layout.columns
   local head = cells_of(layout, row, count - 1)

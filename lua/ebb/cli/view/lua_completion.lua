@@ -1,4 +1,4 @@
---- Completion of Lua at the prompt: the names that may stand where a line breaks off.
+--- Completion of Lua at the prompt: the names that may come where a line breaks off.
 --
 --     chat[1].ro|        ->  role
 --     chat:mark|         ->  mark, marked
@@ -103,7 +103,7 @@ local function add_list(names, list)
   end
 end
 
---- The names that a value has: those of functions behind a colon.
+--- The names that a value has: those of functions after a colon.
 local function names_of(value, separator)
   local names, kind = {}, type(value) == "userdata" and core.type(value)
   if kind then

@@ -29,7 +29,7 @@ local function draw(lanes, at, mark)
   return table.concat(cells, " ")
 end
 
---- Joins the lanes behind the first that lead to one batch; adds a line for each.
+--- Joins the lanes after the first that lead to one batch; adds a line for each.
 local function join(lines, lanes, list)
   for i = #list, 2, -1 do
     local cells = {}
@@ -84,7 +84,7 @@ function session_log.figures(chat, batch)
   return counts
 end
 
---- "36 dropped, 1 inserted"; "" for a batch that changed nothing that stood before it.
+--- "36 dropped, 1 inserted"; "" for a batch that changed nothing that came before it.
 ---@param counts { dropped?: integer, replaced?: integer, inserted?: integer }
 ---@return string
 function session_log.changes(counts)

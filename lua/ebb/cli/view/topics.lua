@@ -29,7 +29,7 @@ file, is standard input. Roles are system, developer, user, assistant, tool and 
 others. --lenient skips invalid messages and repairs text and keys, with warnings and exit status 3.
 
 Sessions of coding agents (Claude Code, Codex, Gemini CLI, pi, opencode, Cline, Roo Code), exports of
-chat programs and data sets are recognised by what stands in them, and read as what their model would
+chat programs and data sets are recognised by their content, and read as what their model would
 get now; a line says what was read and what was left out. --branch reads another branch, --conversation
 one of several, --from names the form. They are never written back: -o names another file.]]
 
@@ -170,12 +170,12 @@ the run. A step with options is a type of your own:
     run = function(chat, options) ... end,
   }
 
-Names of files are looked for beside the workflow's file, then in the current folder. `ebb run flow.lua chat.json
+Names of files are looked for next to the workflow's file, then in the current folder. `ebb run flow.lua chat.json
 -o out.json` runs it.]]
 
 TEXTS.operations = [[
 `ebb apply` runs one operation or a list of them, all or none. Positions count from 0, ranges are
-half-open. Fields stand beside "operation", or in an object of its name.
+half-open. Fields are next to "operation", or in an object of its name.
 
   append     messages
   insert     position, messages

@@ -87,7 +87,7 @@ end
 
 --- The parts of a conversation that are counted by an assumption, whatever counts its texts.
 ---@param chat ebb.Conversation
----@param all? boolean          also the messages behind the first
+---@param all? boolean          also the messages after the first
 ---@return ebb.cli.Assumed
 function trust.assumed(chat, all)
   local assumed = { messages = {} }
