@@ -73,7 +73,7 @@ describe("a declaration that is wrong", function()
     { "macros", "return { name = 'bike', summary = 's', run = print }",
       "FILE: macro bike: stability is missing", "one of stable, session, turn, volatile" },
     { "macros", "return { name = 'a', summary = 's', stability = 'stable', parameters = { 'x?', 'y' }, run = print }",
-      "FILE: macro a: parameters: 'y' must stand before 'x?', which may be left out",
+      "FILE: macro a: parameters: 'y' must come before 'x?', which may be left out",
       'parameters = { "name", "name?" }' },
   } do
     it("names file and field, and has a hint: " .. case[3], function()
@@ -205,7 +205,7 @@ describe("options of policies in a list of JSON", function()
   end)
 
   for _, case in ipairs {
-    { { "keep_recent:keep=2" }, "options stand in a table" },
+    { { "keep_recent:keep=2" }, "options belong in a table" },
     { { { "keep_recent", { keep = 2 } } }, "a policy table has trim = function, or begins with a policy" },
   } do
     it("are refused elsewhere, with a hint for JSON: " .. case[2], function()

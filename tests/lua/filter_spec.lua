@@ -295,7 +295,7 @@ describe("chat:filter and chat:trim", function()
     local chat = conversation "u1 a2 u3"
     for _, case in ipairs {
       { "trim", { "keep_recent", "keep_turns", budget = 5 }, "a list of policies is one element" },
-      { "trim", { "keep_recent", policy = "keep_turns", budget = 5 }, "stands first" },
+      { "trim", { "keep_recent", policy = "keep_turns", budget = 5 }, "comes first" },
       { "trim", { "keep_recent", options = { kep = 2 }, budget = 5 }, "did you mean 'keep'?" },
       { "trim", { "keep_recent", bugdet = 5 }, "did you mean 'budget'?" },
       { "filter", { "a.lua", "b.lua" } },

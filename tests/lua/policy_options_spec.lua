@@ -263,7 +263,7 @@ describe("options that are right one by one", function()
   it("stand in a table in Lua", function()
     local chat = conversation "u1"
     local problem = helper.refusal(chat.trim, chat, { budget = 4, policy = "keep_recent:keep=3,fill=2" })
-    assert.equal("policy 'keep_recent:keep=3,fill=2': options stand in a table", problem.message)
+    assert.equal("policy 'keep_recent:keep=3,fill=2': options belong in a table", problem.message)
     assert.equal('policy = { "keep_recent", keep = 3, fill = 2 }, in JSON '
       .. '{"name": "keep_recent", "keep": 3, "fill": 2}', problem.hint)
   end)
@@ -275,10 +275,10 @@ describe("options behind a colon", function()
   after_each(command.remove_folder)
 
   local rows = {
-    { "keep_recent:keep=1,keep=2", "keep stands there twice" },
-    { "keep_recent:keep",          "policy keep_recent: expected key=value behind the colon, got 'keep'" },
-    { "./own.lua:first",           "policy ./own.lua: expected key=value behind the colon, got 'first'" },
-    { "keep_recent:keep=1,",       "hint: key=value follows behind a comma" },
+    { "keep_recent:keep=1,keep=2", "keep occurs twice" },
+    { "keep_recent:keep",          "policy keep_recent: expected key=value after the colon, got 'keep'" },
+    { "./own.lua:first",           "policy ./own.lua: expected key=value after the colon, got 'first'" },
+    { "keep_recent:keep=1,",       "hint: key=value follows after a comma" },
     { "%s/own.lua:first=6",        "policy own: first is above last" },
     { "%s/own.lua:last=6",         "first is missing" },
   }
@@ -296,7 +296,7 @@ describe("options behind a colon", function()
 
   it("of a filter are refused, too", function()
     local words = ("filter %s:keep --input %s"):format(command.path_of "keep_user.lua", command.path_of "small.json")
-    command.contains("expected key=value behind the colon, got 'keep'", command.fails(command.USAGE, words))
+    command.contains("expected key=value after the colon, got 'keep'", command.fails(command.USAGE, words))
   end)
 
   it("and what a policy needs are shown by `ebb policies`, a user's example without a file of results", function()

@@ -179,7 +179,7 @@ return {
       help = "tokens; if less would be freed, nothing is done" },
     exclude_tools = { type = "list", default = {}, help = "tools whose results stay" },
     clear_tool_inputs = { type = "boolean", default = false, help = "clear the arguments of these calls too" },
-    placeholder = { type = "string", default = "[cleared]", help = "what stands in place of a result" },
+    placeholder = { type = "string", default = "[cleared]", help = "the text that replaces a result" },
     idle = idle.OPTION,
   },
   help = [[
@@ -187,7 +187,7 @@ Acts once the trigger is passed: more than so many input_tokens, tool_uses or
 messages; several in one table must all be passed, of a list of tables one. Then all
 results but those of the newest `keep` tool uses are cleared, the oldest first, so
 that calls and results stay together. Excluded tools still count among the newest.
-Without a trigger, `idle` makes it act above half of the budget (more beside large
+Without a trigger, `idle` makes it act above half of the budget (more with large
 tools) where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (pinned, a call without its results). It may

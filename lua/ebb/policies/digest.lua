@@ -1,7 +1,7 @@
 --- Trim policy: the oldest units go on the grid of stable_prefix, and one note in their place keeps what they named.
 --
 -- It remembers what a note was chosen from, with the weights: the next note is chosen from that, too, as if it read
--- all that went again. A note that others wrote, or changed, is read as it stands.
+-- all that went again. A note that others wrote, or changed, is read unchanged.
 
 local cut = require "ebb.policies.digest.cut"
 local entries = require "ebb.policies.digest.entries"
@@ -13,7 +13,7 @@ local READ = 3           -- times what a note can show, and MORE: older messages
 local KEPT = 3           -- times what a note can show, and MORE: what is remembered
 local MORE = 250         -- tokens: of a small note the choice is wider
 local LEAST = 72         -- tokens that a note may have, whatever its share: of a shorter one the heading is too much
-local REST = 4 / 3       -- times its share: beside large tools the note has that share of what may go, at most
+local REST = 4 / 3       -- times its share: with large tools the note has that share of what may go, at most
 local REMEMBERED = 8000  -- tokens of a note up to which it is remembered what it was chosen from: memory is bounded
 
 --- Returns the policy's memory if it belongs to the old note; an empty table if someone has edited the note since.
@@ -64,7 +64,7 @@ local function need_of(set, room) return math.min(room, math.ceil(set.size)) end
 
 local OPTIONS = marks.options(0.5, {
   share = { type = "number", default = 0.3, min = 0, max = 1,
-    help = "share of the budget that the note may have, less beside large tools; 72 tokens, and what a cut leaves free "
+    help = "share of the budget that the note may have, less with large tools; 72 tokens, and what a cut leaves free "
       .. "below the low mark, are its own whatever the share, but 0" },
   most = { type = "integer", default = 4000, min = 0, help = "tokens that the note may have, whatever its share" },
   keep = { type = "integer", default = 2, min = 0, help = "newest units that stay where there is room" },
@@ -84,7 +84,7 @@ return {
   check = marks.check,
   help = [[
 Cuts as stable_prefix does. What the messages named that go stays in one note in
-their place, behind a task that stays at the head. It has a line for each label:
+their place, after a task that stays at the head. It has a line for each label:
 values of JSON by their keys, arguments of calls, and of prose names, numbers,
 paths, quotes with the word before them. It shows no value twice and none that the
 list still shows; those that weigh most come in first. It changes only where a cut

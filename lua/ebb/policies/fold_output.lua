@@ -20,11 +20,11 @@ return {
       help = "lines or items from which on of a list only the ends and what differs stay; 0: never" },
     tables = { type = "integer", default = 5, min = 0,
       help = "objects with the same names from which on a list becomes a table; fewer save more tokens, but names then "
-        .. "stand far from their values; 0: never" },
+        .. "are far from their values; 0: never" },
   },
   help = [=[
 Text loses escapes of terminals, bars of progress, space at the ends of lines, and
-repetitions: equal lines and stack traces stand once, with how often they came; of
+repetitions: equal lines and stack traces are kept once, with how often they came; of
 lines alike but for numbers the first two and the last stay; of long listings the
 first ten lines, the last five and those of another shape. JSON stays JSON: it loses
 space, long lists of objects become tables (`[["id","price"],["A",1], ...]`), longer lists

@@ -19,7 +19,7 @@ Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), and the newest `keep` units. A call and its
 results are one unit, and so is any other message, an item of a window, too: keep_turns
 lets obsolete items go first and keeps open windows longer than old turns. With `idle` it cuts to half of
-the budget (more beside large tools) where the provider's cache is cold anyway.]],
+the budget (more with large tools) where the provider's cache is cold anyway.]],
   example = [[ebb trim scripts/policies/agent.json --encoding cjk --budget 300 --policy keep_recent:keep=4]],
 
   ---@param draft ebb.Draft

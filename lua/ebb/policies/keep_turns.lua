@@ -58,11 +58,11 @@ return {
   },
   help = [[
 A turn runs from a user message to the next. What goes, in this order and no more
-than needed: obsolete items of windows, wherever they stand; units before the last
+than needed: obsolete items of windows, wherever they are; units before the last
 `turns` turns, with windows that are not important; important windows among those;
 windows in the last turns; and only then units of the last turns, so that a
 conversation with one user message (an agent at work) is trimmed too. With `idle`
-it cuts to half of the budget (more beside large tools) where the provider's cache
+it cuts to half of the budget (more with large tools) where the provider's cache
 is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its

@@ -359,7 +359,7 @@ local function fill(message)
   return message
 end
 
---- Puts what stays of some units in their place. They are dropped first: a piece of a reply beside what replaces it
+--- Puts what stays of some units in their place. They are dropped first: a piece of a reply next to what replaces it
 --- would be one unit with it.
 local function remake_all(draft, list)
   local free = #list > 0 and free_units(draft, list) or list

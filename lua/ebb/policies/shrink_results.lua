@@ -73,7 +73,7 @@ return {
     tail = { type = "integer", default = 300, min = 0, help = "bytes that stay of the end" },
   },
   help = [[
-A result longer than head and tail together loses what stands between them, and a note
+A result longer than head and tail together loses what is between them, and a note
 says how much. JSON stays JSON: its long strings are cut, and its long lists keep their
 first six and last two items. Errors stay whole, and so do the newest `keep` results;
 the others become old `step` at a time. Lengths are fixed, so that requests keep

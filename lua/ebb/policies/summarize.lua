@@ -37,7 +37,7 @@ return {
   help = [[
 Acts only on a draft that is over the budget; then it comes down to the share
 `to` of it, so that the next summary is not due at once. With `idle` half of the
-budget (more beside large tools) counts where the provider's cache is cold anyway. The host answers the
+budget (more with large tools) counts where the provider's cache is cold anyway. The host answers the
 request: `model = function(request)` in Lua, `--model-command` on the command
 line. A summary that is empty, cut off, or not smaller is refused, and with it
 the trim; an earlier summary is folded into the new one and goes.

@@ -58,7 +58,7 @@ local function has_word(name, words)
   return false
 end
 
---- The one path among the arguments; and whether there are others beside it.
+--- The one path among the arguments; and whether there are others besides it.
 local function path_of(arguments)
   local path, others = nil, false
   for name, value in pairs(arguments) do
@@ -74,7 +74,7 @@ end
 ---@field part? boolean       of that, maybe only a part: there are other arguments
 ---@field edits? string       the path that it changes
 
---- The meaning of a name and, behind a zero, the text of its arguments.
+--- The meaning of a name and, after a zero, the text of its arguments.
 ---@type fun(call: string): ebb.CallMeaning
 local meaning_of = results.remembering("supersede", function(call)
   local name, text = call:match "^([^\0]*)\0(.*)$"
@@ -95,7 +95,7 @@ end)
 ---@field paths table<string, string>    read as a whole, or edited
 ---@field texts table<string, string>
 
---- Does a newer result stand for this one? If not, it stands for those before it.
+--- True if a newer result replaces this one; if not, it replaces those before it.
 ---@param newer ebb.NewerResults
 local function is_superseded(newer, ways, text, result)
   local call, owner = results.call_of(result), ("%d %s"):format(result.message.seq, result.id)
@@ -140,7 +140,7 @@ path  a file was read again as a whole, or edited, since it was read: the older 
       by an argument such as path or file_name
 text  a later result is the same, word for word
 
-A tool result stays beside its call and loses its content; in the place of JSON its
+A tool result stays next to its call and loses its content; in the place of JSON its
 placeholder is a JSON string. A result that reports an error replaces no other. The
 budget plays no part, so another policy usually comes after it.
 

@@ -1,8 +1,8 @@
 --- Trim policy: LangChain's trim_messages, on units.
 --
---     last     drop what stands after the last `end_on`; keep the longest end that
---              fits; then drop what stands before the first `start_on` in it
---     first    keep the longest beginning that fits; then drop what stands after
+--     last     drop what comes after the last `end_on`; keep the longest end that
+--              fits; then drop what comes before the first `start_on` in it
+--     first    keep the longest beginning that fits; then drop what comes after
 --              the last `end_on` in it
 --
 -- `allow_partial` also keeps a piece of the first message that does not fit.
@@ -176,7 +176,7 @@ return {
 Differs from LangChain where that would break requests: a call and its results are kept
 or dropped together, and neither system messages nor calls nor results are cut.
 start_on and include_system go with the strategy `last` only. With `idle` half of the
-budget (more beside large tools) counts where the provider's cache is cold anyway.
+budget (more with large tools) counts where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), also between dropped messages.]],

@@ -27,7 +27,7 @@ function call.read(argument, name, method)
       name == "policy" and "a list of policies is one element: " .. example or nil)
   end
   if argument[name] ~= nil then
-    local hint = ("it stands first, or under %s"):format(name)
+    local hint = ("it comes first, or under %s"):format(name)
     refuse("argument", ("%s: the %s is named twice"):format(method, name), hint)
   end
   local options = {}

@@ -125,7 +125,7 @@ local function verdict(definition, message, answer)
   return #answer == 0 and false or answer
 end
 
---- Asks a filter in a sandbox, a batch of messages at a time: their answers stand there
+--- Asks a filter in a sandbox, a batch of messages at a time: it holds their answers
 --- until they have crossed.
 local CHUNK = 4096
 
@@ -217,7 +217,7 @@ end
 ---@field messages ebb.Message[]
 ---@field gone table<integer, true>
 ---@field before table<integer, any[]>   messages to add before a place
----@field after table<integer, any[]>    and behind it
+---@field after table<integer, any[]>    and after it
 ---@field place_of table<integer, integer>   of the seqs, made on first use
 
 local function place_of(edits, message)
@@ -262,7 +262,7 @@ local function spread(definition, draft, edits, index, message, list)
   if not stays then drop(definition, draft, edits, index, message) end
 end
 
---- Results that stay behind a caller whose calls were changed: copies of them find the new one.
+--- Replaces results that stay while their caller's calls change by copies, which find the new caller.
 local function relink(definition, draft, edits, index, results)
   for _, result in ipairs(results) do
     local place = place_of(edits, result)
@@ -339,7 +339,7 @@ end
 --- Codes of what has no JSON form.
 local NOT_WRITABLE = { encoding = true, argument = true, limit = true }
 
---- Edits from the newest to the oldest, so that a caller comes behind its results. Of several
+--- Edits from the newest to the oldest, so that a caller comes after its results. Of several
 --- answers that are refused the first message's is raised.
 local function edit(definition, draft, answers, bytes_max)
   local edits = { messages = {}, gone = {}, before = {}, after = {} }
@@ -411,8 +411,8 @@ function filter.run(chat, argument, filter_conditions)
   loader.tell_limits(values.limits, "filter")
   local definition = filter.find(values.filter, values)
   if definition then return run_one(chat, definition, values.options, values.limits, values.description) end
-  if values.options ~= nil then refuse("argument", "conditions have no options: they stand in one table") end
-  if values.description then refuse("argument", "the description of conditions stands in their own table") end
+  if values.options ~= nil then refuse("argument", "conditions have no options: they belong in one table") end
+  if values.description then refuse("argument", "the description of conditions belongs in their own table") end
   return filter_conditions(chat, values.filter)
 end
 

@@ -7,7 +7,7 @@
 --     still > budget?             over_budget
 --     commit                      one batch with its ledger; or, for a dry run, discard
 --
--- For models that bind thinking to what stands before it, policies weigh it as it will be sent: nothing once a
+-- For models that bind thinking to what comes before it, policies weigh it as it will be sent: nothing once a
 -- message before it has changed.
 --
 -- Whatever fails, the draft is discarded and the conversation is as it was.
@@ -190,7 +190,7 @@ end
 --- Thinking that is left out already, where batches cannot tell any more.
 ---@class ebb.trim.Thinking
 ---@field first integer     position of the first message that is left without it
----@field past integer      position behind the last one
+---@field past integer      position after the last one
 ---@field tokens? integer   what that comes to, if it is known
 
 --- Edits the draft until it fits: true, or nil and an error.
@@ -229,7 +229,7 @@ local function commit(run, remembered, report, steps)
     report.batch = batch
     return report
   end
-  -- memory ran out, or a policy edited the conversation behind the draft's back
+  -- memory ran out, or a policy edited the conversation while the draft was open
   return nil, core.is_error(batch) and batch or core.error("memory", tostring(batch))
 end
 

@@ -27,7 +27,7 @@ local options = {
     help = "run files and texts outside of the sandbox, without limits" },
 }
 
---- Some of the options, beside others.
+--- Some of the options, besides others.
 ---@param names string[]
 ---@param fields table<string, ebb.Schema>    the others
 ---@return table<string, ebb.Schema> fields

@@ -82,18 +82,18 @@ local function from_source(text, loading)
   return named(check_policy(value, name), name)
 end
 
---- How a policy stands with its options, in Lua and in JSON.
+--- How a policy is written with its options, in Lua and in JSON.
 local function form_of(name, options)
   local members = options:gsub("([%w_]+) = ", '"%1": ')
   return ('policy = { "%s", %s }, in JSON {"name": "%s", %s}'):format(name, options, name, members)
 end
 
---- Refuses options behind a name, which only the command line has.
+--- Refuses options after a name, which only the command line has.
 local function refuse_options(name)
   local first, rest = script_file.split_options(name, "policy")
   if not rest then return end
   local hint = form_of(first, (rest:gsub(",", ", "):gsub("=", " = ")))
-  refuse("argument", ("policy '%s': options stand in a table"):format(name), hint)
+  refuse("argument", ("policy '%s': options belong in a table"):format(name), hint)
 end
 
 local function from_name(name, loading)
@@ -164,14 +164,14 @@ local function add_steps(steps, spec, loading)
       add_steps(steps, each, loading)
     end
   elseif #spec > 1 then
-    refuse("argument", "options stand in a list of several policies", '{ { "a", option = 1 }, "b" }')
+    refuse("argument", "options belong in the list of several policies", '{ { "a", option = 1 }, "b" }')
   else
     steps[#steps + 1] = step(first, options, loading)
   end
 end
 
 ---@param spec any             nil: the default policy
----@param options? table       of a single policy, beside those in the spec
+---@param options? table       of a single policy, besides those in the spec
 ---@param loading? ebb.Loading
 ---@return ebb.PolicyStep[]
 function policies.resolve(spec, options, loading)
@@ -206,7 +206,7 @@ function policies.says(policy, message)
   return ("policy %s: %s"):format(policy.name, message)
 end
 
---- A policy as it stands on the command line: "keep_recent" or
+--- A policy as on the command line: "keep_recent" or
 --- "keep_recent:keep=3", the values read by the declared types.
 ---@param text string
 ---@param loading? ebb.Loading
@@ -219,7 +219,7 @@ function policies.parse(text, loading)
   return spec
 end
 
---- Policies in a row as they stand on the command line: "clear_tool_uses,keep_recent:keep=3;stable_prefix". Behind
+--- Policies in a row as on the command line: "clear_tool_uses,keep_recent:keep=3;stable_prefix". After
 --- options `,` goes on with these, and `;` ends them, at the end of the text, too. A place without a name is refused.
 ---@param text string          a Lua text is one policy
 ---@param loading? ebb.Loading
@@ -229,7 +229,7 @@ function policies.parse_chain(text, loading)
   local specs = {}
   for word in (text:gsub(";%s*$", "") .. ";"):gmatch "(.-);" do
     local names, options = word:match "^([^:]*)(.*)$"
-    names = names:gsub(",", ";") .. options       -- commas behind a colon belong to options
+    names = names:gsub(",", ";") .. options       -- commas after a colon belong to options
     for name in (names .. ";"):gmatch "%s*(.-)%s*;" do
       if name == "" then refuse("argument", ("policies in a row: one has no name in '%s'"):format(text), CHAIN) end
       specs[#specs + 1] = policies.parse(name, loading)

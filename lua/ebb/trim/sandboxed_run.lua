@@ -1,5 +1,5 @@
 --- Policies and filters within their sandbox: what trim.lua and filter.lua ask of the
---- library beside the script (sandbox/entry.lua). The draft is the program's, lent
+--- library next to the script (sandbox/entry.lua). The draft is the program's, lent
 --- for the call.
 
 require "ebb.trim.draft_methods"

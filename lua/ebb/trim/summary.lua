@@ -3,7 +3,7 @@
 --     choose    the units from `first` to `last` that nothing holds
 --     ask       the host's model, with their text and that of an earlier summary
 --     judge     empty, cut off or not smaller: refused, and nothing has changed
---     replace   the units go, the summary stands where the first of them stood
+--     replace   the units go, the summary comes where the first of them was
 --
 -- A summary begins with a heading. By that a later one finds it, folds it into
 -- itself and takes its place, also after the conversation was written and read.
@@ -57,7 +57,7 @@ end
 ---@field lines string[]
 ---@field previous? string     an earlier summary, without its heading
 ---@field tokens integer
----@field position? integer    where the first stands
+---@field position? integer    where the first is
 
 local function add_unit(plan, unit, tokens, heading)
   plan.units[#plan.units + 1] = unit

@@ -10,7 +10,7 @@ local cut = {}
 
 local REASON = "before the cut"
 
---- The position in `all` from which on all messages are still there, one behind the other.
+--- The position in `all` from which on all messages are still there, one after the other.
 local function border_of(draft, all)
   local low, high, after, before = 1, #all + 1, #draft, #all
   while low < high do

@@ -1,7 +1,7 @@
 --- The entries of a digest: labels and values of messages that go, weighed.
 --
 -- A value weighs more where a person or a model chose it (prose, arguments of calls) than as one of many in a result,
--- and under a key that calls use as an argument; values that stand often, and late, weigh more, and so do those of
+-- and under a key that calls use as an argument; values that occur often, and late, weigh more, and so do those of
 -- results that no user message follows: they are still to be answered. The figures are those with which requests kept
 -- most of what the replies of recorded agents used.
 

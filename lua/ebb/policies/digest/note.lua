@@ -6,7 +6,7 @@
 --     [Later messages]
 --     reservations: ZK11AB
 --
--- A cut that has room for all of the note writes what it adds behind it, so that the beginning stays; one that has not
+-- A cut that has room for all of the note writes what it adds after it, so that the beginning stays; one that has not
 -- writes the note anew.
 
 local core = require "ebb.support.core"
@@ -41,7 +41,7 @@ end
 
 ---- Lines ----
 
---- A value as it stands in a line; in quotes, as JSON, where spaces or quotes in it would mislead.
+--- A value as it is in a line; in quotes, as JSON, where spaces or quotes in it would mislead.
 local function written(value) return value:find '["%s]' and json.encode(value) or value end
 
 --- Lines of entries, grouped by label; groups and values in the order in which they come.
@@ -115,7 +115,7 @@ function note.fitting(list, heading, fits, handle)
   return best, entries
 end
 
---- The lines of an old note, and behind them the entries that it lacks; nil if it has one that is not among them.
+--- The lines of an old note, and after them the entries that it lacks; nil if it has one that is not among them.
 local function grown(old_lines, list, language)
   local is_old, missing, added = {}, 0, {}
   note.read(old_lines, function(_, value)
@@ -137,7 +137,7 @@ local function lines_of(message)
   return note.lines_of(message.text)
 end
 
---- Takes the note of an earlier cut out of a draft. It is the oldest message that may go, or stands behind a user
+--- Takes the note of an earlier cut out of a draft. It is the oldest message that may go, or comes after a user
 --- message that was the last one then.
 ---@param draft ebb.Draft
 ---@return { lines: string, handle?: string }? note
@@ -183,7 +183,7 @@ end
 ---@field handle? string              the last line
 ---@field old_lines? string           of the note that this one takes the place of
 
---- Puts a note with the first of the entries that fit; behind the lines of the old one if these are all among them.
+--- Puts a note with the first of the entries that fit; after the lines of the old one if these are all among them.
 ---@param draft ebb.Draft
 ---@param parts ebb.DigestNote
 function note.put(draft, parts)

@@ -7,7 +7,7 @@
 --
 -- A value of JSON is a string or number, labelled by the end of its key path; a key such as `card_81` is one, too. A
 -- value of prose is a run of letters, digits and _ . / @ : # - with a digit or one of / _ @ . in it, a name (words that
--- begin with capitals), or what stands in quotes; its label are the words before it. Values have three bytes or more.
+-- begin with capitals), or what is in quotes; its label are the words before it. Values have three bytes or more.
 
 local core = require "ebb.support.core"
 
@@ -68,10 +68,10 @@ local function is_identifier(run)
   return find(run, "%l%u") ~= nil or (#run >= LENGTH_MIN and find(run, "^%u+$") ~= nil)
 end
 
----@class ebb.DigestName     Words with capitals, one behind the other, of which more may come
+---@class ebb.DigestName     Words with capitals, one after the other, of which more may come
 ---@field text string
 ---@field label string
----@field last integer        position behind it
+---@field last integer        position after it
 ---@field words integer
 ---@field starts boolean      the first word starts a sentence, where capitals say nothing
 
@@ -140,7 +140,7 @@ local function word_before(text, position)
   return match(before, "([%w_\x80-\xff]+)[^%w\x80-\xff]*$") or "quoted"
 end
 
---- Emits what stands between two marks on one line.
+--- Emits what is between two marks on one line.
 local function quoted(text, mark, emit)
   local from = find(text, mark, 1, true)
   while from do
@@ -158,7 +158,7 @@ end
 
 --- Values of prose.
 ---@param text string
----@param label string         of values before which no word stands
+---@param label string         of values that have no word before them
 ---@param emit ebb.DigestEmit
 function values.of_prose(text, label, emit)
   text = narrow(text)
@@ -211,7 +211,7 @@ local function leaf(label, value, emit)
   emit(label, value, "leaf")
 end
 
---- Values of JSON; also of what is cut off or is no JSON behind its beginning.
+--- Values of JSON; also of what is cut off or is no JSON after its beginning.
 ---@param text string
 ---@param label string         of values without a key
 ---@param emit ebb.DigestEmit
