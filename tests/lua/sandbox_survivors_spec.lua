@@ -96,7 +96,7 @@ describe("limits in the table of a text", function()
       local text = { source = "return function() end", limits = LIMITS }
       local refusal = helper.refusal(chat[method], chat, method == "trim" and { budget = 20, policy = text } or text)
       assert.equal("argument", refusal.code)
-      assert.matches("has no other field, got 'limits' (what belongs to the call stands beside it", refusal.message
+      assert.matches("has no other field, got 'limits' (what belongs to the call goes next to it", refusal.message
         .. " (" .. refusal.hint, 1, true)
     end)
   end

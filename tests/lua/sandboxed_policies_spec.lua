@@ -69,7 +69,7 @@ describe("a policy in its sandbox", function()
     { "other modules", "require 'os'", "module 'os' not found" },
     { "the core", "require 'ebb.core'", "not found" },
     { "a path", "require '../secret'", "no module name" },
-    { "a policy elsewhere", "draft:run('/etc/passwd.lua')", "neither beside" },
+    { "a policy elsewhere", "draft:run('/etc/passwd.lua')", "neither next to" },
     { "bytecode", "error((select(2, load('\\27Lua'))))", "binary" },
     { "a metatable", "getmetatable(draft).__index = nil", "index a boolean" },
   }
@@ -277,7 +277,7 @@ describe("a policy in its sandbox", function()
     chat = conversation(CHAT)
     local _, why = helper.outcome(chat:trim {
       budget = 5 + overhead, policy = { folder .. "/given.lua", next = { "other/inner.lua" } } })
-    assert.truthy(why:find("neither beside the policy nor on its path", 1, true), why)
+    assert.truthy(why:find("neither next to the policy nor on its path", 1, true), why)
     assert(chat:trim { budget = 5 + overhead, policy = { folder .. "/given.lua", next = { function(draft, budget)
       assert(io.open)
       draft:drop_oldest { to = budget }
@@ -287,7 +287,7 @@ describe("a policy in its sandbox", function()
     file:write "return function(draft) draft:run('up/../../inner.lua') end"
     file:close()
     why = select(2, conversation(CHAT):trim { budget = 5 + overhead, policy = folder .. "/lib/up.lua" }).message
-    assert.truthy(why:find("neither beside the policy nor on its path", 1, true), why)
+    assert.truthy(why:find("neither next to the policy nor on its path", 1, true), why)
   end)
 
   it("is run by a trusted one, which may catch its failure", function()

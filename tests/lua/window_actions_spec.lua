@@ -30,7 +30,7 @@ describe("the notation of parameters", function()
   end
 
   local refused = {
-    { "text", "byte 5: expected : and a type behind 'text'" }, { "text:", "byte 6: expected a type" },
+    { "text", "byte 5: expected : and a type after 'text'" }, { "text:", "byte 6: expected a type" },
     { "text:strng", "byte 6: expected a type", "did you mean 'string'?" },
       { "a:int b:int", "byte 7: expected a comma" },
     { "a:int,", "byte 7: expected a parameter's name" }, { ",a:int", "byte 1: expected a parameter's name" },

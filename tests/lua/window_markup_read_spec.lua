@@ -308,7 +308,7 @@ describe("is refused with its place:", function()
     { "something beside Failed", window "<Failed>x</Failed>y",             "1:43", "<Failed> alone" },
     { "an element beside Failed", window "<Failed>x</Failed><b/>",         "1:43", "<Failed> alone" },
     { "Failed beside something", window "y<Failed>x</Failed>",             "1:26", "<Failed> alone" },
-    { "something behind",        window "" .. " x",                        "1:45", "nothing behind </Window>" },
+    { "something behind",        window "" .. " x",                        "1:45", "nothing after </Window>" },
   }
   for _, case in ipairs(cases) do
     it(case[1], function()

@@ -34,7 +34,7 @@ local function load_module(name)
   return chunk(name)
 end
 
---- Files beside the script's own or on its path, by names without folders above them.
+--- Files next to the script's own or on its path, by names without folders above them.
 function script.require(name)
   if type(name) ~= "string" or not (name .. "."):find "^[%w_%-.]+$" or ("." .. name .. "."):find("..", 1, true) then
     error(("'%s' is no module name: words with dots between"):format(tostring(name)), 2)

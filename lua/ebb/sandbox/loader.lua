@@ -145,7 +145,7 @@ local function is_below(word)
   return word:find "^[%w_%-][%w_%-./]*$" ~= nil and not word:find("..", 1, true) and not word:find "/[./]"
 end
 
---- Text and path of the first file of this name beside the script or on its path; or nil, and why it is not read
+--- Text and path of the first file of this name next to the script or on its path; or nil, and why it is not read
 --- or else `absent`.
 local function find_first(place, name, absent)
   if is_below(name) then
@@ -159,12 +159,12 @@ local function find_first(place, name, absent)
 end
 
 local function find_file(place, name)
-  return find_first(place, name, ("'%s' is neither beside the %s nor on its path"):format(name, place.noun))
+  return find_first(place, name, ("'%s' is neither next to the %s nor on its path"):format(name, place.noun))
 end
 
 local function find_module(place, name)
   return find_first(place, name:gsub("%.", "/") .. ".lua",
-    ("module '%s' not found: a sandboxed %s finds those beside it and on its path"):format(name, place.noun))
+    ("module '%s' not found: a sandboxed %s finds those next to it and on its path"):format(name, place.noun))
 end
 
 --- The function `host(what, word)` of a sandbox.
@@ -236,7 +236,7 @@ end
 ---@param kind ebb.ScriptKind
 ---@param loading? ebb.Loading
 ---@return table value
----@return string name          which also stands before lines in errors
+---@return string name          which also comes before lines in errors
 function loader.read_source(text, kind, loading)
   if loading and loading.trusted then return script_file.read_source(text, kind) end
   local name = script_file.source_name(text, kind)
@@ -282,7 +282,7 @@ function loader.begin(proxy, limits, messages)
   set_limits(sandbox.box_of(proxy), limits, messages)
 end
 
---- Calls a function of an Ebb module that stands beside the script.
+--- Calls a function of an Ebb module that is next to the script.
 ---@param proxy function        the script's, which is the first argument
 ---@param module string
 ---@param name string

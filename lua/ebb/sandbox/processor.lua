@@ -23,7 +23,7 @@ end
 
 local LOG_MAX = 1024 * 1024   -- bytes that one run of a processor may log
 sandboxed_processor.LOG_MAX = LOG_MAX
-local ENTRY_BYTES = 100       -- of an entry, beside its message and details
+local ENTRY_BYTES = 100       -- of an entry, besides its message and details
 
 --- About how many bytes a copy from a sandbox takes; `seen` has the tables that are counted already.
 local function size_of(value, seen)

@@ -50,7 +50,7 @@ function script_file.split_options(word, noun)
   if name then return name, options end
   local front, rest = word:match "^(.+):([%w_%-]*)$"
   if front and front ~= "" then
-    refuse("argument", ("%s %s: expected key=value behind the colon, got '%s'"):format(noun, front, rest))
+    refuse("argument", ("%s %s: expected key=value after the colon, got '%s'"):format(noun, front, rest))
   end
   return word
 end
@@ -122,7 +122,7 @@ end
 
 --- The text of a script, without the line that makes it a program.
 ---@param path string
----@param folder? string       which ends with a slash: the path stands in a file of others that lies there, so it
+---@param folder? string       which ends with a slash: the path is in a file of others that lies there, so it
 ---    must lead to a regular file below it, and through no link. nil: the caller's own path, to any file
 ---@param most? integer        bytes; default: MAX
 ---@return string? text
@@ -138,7 +138,7 @@ function script_file.text(path, folder, most)
   return (text:gsub("^#[^\n]*", "", 1)), (folder or "") .. path
 end
 
---- The error, for a file that does not exist with a hint: a file beside it with nearly the same name.
+--- The error, for a file that does not exist with a hint: a file next to it with nearly the same name.
 ---@param problem ebb.Error
 ---@param path string
 ---@return ebb.Error
@@ -228,7 +228,7 @@ function script_file.source_in(value, kind)
   for key in pairs(value) do
     if key ~= "source" then
       refuse("argument", ("{ source = ... } of a %s has no other field, got '%s'"):format(kind.noun, tostring(key)),
-        ("what belongs to the call stands beside it: { { source = ... }, %s = ... }"):format(tostring(key)))
+        ("what belongs to the call goes next to it: { { source = ... }, %s = ... }"):format(tostring(key)))
     end
   end
   return value.source
@@ -247,7 +247,7 @@ end
 ---@param text string
 ---@param kind ebb.ScriptKind
 ---@return table value
----@return string name         which also stands before lines in errors
+---@return string name         which also comes before lines in errors
 function script_file.read_source(text, kind)
   local name = script_file.source_name(text, kind)
   return script_file.shaped(name, kind, script_file.run(text, "=" .. name)), name

@@ -19,7 +19,7 @@ script_path.macros = { xdg.path("config", "macros") }
 ---@type string[]   of types of nodes
 script_path.types = { xdg.path("config", "types") }
 
---- Makes the globals of each script that is loaded; nil: those of script_file. It stands here, as libebb sets it with
+--- Makes the globals of each script that is loaded; nil: those of script_file. It is here, as libebb sets it with
 --- each runtime, and most runtimes load no file.
 ---@type (fun(): table)?
 script_path.globals = nil

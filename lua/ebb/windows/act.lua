@@ -263,7 +263,7 @@ end
 
 local TEXT = { type = "string" }
 
---- `problem` and `code` stand in a call that could not be read.
+--- A call that could not be read has `problem` and `code`.
 local CALL = {
   type = "object", expected = "a call", hint = '{ window = "todo", action = "add", params = {} }',
   fields = { name = TEXT, window = TEXT, action = TEXT, params = { type = "any" }, id = { type = "any" },

@@ -10,7 +10,7 @@
 --   - Parsing stops at broken JSON, and the model gets an error: the end of the call
 --     is unknown, and what follows may be a stranger's text in its arguments.
 --   - A model that shows a call does not make one: tags in a fenced block of code
---     (``` or ~~~, to its closing fence or the end of the text) and directly behind
+--     (``` or ~~~, to its closing fence or the end of the text) and directly after
 --     a backtick are quoted: skipped, but counted for the host.
 --   - The closing tag may be missing at the end of the text: hosts have models stop there.
 
@@ -36,7 +36,7 @@ local fence = indent * (C(P "`" ^ 3) * (1 - S "`\n") ^ 0 * line_end + C(P "~" ^ 
 local fence_line = P "\n" * fence
 
 --- Flat, and each byte is looked at a fixed number of times: what kind comes next, where,
---- its word, and the position behind it.
+--- its word, and the position after it.
 local plain = (1 - S "\n<") ^ 1 + (P "\n" - fence_line) + (P "<" - tag)
 local NEXT = compiled(plain ^ 0 * Cp() * (Cc "fence" * fence_line + Cc "tag" * tag) * Cp())
 local FIRST_LINE = compiled(fence * Cp())
@@ -48,7 +48,7 @@ end
 
 local CLOSING = { ["`"] = closing "`", ["~"] = closing "~" }
 
---- The position behind the block that the fence opens.
+--- The position after the block that the fence opens.
 local function skip_fence(text, mark, at)
   local pattern = CLOSING[mark:sub(1, 1)]
   while true do
@@ -171,12 +171,12 @@ local function stop_at_count(reader, position)
     ("more than %d calls in one text; the others were not read"):format(calls.COUNT_MAX))
 end
 
---- Reads the tag whose inside begins at `from`; the position behind it, or nil: no more is read.
+--- Reads the tag whose inside begins at `from`; the position after it, or nil: no more is read.
 local function read_tag(reader, position, name, from)
   local text, list = reader.text, reader.list
   local value, after = core.json.decode_at(text, from, UNIQUE)
   if value == nil then
-    local problem = ("<%s>: no JSON at %s; nothing behind it was read"):format(name, after.message)
+    local problem = ("<%s>: no JSON at %s; nothing after it was read"):format(name, after.message)
     complain(reader, position, after.code, problem)
     return nil
   end
@@ -186,7 +186,7 @@ local function read_tag(reader, position, name, from)
     behind = behind + #close
   elseif behind <= #text then
     complain(reader, position, "syntax",
-      ("<%s>: expected %s behind the JSON, at byte %d; nothing behind it was read"):format(name, close, behind))
+      ("<%s>: expected %s after the JSON, at byte %d; nothing after it was read"):format(name, close, behind))
     return nil
   end
   local batch, problem = read_batch(value)

@@ -1,6 +1,6 @@
 --- Windows of a conversation, as scripts see them.
 --
--- Windows stand beside the batches: a rollback does not change them. Items of the list,
+-- Windows are outside the batches: a rollback does not change them. Items of the list,
 -- messages with a window's id, show them; `chat.windows:open` appends one, and so does
 -- each update of a window with refresh = "append". The core has all state; a Window is
 -- a handle.

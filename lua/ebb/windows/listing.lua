@@ -10,7 +10,7 @@ local listing = {}
 
 local WIDTH = 50   -- characters of a content
 
---- The first characters in one line, with `...` behind a shortened text.
+--- The first characters in one line, with `...` after a shortened text.
 local function cut(text)
   text = text:gsub("[\0-\31\127]+", " ")
   local length = utf8.len(text)

@@ -12,7 +12,7 @@
 --   - Control characters are references, `&#27;`: U+0000 to U+0008, U+000B to U+001F,
 --     U+007F to U+009F, U+FFFE and U+FFFF. XML 1.1 has them so, but for the first and the
 --     last two, which only our reader takes; XML 1.0 has no way to write them.
---     Tab and newline stand as they are in text, as references in attributes.
+--     Tab and newline are kept in text, and written as references in attributes.
 --   - Each byte of invalid UTF-8 becomes U+FFFD.
 
 local core = require "ebb.support.core"

@@ -10,7 +10,7 @@
 --     actions   action                            only white space between
 --     text      nothing but text                  (Description, Failed, action)
 --
--- The content of a compact Window stands directly in it. Names are case-sensitive.
+-- The content of a compact Window is directly in it. Names are case-sensitive.
 -- Refused: DTDs, processing instructions, comments, CDATA, entities other than the five,
 -- and unknown attributes of Window, action and the like.
 
@@ -57,7 +57,7 @@ for name, text in pairs(ENTITIES) do
 end
 local reference = number + entity
 
---- Control characters stand in references only; a bare CR is a line's end, as CR LF is.
+--- Control characters are in references only; a bare CR is a line's end, as CR LF is.
 local line_end = (P "\r\n" + P "\r") / "\n"
 local control = R "\0\8" + R "\11\31" + "\127" + "\xC2" * R "\x80\x9F" + "\xEF\xBF" * S "\xBE\xBF"
 local plain = (P(1) - S "<&" - control) ^ 1
@@ -91,7 +91,7 @@ end
 
 ---- Tags ----
 
---- The name at a place, and the place behind it; nil if there is none that XML allows.
+--- The name at a place, and the place after it; nil if there is none that XML allows.
 local function match_name(text, at)
   local name, after = RUN:match(text, at)
   if name and markup.is_name(name) then return name, after end
@@ -117,7 +117,7 @@ local function read_attribute(reader, attributes)
   if not name then fail(reader, at, "an attribute, '>' or '/>'") end
   if attributes[name] ~= nil then fail(reader, at, ("one attribute '%s', not two"):format(name)) end
   after = SPACE:match(text, after)
-  if text:byte(after) ~= 61 then fail(reader, after, ("= and a value behind the attribute '%s'"):format(name)) end
+  if text:byte(after) ~= 61 then fail(reader, after, ("= and a value after the attribute '%s'"):format(name)) end
   after = SPACE:match(text, after + 1)
   local value, behind = VALUE:match(text, after)
   if not value then
@@ -340,7 +340,7 @@ local function fail_text(reader, at)
   fail(reader, at, ("a character; control characters are written as &#%d;"):format(utf8.codepoint(reader.text, at)))
 end
 
---- One text and the tag behind it.
+--- One text and the tag after it.
 local function step(reader)
   local text, start = reader.text, reader.at
   local run, at = TEXT:match(text, start)
@@ -366,7 +366,7 @@ local function read_all(reader)
     step(reader)
   end
   local last = SPACE:match(reader.text, reader.at)
-  if last <= #reader.text then fail(reader, last, "nothing behind </Window>") end
+  if last <= #reader.text then fail(reader, last, "nothing after </Window>") end
   return reader.view
 end
 

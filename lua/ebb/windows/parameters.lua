@@ -48,10 +48,10 @@ local function skip_space(text, at)
   return text:match("^%s*()", at)
 end
 
---- The words of "(a|b|c)", and the position behind it.
+--- The words of "(a|b|c)", and the position after it.
 local function read_choices(text, at)
   local inside, after = text:match("^%s*%(([^()]*)%)()", at)
-  if not inside then bad(at, "(one|other) behind enum") end
+  if not inside then bad(at, "(one|other) after enum") end
   local choices, seen = {}, {}
   for word in (inside .. "|"):gmatch "%s*(.-)%s*|" do
     if word == "" or seen[word] then bad(at, "words that differ, with | between them") end
@@ -84,7 +84,7 @@ local function read_one(text, at)
   if not after then bad(at, "a parameter's name") end
   local name = text:sub(at, after - 1)
   local colon = text:match("^%s*:%s*()", after)
-  if not colon then bad(after, (": and a type behind '%s'"):format(name)) end
+  if not colon then bad(after, (": and a type after '%s'"):format(name)) end
   local declared, behind = read_type(text, colon)
   local optional = text:match("^%?()", behind)
   declared.name, declared.optional = name, optional ~= nil

@@ -4,7 +4,7 @@
 --             is the sent text
 --     weights their tokens in a draft, set before anything is trimmed
 --     list    the messages, with the texts in place of items; an item between a call
---             and its results moves behind them
+--             and its results moves after them
 --
 -- Items whose window does not exist are skipped and logged.
 

@@ -4,7 +4,7 @@
 --     window "笔记", action "add"     tool "wa5ca1b2e__add"      w, and a hash of the id
 --     action "create" of the chat     tool "create"
 --
--- A provider takes letters, digits, _ and - in a name, behind a letter or _, 64 bytes at most. The name of a tool
+-- A provider takes letters, digits, _ and - in a name, after a letter or _, 64 bytes at most. The name of a tool
 -- depends on the ids of its window and action alone, so that it is the same in every request. Should two be equal
 -- nevertheless, the later one gets a number; closed windows keep their names, so that the number stays, and is no
 -- other window's.
@@ -19,7 +19,7 @@ local NAME_BYTES = 64
 local PART_BYTES = 30      -- of each half of a long name; two halves, the mark between them, and a number of one digit
 local HASH_DIGITS = 8      -- hexadecimal
 
---- True if an id can stand in a name as it is.
+--- True if a name can contain the id as it is.
 local function is_plain(id)
   return id:find "^[A-Za-z_][A-Za-z0-9_-]*$" ~= nil
 end
@@ -29,7 +29,7 @@ local function is_plain_window(id)
   return is_plain(id) and not id:find "__" and not id:find "_$"
 end
 
---- A word for an id that cannot stand in a name: what is ASCII of it, and a hash of all of it.
+--- A word for an id that a name cannot contain: what is ASCII of it, and a hash of all of it.
 local function hash_id(id)
   local words = {}
   for word in id:gmatch "[A-Za-z0-9]+" do words[#words + 1] = word end

@@ -2,7 +2,7 @@
 --
 --     { type = "convert", to = "anthropic" }
 --
--- It becomes a new conversation of its visible messages: earlier batches, marks and windows stay behind.
+-- It becomes a new conversation of its visible messages: earlier batches, marks and windows are not copied.
 
 local core = require "ebb.support.core"
 local dialects = require "ebb.models.dialects"

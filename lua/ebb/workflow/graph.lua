@@ -153,7 +153,7 @@ local function check_ways(nodes, start, following)
       refuse_at({ "nodes", i }, "argument", ("%s: no way leads there from %s"):format(node.where, nodes[start].where),
         ('an edge to "%s", or leave it out'):format(node.id))
     elseif not ends[i] then
-      refuse_at({ "nodes", i }, "argument", ("%s: it stands in a cycle that no way leaves"):format(node.where),
+      refuse_at({ "nodes", i }, "argument", ("%s: it is in a cycle that no way leaves"):format(node.where),
         'a branch with an edge to "end"')
     end
   end

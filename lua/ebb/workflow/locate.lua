@@ -1,4 +1,4 @@
---- Files that a workflow names: beside its own file, else from the current folder.
+--- Files that a workflow names: next to its own file, else from the current folder.
 --
 -- A workflow in Lua is code with all rights of the program. One in JSON may be a stranger's: its files
 -- lie below one of these two folders, and no link leads there; FORBIDDEN lists what its nodes and tools may not say;
@@ -80,7 +80,7 @@ function locate.check_fields(fields, place, prefix)
   for _, name in ipairs(INNER) do locate.check_fields(fields[name], place, (prefix or "") .. name .. ".") end
 end
 
---- The path of a file that may lie beside the workflow's own.
+--- The path of a file that may lie next to the workflow's own.
 local function path_of(word, place, is_file)
   local beside = place.folder and not word:find "^/" and is_file and core.file_identity(place.folder .. word)
   if place.contained then return word, beside and place.folder or "./" end

@@ -42,7 +42,7 @@ prepare.form = '{ { type = "trim", budget = 8000 }, { type = "filter", filter = 
 ---@class ebb.Sequence
 ---@field nodes ebb.PreparedNode[]
 ---@field graph? ebb.WorkflowGraph
----@field contained? boolean     it stands in JSON: its nodes count as rounds
+---@field contained? boolean     it is in JSON: its nodes count as rounds
 
 ---@class ebb.WorkflowKit       What a node is prepared with
 ---@field place ebb.WorkflowPlace

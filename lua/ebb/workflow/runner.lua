@@ -15,7 +15,7 @@ local json_file = require "ebb.support.json_file"
 
 local runner = {}
 
-runner.ROUNDS_MAX = 10000   -- of all loops of a run, and nodes of its graphs, where they stand in JSON
+runner.ROUNDS_MAX = 10000   -- of all loops of a run, and nodes of its graphs, where they are in JSON
 
 ---@class ebb.WorkflowRun
 ---@field chat ebb.Conversation      the present one: nodes may put another in its place

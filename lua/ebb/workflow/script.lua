@@ -13,7 +13,7 @@ return {
   example = '{ type = "script", run = function(chat) chat:mark(1, "pinned") end }',
   fields = {
     run = { type = "function", help = "called with the conversation; an error, or nil and a reason, ends the run" },
-    file = { type = "string", help = "in place of run: a file that returns such a function, beside the workflow's" },
+    file = { type = "string", help = "in place of run: a file that returns such a function, next to the workflow's" },
   },
   prepare = function(options, place)
     local run = options.file and locate.script(options.file, place) or options.run

@@ -11,7 +11,7 @@
 --
 -- `parameters` are words, as those of a window's action, or a JSON schema. A tool that fails answers the model with
 -- an error; only a host that lacks what a tool needs ends the run. Commands and servers do what a model says: of the
--- environment, where keys stand, they get VARIABLES and what `env` names.
+-- environment, where keys are, they get VARIABLES and what `env` names.
 
 local core = require "ebb.support.core"
 local loader = require "ebb.sandbox.loader"
