@@ -583,7 +583,7 @@ describe("a lorebook in a file", function()
     { "lorebooks[0].entries[0].keys: expected a list", { { entries = { { keys = "elf" } } } } },
     { "keyz", { { entries = { { keyz = {} } } } } },
     { "outlet: position 'outlet' needs it", { { entries = { { position = "outlet" } } } } },
-    { "'7' stands there twice", { { entries = { { id = 7 }, { id = "7" } } } } },
+    { "'7' occurs twice", { { entries = { { id = 7 }, { id = "7" } } } } },
     { "there are two lorebooks 'x'", { { name = "x" }, { name = "x" } } },
     { "probability", { { entries = { { probability = 101 } } } } },
   }

@@ -117,9 +117,9 @@ describe("what is left as it is", function()
   local cases = {
     -- what it shows                 preset                       request                        warning
     { "a variable's value",          "{{getvar::who}}",           "{{char}}",
-      "messages[1], preset 'main': {{char}} is sent as it stands: macros of variables" },
+      "messages[1], preset 'main': {{char}} is sent unchanged: macros of variables" },
     { "input",                       "{{input}}",                 "{{user}} and {{nobody}}",
-      "messages[1], preset 'main': {{user}} is sent as it stands: macros of variables" },
+      "messages[1], preset 'main': {{user}} is sent unchanged: macros of variables" },
     { "a value that refers to itself", "{{description}}",         "{{description}}",
       "preset message 'main': {{description}}: description refers to itself; it stays" },
     { "an unknown macro of a value", "{{scenario}}",              "{{nowhere}}",
@@ -144,7 +144,7 @@ describe("what is left as it is", function()
     local result = run(agent_of {}, { { role = "assistant", content = "I am {{char}}, {{CHAR}}. {{ value }}" },
       { role = "user", content = "{{char}} {{items.length}}" } })
 
-    assert.equal("messages[1], history: {{char}} is sent as it stands: macros of the history are not expanded",
+    assert.equal("messages[1], history: {{char}} is sent unchanged: macros of the history are not expanded",
       warnings(result))
   end)
 

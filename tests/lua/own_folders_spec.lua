@@ -223,8 +223,8 @@ describe("a macro of the user's folder that the history names", function()
     local said = {}
     for _, entry in ipairs(result.logs) do said[#said + 1] = entry.message end
     said = table.concat(said, "\n")
-    contains("{{broken}} is sent as it stands", said)
-    contains("{{loud}} is sent as it stands", said)
+    contains("{{broken}} is sent unchanged", said)
+    contains("{{loud}} is sent unchanged", said)
     assert.is_nil(said:find("{{nowhere}}", 1, true))
     assert.equal("{{broken}} {{loud::a}} {{nowhere}}", result.chat[1].text)
   end)

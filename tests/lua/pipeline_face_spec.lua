@@ -116,7 +116,7 @@ describe("the processors of a pipeline", function()
       ["it cannot be removed"] = function() pipeline:remove "token-limiter" end,
       ["there is no processor 'named'"] = function() pipeline:remove "named" end,     -- the agent has its entry
       ["there is no processor 'nobody'"] = function() pipeline:enable "nobody" end,
-      ["'one' stands twice"] = function() pipeline:reorder { "one", "one" } end,
+      ["'one' is in the list twice"] = function() pipeline:reorder { "one", "one" } end,
       ["expected a string, got 3"] = function() pipeline:reorder { 3 } end,
       ["expected true or false"] = function() pipeline:enable("one", "no") end,
       ["execute is missing"] = function() pipeline:add { id = "x", name = "X" } end,

@@ -336,7 +336,7 @@ local PROBLEMS = {
   { { regex = "\\s\\s(" }, "regex: byte 6: missing closing parenthesis" },
   { { regex = "/(?<=a+)b/" }, "lookbehind" },
   { { regex = "a", flags = "gx" }, "flags: 'x' is none of gimsuy" },
-  { { regex = "a", flags = "gig" }, "flags: 'g' stands twice" },
+  { { regex = "a", flags = "gig" }, "flags: 'g' occurs twice" },
   { {}, "regex is missing" },
   { { regex = 5 }, "regex: expected a string that is not empty, got 5" },
   { { regex = "a", replacment = "b" }, "replacment: unknown field (did you mean 'replacement'?)" },

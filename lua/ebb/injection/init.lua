@@ -1,12 +1,12 @@
 --- Weaves preset messages into a history.
 --
---     skeleton          preset messages before the anchor `chat_history`, as they stand
+--     skeleton          preset messages before the anchor `chat_history`, as they are
 --     before group      what is anchored before chat_history
 --     history           with the depth injections in it
 --     after group       what is anchored after it
 --     skeleton          the rest
 --
--- Other anchors stand in the skeleton: a template anchor renders its own content
+-- Other anchors are in the skeleton: a template anchor renders its own content
 -- there, between what is anchored before and after it. Within a group, and at one
 -- depth, a larger `order` is nearer the newest message.
 --
@@ -73,7 +73,7 @@ local function anchors_of(templates)
 end
 
 --- The valid preset messages, and the problems of the others.
----@param presets table[]    as they stand in files
+---@param presets table[]    as they are in files
 ---@param templates? table<string, boolean>
 ---@return table[] messages
 ---@return { place: integer, message: string }[] problems     one line each, naming message and field
@@ -233,7 +233,7 @@ end
 
 --- Depths count the history without markup of windows, which keeps its place.
 ---@param most number           the greatest depth that is asked for
----@return integer[] before     by depth, how many messages stand before it; nil beyond the deepest
+---@return integer[] before     by depth, how many messages come before it; nil beyond the deepest
 ---@return integer deepest      `most` at most
 local function depths_in(history, most)
   local before, deepest = { [0] = #history }, 0
@@ -357,7 +357,7 @@ end
 --- An anchor comes once: of a second one nothing is put in.
 local function put_anchor(out, message, log)
   if out.anchored[message.type] then
-    log("warn", ("%s: the anchor '%s' stands twice; the first counts"):format(message.title, message.type))
+    log("warn", ("%s: the anchor '%s' occurs twice; the first counts"):format(message.title, message.type))
     return
   end
   out.anchored[message.type] = true
@@ -395,7 +395,7 @@ end
 local function no_log() end
 
 ---@param history ebb.WorkingMessage[]      is not changed; its messages come back as they are
----@param presets table[]                   preset messages as they stand in files
+---@param presets table[]                   preset messages as they are in files
 ---@param options? ebb.InjectionOptions
 ---@return ebb.WorkingMessage[] messages    a new list
 ---@return { place: integer, message: string }[] problems   presets that are wrong, and so left out; logged too

@@ -1,4 +1,4 @@
---- Preset messages as they stand in agent files, and what becomes of them here: a
+--- Preset messages as they are in agent files, and what becomes of them here: a
 --- table {id, type, role, content, attachments, enabled, match, kind, depth, points, target,
 --- side, order, title}.
 
@@ -16,12 +16,12 @@ local function texts_field(help)
 end
 
 ---@type ebb.Schema
-preset_schema.STRATEGY = { type = "object", camel = true, help = "its place; default: where it stands", fields = {
+preset_schema.STRATEGY = { type = "object", camel = true, help = "its place; default: that in the list", fields = {
   type = { type = "choice", choices = { "default", "depth", "advanced_depth", "anchor" },
     help = "default: by the fields that are present" },
   depth = { type = "integer", min = 0, help = "before the last n messages of the history" },
   depthConfig = text_field "several depths: \"3, 10~5\" is 3, 10, 15, 20 ...",
-  anchorTarget = text_field "the anchor that it stands beside: chat_history, user_profile or one of the agent's",
+  anchorTarget = text_field "the anchor that it is next to: chat_history, user_profile or one of the agent's",
   anchorPosition = { type = "choice", choices = { "before", "after" }, default = "after" },
   order = { type = "number", default = 100, help = "at one place, a larger one is nearer the newest message" },
 } }
@@ -54,7 +54,7 @@ preset_schema.MESSAGE = {
   fields = {
     id = text_field "how messages of the pipeline call it",
     type = { type = "string", utf8 = true, default = "message",
-      help = "message, or an anchor: chat_history (the history stands here), user_profile (shown if there is one)" },
+      help = "message, or an anchor: chat_history (the history is put here), user_profile (shown if there is one)" },
     role = { type = "choice", choices = { "system", "user", "assistant" }, default = "system" },
     content = {
       any_of = { { type = "string" }, { type = "list" } }, expected = "a text or a list of parts", default = "",

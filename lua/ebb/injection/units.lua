@@ -59,7 +59,7 @@ local function last_results(messages, from)
   return scan.until_
 end
 
---- For each place from `first` on (0: before the first message, n: behind the nth) the nearest one at
+--- For each place from `first` on (0: before the first message, n: after the nth) the nearest one at
 --- or before it that is inside of no unit. Only the messages from there on are read, and before them what their
 --- results answer.
 ---@param messages ebb.WorkingMessage[]

@@ -36,7 +36,7 @@ local function flag(field)
   end
 end
 
---- Adds a list of words: the conditions of a decorator that may stand there several times.
+--- Adds a list of words: the conditions of a decorator that may be there several times.
 local function words(field)
   return function(entry, value)
     local list = {}
@@ -88,7 +88,7 @@ local KNOWN = {
 
 local REPEATED = { additional_keys = true, exclude_keys = true, disable_ui_prompt = true }
 
---- The lines of decorators, in groups of a line and its fallbacks, and the text behind them.
+--- The lines of decorators, in groups of a line and its fallbacks, and the text after them.
 ---@param content string
 ---@return { name: string, value: string, line: string }[][] groups
 ---@return string text

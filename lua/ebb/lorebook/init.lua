@@ -19,7 +19,7 @@ local trimmed = require "ebb.lorebook.trimmed"
 local lorebook = { placement = placement, KEPT_MAX = timers.KEPT_MAX }
 
 --- The checked books of a list; nil and the first problem, its path beginning with the place in the list.
----@param list table[]          as they stand in files
+---@param list table[]          as they are in files
 ---@param check? fun(where: string)    called now and then; raises if there is no time left
 ---@return ebb.Lorebook[]? books
 ---@return ebb.SchemaProblem? problem

@@ -27,10 +27,10 @@ end
 
 ---@class ebb.LorebookRegex
 ---@field regex ebb.Regex
----@field text string          as it stands in the entry
+---@field text string          as it is in the entry
 
 local function regex_of(pattern, flags, text)
-  local ok, regex = pcall(core.regex.compile, pattern, flags)   -- flags that stand twice raise
+  local ok, regex = pcall(core.regex.compile, pattern, flags)   -- repeated flags raise
   return ok and regex and { regex = regex, text = text } or nil
 end
 
@@ -148,7 +148,7 @@ function keys.build(entries, run)
   }
 end
 
---- The keys in which macros stand, each once.
+--- The keys in which macros are, each once.
 ---@param entries ebb.LorebookEntry[]
 ---@return string[]
 function keys.with_macros(entries)

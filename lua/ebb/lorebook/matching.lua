@@ -1,7 +1,7 @@
 --- Whether an entry's keys occur in what it may see: the last messages, texts of the agent, contents of other entries.
 --
 -- Keywords are looked up in what one pass over each text noted. Expressions are searched in the texts joined as other
--- programs join them, the newest message first, each behind a byte 1:
+-- programs join them, the newest message first, each after a byte 1:
 --
 --     \1Ann: the newest \n\1Bob: the one before \n\1description ... \n\1contents of entries
 

@@ -1,6 +1,6 @@
 --- Places activated entries: as messages for the injection assembler, texts around presets, outlets.
 --
---     before_char, after_char        one message where the preset of type lorebook_before or lorebook_after stands;
+--     before_char, after_char        one message where the preset of type lorebook_before or lorebook_after is;
 --                                    else at the head, or before the history
 --     examples_top, examples_bottom  one message around the preset of type examples; else before the history
 --     note_top, note_bottom          added to the preset with the id authors_note; without it they are not sent
@@ -8,13 +8,13 @@
 --     depth                          one message per depth and role
 --     outlet                         texts by name, for {{outlet::name}}
 --
--- At one place a larger order is nearer the newest message; of equal ones the later activated stands first.
+-- At one place a larger order is nearer the newest message; of equal ones the later activated comes first.
 
 local placement = {}
 
 local HISTORY = "chat_history"
 
---- Anchors of the positions around the character, and where they stand without them. Presets before the history
+--- Anchors of the positions around the character, and where they are without them. Presets before the history
 --- have order 100 if they say nothing.
 local AROUND = {
   before_char = { anchor = "lorebook_before", side = "before", head = true },

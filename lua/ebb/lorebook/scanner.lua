@@ -16,7 +16,7 @@ local scanner = {}
 ---@field from integer          the first message whose text is kept
 ---@field count integer         the last one
 ---@field texts table<integer, string>    by message
----@field names table<integer, string>    what stands before each: "Ann: ", or ""
+---@field names table<integer, string>    what comes before each: "Ann: ", or ""
 ---@field hits table<integer, integer[]|false>   by message; false: none
 ---@field last table<integer, integer>    by keyword: the newest message that has it, if that is `from` or later
 ---@field searched integer      messages that were searched, ever

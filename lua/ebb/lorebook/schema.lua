@@ -1,4 +1,4 @@
---- Lorebooks as they stand in files: books of entries.
+--- Lorebooks as they are in files: books of entries.
 --
 -- An entry that is checked has every field below, those with their defaults through a metatable, decorators applied;
 -- `words` and `filters` are its keys and secondary keys.
@@ -94,7 +94,7 @@ lorebook_schema.BOOK = {
   },
 }
 
---- Fields that say what the default says stand here once, for all entries: books have thousands of them.
+--- Fields that say what the default says are here once, for all entries: books have thousands of them.
 local DEFAULTS = {}
 for name, field in pairs(lorebook_schema.ENTRY.fields) do DEFAULTS[name] = field.default end
 local SPARSE = { __index = DEFAULTS }
@@ -116,7 +116,7 @@ local CHECKED = 64           -- entries between two looks at the time
 local NULL_IS_ABSENT = { null = true }
 
 --- Returns the name of an entry for messages: its name, its id, or its place in the list.
----@param entry any            as it stands in a file
+---@param entry any            as it is in a file
 ---@param place integer
 ---@return string
 function lorebook_schema.title(entry, place)
@@ -162,7 +162,7 @@ function lorebook_schema.book(book, place, check)
       return nil, problem
     end
     if ids[entry.id] then
-      return nil, { path = { "entries", i, "id" }, message = ("'%s' stands there twice"):format(entry.id),
+      return nil, { path = { "entries", i, "id" }, message = ("'%s' occurs twice"):format(entry.id),
         code = "duplicate" }
     end
     ids[entry.id], entries[i] = true, entry

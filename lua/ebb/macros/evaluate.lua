@@ -77,7 +77,7 @@ local function add(run, buffer, text)
   buffer[#buffer + 1] = text
 end
 
---- {{trim}}: the white space before it goes now, that behind it when it comes.
+--- {{trim}}: the white space before it goes now, that after it when it comes.
 local function eat_space(buffer)
   buffer.eat = true
   while #buffer > 0 do
@@ -229,7 +229,7 @@ local function take_arguments(run, node, macro)
 end
 
 --- A macro that failed: its error where the environment wants it. Else it stays as it
---- stands, and so do those around it: they would make something of its source.
+--- is, and so do those around it: they would make something of its source.
 local function fail(run, node, code, key, ...)
   complain(run, "error", code, node, messages.text("en", key, ...))
   local language = run.environment.error_text
@@ -348,7 +348,7 @@ local function escaped(item, mode)
   return item.raw
 end
 
---- Notes the name behind braces that an escape keeps: they are meant to be text.
+--- Notes the name after braces that an escape keeps: they are meant to be text.
 local function note_literal(run, behind)
   local name = type(behind) == "string" and behind:match(parse.NAME)
   if name then run.report.literal[name] = true end

@@ -5,7 +5,7 @@
 --
 -- Rules: one pass from left to right; each occurrence is evaluated;
 -- arguments before the macro that takes them; a value is never read again; an
--- unknown macro stays as it stands. Only trusted texts may be expanded: who
+-- unknown macro stays as it is. Only trusted texts may be expanded: who
 -- expands decides that, a text cannot tell where it comes from.
 
 local check = require "ebb.macros.check"
@@ -38,7 +38,7 @@ end
 
 --- Expands the macros of a trusted text.
 ---
---- `values` stand before those of the environment; `transform` changes what each
+--- `values` come before those of the environment; `transform` changes what each
 --- outermost macro gave (a pattern's macros are escaped with it). Where a limit is
 --- reached, or `transform` raises, nothing has changed, and the text is as it was.
 ---@param text string

@@ -23,7 +23,7 @@ local function clock24(date)
   return calendar.format(date, "HH:mm")
 end
 
---- Twelve hours, the half of the day before or behind them.
+--- Twelve hours, the half of the day before or after them.
 local function clock12(before, after, form)
   return function(date)
     return (form:gsub("%%p", date.hour < 12 and before or after):gsub("%%t", calendar.format(date, "hh:mm")))

@@ -65,7 +65,7 @@ function messages.text(language, key, ...)
   return form:format(table.unpack(values, 1, values.n))
 end
 
---- An error as it stands in an expanded text.
+--- An error as it is in an expanded text.
 ---@param language string
 ---@param text string
 ---@return string

@@ -2,7 +2,7 @@
 --
 -- The grammar is flat: LPeg only finds the next token, and a stack in Lua nests
 -- them. A recursive grammar would read an opening that is never closed, fail, and
--- read all behind it again, at each level: twice the work per `{{`. Here each
+-- read all after it again, at each level: twice the work per `{{`. Here each
 -- byte is looked at once, and what is open at the end turns out to be text.
 --
 --     a {{b::{{c}}::d}} e      items: "a ", node b, " e"
@@ -10,7 +10,7 @@
 --        { node c } { "d" }    arguments: a list of items each
 --
 -- An item is a text, an escape {text, raw}, or a node. Texts keep their white
--- space: an unknown macro is written back as it stands.
+-- space: an unknown macro is written back unchanged.
 
 local lpeg = require "ebb.support.lpeg"
 local texts = require "ebb.macros.text"
@@ -27,10 +27,10 @@ parse.DEPTH_MAX = 64
 --- are shorter.
 parse.ARGUMENTS_MAX = 1000
 
---- The name at the beginning of the content of braces, behind blanks.
+--- The name at the beginning of the content of braces, after blanks.
 parse.NAME = "^%s*([%w_\x80-\xFF][%w_.\x80-\xFF-]*)"
 
-local NAME_BYTES_MAX = 64    -- longer words are text that happens to stand in braces
+local NAME_BYTES_MAX = 64    -- longer words are text that happens to be in braces
 local LABEL_BYTES_MAX = 40   -- of a label in reports, for a node without a name
 
 ---@class ebb.MacroEscape
@@ -41,7 +41,7 @@ local LABEL_BYTES_MAX = 40   -- of a label in reports, for a node without a name
 ---@field first integer  position of its "{{"
 ---@field last integer   position of the end of its "}}"
 ---@field name? string   nil: the braces have no valid name
----@field inline? table  items behind a blank or one colon: {{roll 1d6}}, {{roll:1d6}}
+---@field inline? table  items after a blank or one colon: {{roll 1d6}}, {{roll:1d6}}
 ---@field head table     items before the first "::"
 ---@field too_many? boolean  the last argument holds the rest of too many
 ---@field [integer] table  items of each argument
@@ -66,7 +66,7 @@ for _, text in ipairs { "{{", "}}", "::" } do
   ESCAPES["\\" .. text] = { text = text, raw = "\\" .. text }
 end
 
---- The items behind the name: the rest of the text it stands in, and all others.
+--- The items after the name: the rest of the text it is in, and all others.
 local function inline_items(head, rest)
   local items = { rest ~= "" and rest or nil }
   table.move(head, 2, #head, #items + 1, items)
@@ -166,7 +166,7 @@ local function skip_excess(reader, kind)
   return true
 end
 
---- Openings without an end are text, and what stands behind them belongs to the
+--- Openings without an end are text, and what comes after them belongs to the
 --- level below. One walk from the outermost to the innermost moves each item once.
 local function spread_unclosed(reader)
   local tree = reader.tree

@@ -52,7 +52,7 @@ local function arity(parameters, where)
     end
     if mark ~= "?" then
       if least < i - 1 then
-        local text = "%s: parameters: '%s' must stand before '%s', which may be left out"
+        local text = "%s: parameters: '%s' must come before '%s', which may be left out"
         refuse("shape", text:format(where, parameter, parameters[i - 1]), 'parameters = { "name", "name?" }')
       end
       least = i

@@ -13,7 +13,7 @@ local text = {}
 local R = lpeg.R
 local more = R "\x80\xBF"
 
---- One character, or one invalid byte; gives the position behind it.
+--- One character, or one invalid byte; gives the position after it.
 local CHARACTER = lpeg.compiled((
   R "\0\x7F" + R "\xC2\xDF" * more + "\xE0" * R "\xA0\xBF" * more + "\xED" * R "\x80\x9F" * more
   + R("\xE1\xEC", "\xEE\xEF") * more * more + "\xF0" * R "\x90\xBF" * more * more
@@ -132,7 +132,7 @@ local function attached(character, before)
     or code >= 0x1F3FB and code <= 0x1F3FF or code == 0x20E3
 end
 
---- Reverses a text by character, with combining marks behind their character.
+--- Reverses a text by character, with combining marks after their character.
 ---@param s string
 ---@return string
 function text.reverse(s)
@@ -149,7 +149,7 @@ function text.reverse(s)
   return table.concat(parts)
 end
 
---- The text with `with` in all places where `find` stands; neither is a pattern.
+--- The text with `with` in all places where `find` occurs; neither is a pattern.
 ---@param s string
 ---@param find string
 ---@param with string
@@ -167,7 +167,7 @@ function text.replace(s, find, with)
   return table.concat(parts)
 end
 
---- How often `find` stands in the text, one place not overlapping the next.
+--- How often `find` occurs in the text, one place not overlapping the next.
 ---@param s string
 ---@param find string
 ---@return integer

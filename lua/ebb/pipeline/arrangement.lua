@@ -130,7 +130,7 @@ function methods.reorder(self, ids)
   for i, id in ipairs(ids) do
     self.registry:entry(id)
     local place = place_in(rest, id)
-    if not place then refuse("argument", ("reorder: '%s' stands twice in the list"):format(id)) end
+    if not place then refuse("argument", ("reorder: '%s' is in the list twice"):format(id)) end
     table.remove(rest, place)
     list[i] = { id = id, key = "priority", value = i * STEP }
   end

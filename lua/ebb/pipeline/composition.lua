@@ -3,7 +3,7 @@
 --
 -- A merged message belongs to all that it was made of: its tokens are shared out by the
 -- bytes of their texts. So does one that the target's form makes of several, and the system text of Anthropic, Gemini
--- and Responses, which stands beside the messages.
+-- and Responses, which is outside the messages.
 
 local body = require "ebb.request.body"
 local content = require "ebb.processors.content"
@@ -65,7 +65,7 @@ end
 ---@field messages ebb.WorkingMessage[]
 ---@field origins? integer[]    {first, last ..}: which of them each message of the request is made of; nil: of its own
 ---@field weigh fun(text: string): integer    the tokens of a body
----@field own_system integer    bytes of system texts that the body had beside its messages
+---@field own_system integer    bytes of system texts that the body had outside its messages
 ---@field dialect ebb.Dialect
 
 --- A line of the composition: of a message, or of the system texts, that these working copies make.
@@ -80,7 +80,7 @@ local function part_of(role, tokens, text, copies)
   }
 end
 
---- The system texts that the body had beside its messages, as a working copy.
+--- The system texts that the body had outside its messages, as a working copy.
 local function own_system(making)
   local source = { source = "body", role = "system", bytes = making.own_system }
   return { role = "system", source = "body", sources = { source } }
@@ -96,7 +96,7 @@ local function copies_of(making, seq)
   return table.move(making.messages, first, last, 1, {})
 end
 
---- System messages that stand beside the messages of the request: those of which none of them is made.
+--- System messages that are outside the messages of the request: those of which none of them is made.
 local function beside(making)
   local is_used, list = {}, {}
   for i = 1, #(making.origins or {}), 2 do
@@ -109,7 +109,7 @@ local function beside(making)
   return list
 end
 
---- The line of the system texts that a dialect has beside its messages; nil without any.
+--- The line of the system texts that a dialect has outside its messages; nil without any.
 local function system_part(chat, making)
   local around = body.around(chat)
   local rest, text = requests.without_system(around, making.dialect)
@@ -117,7 +117,7 @@ local function system_part(chat, making)
   return part_of("system", making.weigh(around) - making.weigh(rest), text, beside(making))
 end
 
---- Lists what is sent: the system texts beside the messages first, then each message with its number.
+--- Lists what is sent: the system texts outside the messages first, then each message with its number.
 ---@param chat ebb.Conversation         the request
 ---@param making ebb.pipeline.Making
 local function parts_of(chat, making)

@@ -99,8 +99,8 @@ function Context:missing_windows()
   return self.run.request.missing
 end
 
---- Makes a conversation of these messages, with the marks of the stored ones, and items where markup of windows
---- stands: something to trim. Its seqs are places in the list.
+--- Makes a conversation of these messages, with the marks of the stored ones, and items in place of windows'
+--- markup: something to trim. Its seqs are places in the list.
 ---@param messages ebb.WorkingMessage[]
 ---@param counter? fun(message: ebb.Message): integer   in place of the request's counter
 ---@return ebb.Conversation

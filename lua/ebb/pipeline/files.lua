@@ -1,7 +1,7 @@
 --- Agents, models and user profiles: files in JSON (camelCase) or Lua, read and checked.
 --
--- A JSON file is refused with file:line:byte of the value that is wrong. Presets are checked, and handed on as they
--- stand, as rules are: the processors that use them know their form.
+-- A JSON file is refused with file:line:byte of the value that is wrong. Presets are checked, and handed on unchanged,
+-- as rules are: the processors that use them know their form.
 -- The results are in snake_case; only this module translates.
 
 local core = require "ebb.support.core"
@@ -25,8 +25,8 @@ files.BYTES_MAX = 64 * 1024 * 1024   -- bytes; presets may hold whole documents
 
 ---@class ebb.files.Source: ebb.JsonFile   The file, or a table: then its name is that of the kind
 ---@field path? string          of a file
----@field member? string        under which the settings of processors stand
----@field rules_member? string  under which the rules stand
+---@field member? string        under which the settings of processors are
+---@field rules_member? string  under which the rules are
 
 --- Raises an error with its place in the source.
 local function fail(source, problem)
@@ -182,12 +182,12 @@ files.FORMS = {
     lorebooks = LOREBOOKS,
   }, { regexConfig = "rules" }, {
     id = "kept, not used", name = "{{user}}", description = "{{persona}}", icon = "kept, not used",
-    rules = "regex rules; see below", variables = "what {{getvar}} reads, beside the agent's",
+    rules = "regex rules; see below", variables = "what {{getvar}} reads, besides the agent's",
     lorebooks = "entries that are put in when their keys occur; see below",
   }),
 }
 
---- Files of an agent's own lie beside it or deeper, because its author could have any file
+--- Files of an agent's own lie next to it or deeper, because its author could have any file
 --- of the user's read into a request otherwise. asset_base names the folder.
 local function place_assets(source, fields)
   local root, base = fields.asset_root, source.path:match "^(.*/)[^/]*$" or "."
@@ -272,7 +272,7 @@ local function from_lua(kind, path, loading)
   return check(files.FORMS[kind].lua, { name = path, path = path, value = value }, loading)
 end
 
---- Reads an agent, a model or a user: the name of a file, the text of a JSON object, or a table as it would stand in
+--- Reads an agent, a model or a user: the name of a file, the text of a JSON object, or a table as it would be in
 --- a Lua file.
 ---@param kind "agent"|"model"|"user"
 ---@param source string|table

@@ -64,7 +64,7 @@ end
 
 local BRACES = 20     -- names that are told
 
-local STAYS = "%s: {{%s}} is sent as it stands: macros of %s are not expanded"
+local STAYS = "%s: {{%s}} is sent unchanged: macros of %s are not expanded"
 
 --- The name in each pair of braces of a message, but for those that an escape keeps. The history may hold programs and
 --- templates: there only names of macros count.

@@ -436,7 +436,7 @@ local function check_chat(self, chat, method)
   return schema.check(CHAT, chat, method .. ": chat")
 end
 
---- Keeps what the run changed beside its result: macro variables, and timers in the batch that these begin.
+--- Keeps what the run changed besides its result: macro variables, and timers in the batch that these begin.
 local function remember(chat, run, run_context)
   local change, problem = kept_variables.change(chat, run.variables_before, run.macros:variables())
   if change then problem = select(2, kept_variables.keep(chat, change)) end

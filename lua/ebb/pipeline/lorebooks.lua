@@ -3,7 +3,7 @@
 --     agent, user profile, caller --take--> one lore, compiled once
 --     conversation --recall--> state --run--> state --remember--> conversation
 --
--- The state stands with the current batch, beside what policies remember: a rollback brings back what held there,
+-- The state is with the current batch, next to what policies remember: a rollback brings back what held there,
 -- and forks know it. A preview, and a run that fails, leave it as it was.
 
 local core = require "ebb.support.core"

@@ -24,7 +24,7 @@ local ROLES = { system = true, developer = true, user = true, assistant = true, 
 local Request = {}
 Request.__index = Request
 
---- Replaces items of windows by their markup, behind the unit in which they stand.
+--- Replaces items of windows by their markup, after the unit in which they are.
 local function with_windows(self, copies)
   local windows, list = {}, {}
   for _, item in ipairs(core.window.items(self.original)) do
@@ -195,7 +195,7 @@ function Request:parse(text, counter)
 end
 
 --- The messages with items in the place of windows' markup, and the markup by the ids of the windows. Where a
---- window stands twice, the last one is its item.
+--- window occurs twice, the last one is its item.
 local function with_items(self, messages)
   local list, texts = {}, {}
   for i = #messages, 1, -1 do
@@ -229,7 +229,7 @@ local function mark_like(chat, messages, marks)
   end
 end
 
---- These messages as a conversation with the marks of the stored ones, and items where markup of windows stands.
+--- These messages as a conversation with the marks of the stored ones, and items in place of windows' markup.
 ---@param messages ebb.WorkingMessage[]
 ---@param counter? fun(message: ebb.Message): integer
 ---@return ebb.Conversation

@@ -4,7 +4,7 @@
 -- Each of these has limits of its own. Here they are summed, so that a thousand rules, or a preset
 -- at a thousand depths, take no more than one script. Time is the thread's, and counts between `enter` and
 -- `leave`; what Ebb itself does with a long conversation is not counted. Bytes are those of texts that are
--- added to the request. They stand in memory four times while it is written, so they get a quarter of it. Of
+-- added to the request. They are in memory four times while it is written, so they get a quarter of it. Of
 -- the memory of compiled rules a quarter counts.
 
 local core = require "ebb.support.core"

@@ -6,7 +6,7 @@
 -- An entry is {enabled?, priority?, and keys of the config_fields}. Every value
 -- keeps where it came from, for --show-config.
 --
--- The merged settings are written as such entries, in the order in which processors run, with `origins` beside the
+-- The merged settings are written as such entries, in the order in which processors run, with `origins` next to the
 -- values: an agent takes the list as its `processors`, and reads no origins.
 
 local json_file = require "ebb.support.json_file"
@@ -230,7 +230,7 @@ end
 
 ---@class ebb.ProcessorEntry     of a model or an agent
 ---@field id string
----@field step string|integer       the key or the position under which it stands
+---@field step string|integer       the key or the position under which it is
 ---@field enabled? boolean
 ---@field values table<string, any>
 ---@field value? string          of its first setting, in the place of values
@@ -279,7 +279,7 @@ function settings.entries(order)
   return list
 end
 
---- Reads "id.key=value" as it stands on a command line.
+--- Reads "id.key=value" as on a command line.
 ---@param registry ebb.Registry
 ---@param word string
 ---@return ebb.SettingGiven
@@ -349,7 +349,7 @@ local LIST = {
   check = function(entries)
     local seen = {}
     for i, entry in ipairs(entries) do
-      if seen[entry.id] then return ("'%s' stands there twice"):format(entry.id) end
+      if seen[entry.id] then return ("'%s' occurs twice"):format(entry.id) end
       seen[entry.id], entry.step = true, i
     end
   end,

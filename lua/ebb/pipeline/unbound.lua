@@ -1,8 +1,8 @@
---- Thinking that a pipeline's request leaves out, for models that bind it to all that stood before it.
+--- Thinking that a pipeline's request leaves out, for models that bind it to all that came before it.
 --
 --     stored      u1 a2* u3 a4* u5          * thinking
 --     request     p  u1 a2* d u3 a4 u5      a preset before the history, a note at a depth
---                           ^ the first change: thinking behind it is left out
+--                           ^ the first change: thinking after it is left out
 --
 -- Messages before the history are not compared: earlier requests had presets there, too. Trims, edits and
 -- insertions between messages of the history are changes, and so are those of the stored conversation's batches.

@@ -3,7 +3,7 @@
 --     user, agent  --defaults-->  run  <--recall--  conversation
 --                                  \---- what macros changed, a new batch ---->
 --
--- They stand beside what policies remember. A change begins a batch, which shows the same messages: so a rollback to
+-- They are next to what policies remember. A change begins a batch, which shows the same messages: so a rollback to
 -- the batch before brings back the values before, and forks, branches and files of dialect `ebb` know them. Only what
 -- was changed is kept, each value in a list: an empty list is a variable that was removed, and hides the agent's.
 -- Global variables are kept with the conversation, too: a program that shares them gives them by session.variables.

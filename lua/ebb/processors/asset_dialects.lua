@@ -1,4 +1,4 @@
---- How attachments stand in a request, by dialect: one table to add another to.
+--- How attachments are written in a request, by dialect: one table to add another to.
 --
 --     roles            whose messages may hold them
 --     limits           what the provider takes: bytes of one, how many, bytes of all
@@ -30,7 +30,7 @@ local function openai_image(url, config)
 end
 
 dialects.openai = {
-  -- Files of results stand in them until the request is written: what its dialect has no form for there moves behind.
+  -- Files of results stay in them until the request is written: those that its dialect has no form for move after them.
   roles = { user = true, tool = true },
   -- "Images and vision" and "File inputs" of its guide.
   limits = { bytes = { image = 20 << 20, document = 50 << 20 }, count = { image = 500 }, total = 50 << 20 },

@@ -32,7 +32,7 @@ local function field_of(attachment, field)
   return type(value) == "string" and value ~= "" and value or nil
 end
 
---- http, https and file addresses, wherever they stand.
+--- http, https and file addresses, wherever they are.
 local function is_url(text) return text ~= nil and text:find "^%s*[%a][%w+.-]*://" ~= nil end
 
 --- The address of an attachment that is one.

@@ -5,7 +5,7 @@
 --     "a1"  +  { text "a2", image }  +  "a3"
 --         =  { text "a1", text "\n\na2", image, text "a3" }        separator "\n\n"
 --
--- so no part is lost or changed but for the separator, which stands at the
+-- so no part is lost or changed but for the separator, which comes at the
 -- beginning of a text that follows a text. Texts alone become one text.
 
 local core = require "ebb.support.core"
@@ -91,7 +91,7 @@ end
 
 --- A content with other parts in the place of some, of those in results too.
 ---@param value any            a content; anything but a list stays
----@param change fun(part: table): table?   what stands in the place of a part, it itself too; nil: nothing
+---@param change fun(part: table): table?   what replaces a part, it itself too; nil: nothing
 ---@return any value           the same one where no part changes
 function content.map_parts(value, change)
   if type(value) ~= "table" then return value end
@@ -132,7 +132,7 @@ function content.with_text(part, text)
   return copy
 end
 
---- Adds a part; a text behind a text begins with the separator.
+--- Adds a part; a text after a text begins with the separator.
 local function add_part(list, part, separator)
   if separator ~= "" and content.is_text(part) and content.is_text(list[#list]) then
     part = content.with_text(part, separator .. part.text)
@@ -140,7 +140,7 @@ local function add_part(list, part, separator)
   list[#list + 1] = part
 end
 
---- The parts of all; the separator stands between messages, not within one.
+--- The parts of all; the separator is between messages, not within one.
 local function joined_parts(messages, separator)
   local list = array {}
   for _, message in ipairs(messages) do

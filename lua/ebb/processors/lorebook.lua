@@ -9,7 +9,7 @@ local trimmed = require "ebb.lorebook.trimmed"
 
 local DRAW = 1 << 53         -- values of a draw: all that a float tells apart
 
---- The name of a role's speaker, as it stands before texts: "Ann: ", or "".
+--- The name of a role's speaker, as it comes before texts: "Ann: ", or "".
 local function label(name)
   return type(name) == "string" and name ~= "" and #name <= speech.NAME_BYTES_MAX and name .. ": " or ""
 end

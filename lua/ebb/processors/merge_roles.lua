@@ -14,7 +14,7 @@ local function apart_of(config)
   return { window = not config.windows, depth = not config.injections, anchor = not config.injections }
 end
 
---- True if a text is the markup of a window: in a list of messages, which keeps no windows, it stands as the user's.
+--- True if a text is the markup of a window: in a list of messages, which keeps no windows, it is the user's text.
 local function is_window(message)
   local text = message.content
   return type(text) == "string" and text:find '^<Window id="' ~= nil and text:find "</Window>$" ~= nil

@@ -3,7 +3,7 @@
 --     scope head   system system user system   ->  system user system
 --     scope all    system system user system   ->  system user
 --
--- A system message that stands deeper was put there: an author's note at a depth, a
+-- A system message that is deeper was put there: an author's note at a depth, a
 -- preset at an anchor. It moves to the head under scope "all" only. A message of role
 -- developer counts as system; the first one's role is kept. Parts and attachments
 -- survive, and `sources` says where each came from.
@@ -11,7 +11,7 @@
 local content = require "ebb.processors.content"
 
 --- The system messages that become one, and all others, each in their order. Most requests have one at the head: then
---- nothing behind it is read.
+--- nothing after it is read.
 local function split(messages, scope)
   local heads = 0
   while messages[heads + 1] and content.is_system(messages[heads + 1]) do heads = heads + 1 end

@@ -16,7 +16,7 @@ local placeholders = {}
 ---@field placeholder? string
 ---@field text? string         nil: there is none
 ---@field reference string
----@field used? boolean        its text stands somewhere
+---@field used? boolean        its text is somewhere
 
 --- The placeholder that begins first at or after `position`; of two there, the longer one.
 local function nearest(text, position, entries)
@@ -25,7 +25,7 @@ local function nearest(text, position, entries)
     local first, last
     if type(entry.placeholder) == "string" and entry.placeholder ~= "" and not entry.absent then
       first, last = text:find(entry.placeholder, position, true)
-      entry.absent = first == nil or nil   -- not behind this position either
+      entry.absent = first == nil or nil   -- not after this position either
     end
     if first and (not from or first < from or first == from and last > to) then best, from, to = entry, first, last end
   end

@@ -4,7 +4,7 @@
 --               {type = "asset", path = "a.png"}
 --     message   _attachments = {{id = .., name = .., type = "image", mimeType = ..}}      attachments = {{..}}
 --
--- Parts may stand in a result, too. An id may be a path: a file of that name below the folder of attachments is taken,
+-- Parts may be in a result, too. An id may be a path: a file of that name below the folder of attachments is taken,
 -- else the host is asked.
 
 local content = require "ebb.processors.content"
@@ -69,7 +69,7 @@ local function find_entry(entries, reference)
   end
 end
 
---- Adds an entry behind the others.
+--- Adds an entry after the others.
 local function add_entry(entries, entry)
   entries[#entries + 1] = entry
   for _, by in ipairs { { IDS, entries.ids }, { NAMES, entries.names } } do
@@ -150,7 +150,7 @@ local function take_entries(copy)
 end
 
 --- Turns the references of a working copy into attachments, and into parts of Ebb's own. A part that names an
---- attachment of the message is that attachment, which then stands there only.
+--- attachment of the message is that attachment, which then is there only.
 ---@param copy ebb.WorkingMessage
 function references.take(copy)
   local entries, rest = take_entries(copy), {}

@@ -33,7 +33,7 @@ local limiter = {}
 
 ---@class ebb.limiter.Parts
 ---@field history ebb.WorkingMessage[]   with the markup of windows
----@field fixed { message: ebb.WorkingMessage, rank: integer }[]    rank: so many of the history stand before it
+---@field fixed { message: ebb.WorkingMessage, rank: integer }[]    rank: so many of the history come before it
 
 local function parts_of(messages)
   local history, count, fixed = {}, 0, {}
@@ -490,7 +490,7 @@ limiter.processor = {
       label = "If even the guarded history does not fit: refuse, or drop all history" },
     { key = "retained_characters", type = "number", whole = true, min = 0, default = 0,
       label = "Of the newest message that goes, keep so many characters, if they fit" },
-    { key = "retained_note", type = "text", default = "\n...(truncated)", label = "What stands after them" },
+    { key = "retained_note", type = "text", default = "\n...(truncated)", label = "Text after them" },
   },
   execute = execute,
 }

@@ -162,7 +162,7 @@ return {
     kind_field("audio", "unsupported"), kind_field("video", "unsupported"), kind_field("image", "unsupported"),
     kind_field("document", "never"),
     { key = "text_template", type = "text", default = "{text}",
-      label = "How a text file stands in the message: {name}, {mime}, {kind}, {text}" },
+      label = "How a text file is written in the message: {name}, {mime}, {kind}, {text}" },
     { key = "transcript_template", type = "text", default = "{text}", label = "The same for a transcript" },
     { key = "reference", type = "text", default = "[attachment: {name}]",
       label = "In the place of a placeholder whose attachment stays one, or whose text was there already" },

@@ -5,7 +5,7 @@
 --     local report = set:apply(messages, { stage = "request", log = log })
 --
 -- Rules run one after the other, each on what the one before has made: by their
--- preset's priority, then by their own order, then as they stand; global ones
+-- preset's priority, then by their own order, then by their place; global ones
 -- before those of the agent, and those before the user's. All matching and
 -- replacing is one call into the core per text.
 --
@@ -30,7 +30,7 @@ RuleSet.__index = RuleSet
 
 -- ---- compiling ----
 
---- Sorts in place, equal ones as they stood.
+--- Sorts in place; equal items keep their order.
 local function stable_sort(list, keys_of)
   local place, keys = {}, {}
   for i, item in ipairs(list) do
@@ -64,7 +64,7 @@ local function pattern_problem(rule)
   local bad = rule.flags:match "[^gimsuy]"
   if bad then return { path = { "flags" }, message = ("'%s' is none of gimsuy"):format(bad) } end
   local twice = rule.flags:match "(.).*%1"
-  if twice then return { path = { "flags" }, message = ("'%s' stands twice"):format(twice) } end
+  if twice then return { path = { "flags" }, message = ("'%s' occurs twice"):format(twice) } end
   if rule.mode ~= "NONE" and substitution.wanted(rule) then return nil end
   local _, problem = core.regex.check(rule.pattern, rule.flags)
   return problem and { path = { "regex" }, message = problem.message } or nil
@@ -245,7 +245,7 @@ local function apply_parts(run, index, parts, kind, depth)
   return changed
 end
 
---- Goes on with the messages behind position `i`, of which the first has a depth less than `depth`; `kinds`: by role.
+--- Goes on with the messages after position `i`, of which the first has a depth less than `depth`; `kinds`: by role.
 ---@return integer position     of the last one that was looked at
 ---@return integer depth        of that
 ---@return integer changed      messages
@@ -355,7 +355,7 @@ end
 
 --- Applies a rule to a text, by default its own `testInput`, whatever its roles,
 --- depths, stages and whether it is enabled.
----@param rule table         as it stands in a file
+---@param rule table         as it is in a file
 ---@param options? { input: string?, expand: (fun(text: string): string)? }
 ---@return string? output
 ---@return integer|ebb.Error replacements   with nil the error: "shape" for a rule that is wrong, "limit" for one that

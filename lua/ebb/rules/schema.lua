@@ -1,4 +1,4 @@
---- Rules and presets as they stand in files, and what becomes of them here.
+--- Rules and presets as they are in files, and what becomes of them here.
 --
 -- A rule that is checked is a table {id, name, enabled, pattern, flags,
 -- replacement, trims, render, request, streaming, kinds, depth_first, depth_last,
@@ -30,7 +30,7 @@ local ROLE = {
 rule_schema.RULE = {
   type = "object", camel = true, expected = "an object", fields = {
     id = text_field(), name = text_field "what errors call it", enabled = flag_field(true),
-    flags = text_field "of the expression: g, i, m, s, u, y; default: those behind /.../, else gm",
+    flags = text_field "of the expression: g, i, m, s, u, y; default: those after /.../, else gm",
     testInput = text_field "a text to try the rule on (`ebb rules`)",
     applyInStreaming = flag_field(true, "for hosts that show answers while they arrive"),
     order = number(0, "a lower one is applied first"),

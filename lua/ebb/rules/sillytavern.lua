@@ -50,7 +50,7 @@ local function replacement_of(text)
   return ((text or ""):gsub("{{match}}", "$&"):gsub("%$0", "$&"))
 end
 
---- A rule as it stands in our files. It is checked like all others.
+--- A rule as it is in our files. It is checked like all others.
 ---@param script table      of SillyTavern
 ---@param options? { unnamed: string? }     what a script without a name is called
 ---@return table rule

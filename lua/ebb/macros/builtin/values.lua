@@ -15,7 +15,7 @@ local VALUES = {
   { "mesExamplesRaw", { "mes_examples" }, "", "stable", "sample dialogue of the agent, as its author wrote it" },
   { "creatorNotes", { "creator_notes" }, "", "stable", "what the agent's author says of it", { "charCreatorNotes" } },
   { "charPrompt", { "char_prompt" }, "", "stable", "the agent's own main prompt" },
-  { "charInstruction", { "char_instruction" }, "", "stable", "the agent's own instructions behind the history",
+  { "charInstruction", { "char_instruction" }, "", "stable", "the agent's own instructions after the history",
     { "charJailbreak" } },
   { "group", { "group", "char", "agent" }, "Assistant", "session", "the names of all speakers, or the agent's" },
   { "model", { "model", "model_id" }, "", "stable", "the model" },
