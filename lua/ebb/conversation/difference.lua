@@ -1,6 +1,6 @@
 --- Differences between two lists of messages.
 --
--- Messages with an id that both lists have are the same message, wherever they stand. All others
+-- Messages with an id that both lists have are the same message, wherever they are. All others
 -- are equal if their JSON is, whatever its key order and white space. Between two
 -- equal messages the rest is paired by role: a removed and an added user message
 -- make one changed message.
@@ -19,7 +19,7 @@ local difference = {}
 ---@field before? ebb.Message
 ---@field after? ebb.Message
 ---@field fields? string[]      of a changed one: the fields that differ, sorted
----@field moved? boolean        of a changed one: its id stands in another order
+---@field moved? boolean        of a changed one: its id is in another order
 
 ---@class ebb.support.Side
 ---@field list ebb.List
@@ -120,7 +120,7 @@ local function comparison(a, b, skipped)
   return self
 end
 
---- Messages that stand in one list only, from place `first` to `last`.
+--- Messages in one list only, from place `first` to `last`.
 local function entries_of(list, first, last, entry)
   local differences = {}
   for place = first, last do

@@ -63,7 +63,7 @@ end
 --- Collects why ledgers dropped or replaced messages, by seq; the newest ledger counts, and a replacement has the cause
 --- of what it replaced.
 local function collect_causes(edit)
-  local causes, current = {}, {}      -- current: seq that stands there now -> seq that stood there first
+  local causes, current = {}, {}      -- current: seq that is there now -> seq that was there first
   for _, ledger in ipairs(edit.apart and {} or ledgers_since(edit)) do
     for _, entry in ipairs(ledger) do
       local seq = current[entry.seq] or entry.seq

@@ -49,7 +49,7 @@ local function place_of_value(entry, wanted)
 end
 
 --- The path of the value that a refusal speaks of; empty: it speaks of the operation.
----@param entry table         the fields as they stand in the file, messages as raw JSON
+---@param entry table         the fields as they are in the file, messages as raw JSON
 ---@param problem ebb.Error
 ---@param prefix string       under which a refusal names fields, such as "operations[0]"
 ---@return (string|integer)[]
@@ -60,7 +60,7 @@ function operation_places.find(entry, problem, prefix)
     or quoted and place_of_value(entry, quoted) or number and place_of_value(entry, number) or {}
 end
 
---- The problem with a path behind the one that it has.
+--- The problem with a path after the one that it has.
 ---@param problem any
 ---@param path (string|integer)[]
 ---@return any problem

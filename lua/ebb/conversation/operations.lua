@@ -190,7 +190,7 @@ local FORMS = {
 ---@field fields table         for the Lua face
 ---@field path string          of its fields
 ---@field place any[]          the same, for a look-up in the file
----@field entry table          the fields as they stand in the file
+---@field entry table          the fields as they are in the file
 
 local NAME = { type = "string", expected = "the name of an operation" }
 
@@ -344,7 +344,7 @@ end
 ---@param chat ebb.Conversation
 ---@param source string|table
 ---@param name? string          of the file of the text: errors say where in it
----@param finish? fun(copy: ebb.Conversation, results: table[]): any   called behind the last one, with a copy that has
+---@param finish? fun(copy: ebb.Conversation, results: table[]): any   called after the last one, with a copy that has
 ---                              all; where it fails, nothing is done
 ---@return { operation: string, affected_batch_index: integer }[]
 ---@return any finished          what `finish` gives

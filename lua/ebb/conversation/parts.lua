@@ -1,6 +1,6 @@
 --- Messages as plain tables, with some of their calls, results or parts taken out.
 --
--- A call or result stands in a field of its own (`tool_calls`, `tool_call_id`), or
+-- A call or result is in a field of its own (`tool_calls`, `tool_call_id`), or
 -- as a part of the content, flat or nested as in the seeds:
 --
 --     {type = "tool_use", id = "c1", name = "read", input = {}}
@@ -96,7 +96,7 @@ local function member_of(message)
   return message.role == nil and message.type ~= nil and message.output ~= nil and "output" or "content"
 end
 
---- The content of a message, under whichever name it stands.
+--- The content of a message, under whichever name it is.
 ---@param message table    as from message:totable()
 ---@return string|table[]|nil
 function parts.content(message) return message[member_of(message)] end

@@ -175,7 +175,7 @@ local function result_of(chat, call, options)
   return text or "error: " .. problem.message
 end
 
---- Do the calls of a message stand in its parts, so that results are parts of one user's message?
+--- True if a message has its calls as parts, so that results are parts of one user's message.
 local function calls_in_parts(message)
   for _, part in ipairs(parts.list(message:totable())) do
     if parts.call_id(part) then return true end

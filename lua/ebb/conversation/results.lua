@@ -1,11 +1,11 @@
 --- The texts of tool results, and how policies make them smaller.
 --
--- A result stands in a message of its own, or as a part of one; its text is a string or a list of text parts:
+-- A result is in a message of its own, or as a part of one; its text is a string or a list of text parts:
 --
 --     {"role": "tool", "tool_call_id": "c1", "content": "text"}
 --     {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "text"}]}
 --
--- A text gives way only to one that has fewer tokens. What stands in its place is decided from that text and its call
+-- A text gives way only to one that has fewer tokens. What replaces it is decided from that text and its call
 -- alone, and which results are old by their number in steps: so a request goes on as the one before it began.
 
 local core = require "ebb.support.core"

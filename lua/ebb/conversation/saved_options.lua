@@ -63,7 +63,7 @@ function saved_options.text(chat)
   return next(values) and json.encode(values) or ""
 end
 
---- Sets a member that commands keep beside the caller's options; nil removes it.
+--- Sets a member that commands keep besides the caller's options; nil removes it.
 local function keep(chat, name, value)
   local state = core.state(chat)
   state[name] = value or false

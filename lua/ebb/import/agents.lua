@@ -26,7 +26,7 @@ local function values_of(agent, user)
   }
 end
 
---- Reports macros of a text that stay as they stand.
+--- Reports macros of a text that stay as they are.
 local function note_macros(report, place, notes)
   for _, each in ipairs(report.unknown) do
     notes.report:add("macro that stays as it is", ("%s: {{%s}}: unknown"):format(place, each.name))
@@ -39,7 +39,7 @@ end
 
 --- A greeting for a conversation file, in which no macros are expanded. Variables that it sets become the agent's.
 ---@param text string
----@param agent table          as it stands in an agent file
+---@param agent table          as it is in an agent file
 ---@param options ebb.import.Options   user, now, zone
 ---@param notes ebb.import.Notes
 ---@return string
@@ -70,7 +70,7 @@ local function compact(value)
 end
 
 --- The result of an importer; raises where nothing was understood.
----@param agent table          as it stands in an agent file
+---@param agent table          as it is in an agent file
 ---@param notes ebb.import.Notes
 ---@param messages? table[]
 ---@return ebb.Import

@@ -4,7 +4,7 @@
 --     {"role": "tool", "content": [{"type": "tool-result", "toolCallId", "toolName", "output"}]}
 --     {"id", "role", "parts": [{"type": "tool-depth", "toolCallId", "state", "input", "output"}]}
 --
--- A result of a tool that the provider ran stands in the assistant's own message: it becomes a message behind the call.
+-- A result of a tool that the provider ran is in the assistant's own message: it becomes a message after the call.
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"

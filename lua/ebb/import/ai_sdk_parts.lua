@@ -124,7 +124,7 @@ local function add_content(result, list, report)
   end
 end
 
---- Fills a result with what a tool gave: a text as it stands, other values as JSON.
+--- Fills a result with what a tool gave: a text unchanged, other values as JSON.
 ---@param result ebb.import.Part
 ---@param value any
 ---@param raw any              the same as bytes of JSON

@@ -28,7 +28,7 @@ local function may_be_agent(value)
   return fields.is_object(value) and not has_one_of(value, { "type", "agents", "messages", "nodes", "spec" })
 end
 
---- True for the file of one agent: it has presets under their name there, or a model beside a member that only AIO Hub
+--- True for the file of one agent: it has presets under their name there, or a model next to a member that only AIO Hub
 --- has.
 local function is_own_file(value)
   if not may_be_agent(value) then return false end
@@ -100,7 +100,7 @@ local function read_parameters(from, agent)
   value:rest()
 end
 
---- Members of a node that preset messages have, and those that only say where it stands.
+--- Members of a node that preset messages have, and those that only say where it is.
 local PRESET = { "id", "type", "role", "content", "isEnabled", "modelMatch", "injectionStrategy" }
 local OF_TREES = { "name", "parentId", "childrenIds", "lastSelectedChildId", "status", "timestamp", "metadata" }
 

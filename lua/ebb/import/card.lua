@@ -24,7 +24,7 @@ end
 
 local V1 = { "name", "description", "personality", "scenario", "first_mes", "mes_example" }
 
---- Members of the outermost object beside `data`: V1's texts again, and what programs add.
+--- Members of the outermost object next to `data`: V1's texts again, and what programs add.
 local function read_envelope(value, notes)
   local from, data = members.of(value, "", notes), value.data
   from:any "spec"

@@ -37,7 +37,7 @@ local function leaves_of(list)
 end
 
 local PROBLEMS = {
-  parent = { "missing parent", "the conversation begins behind it" },
+  parent = { "missing parent", "the conversation begins after it" },
   circle = { "circle of parents", "the conversation begins in it" },
 }
 

@@ -81,7 +81,7 @@ local TEXT_MEMBERS = { "text", "result", "content" }   -- of contents without pa
 
 local function pointer_of(part) return fields.text(part, "asset_pointer") or "without a name" end
 
---- A part as one of Chat Completions; images are files beside the export, and a text names them.
+--- A part as one of Chat Completions; images are files next to the export, and a text names them.
 local function part_of(part, report)
   if type(part) == "string" then return part ~= "" and content.text(part) or nil end
   local kind = fields.text(part, "content_type") or ""

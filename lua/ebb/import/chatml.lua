@@ -33,7 +33,7 @@ end
 
 ---- Calls ----
 
---- Cuts <tag>...</tag> out of a text: what stands between the tags, and the text without them.
+--- Cuts <tag>...</tag> out of a text: what is between the tags, and the text without them.
 local function cut(text, tag)
   local pieces = {}
   local opening, closing = "<" .. tag .. ">", "</" .. tag .. ">"

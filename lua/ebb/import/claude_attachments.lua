@@ -1,4 +1,4 @@
---- Reads what sessions of Claude Code keep beside the messages: attachments, system prompt and tools of requests.
+--- Reads what sessions of Claude Code keep besides the messages: attachments, system prompt and tools of requests.
 --
 -- Since version 2.1.332 a line of type `attachment` has in `rendered` the very texts that the model got, and in
 -- `renderedRole` in whose name. Lines of older versions have what was attached, such as a file's text; it is written
@@ -12,7 +12,7 @@ local attachments = {}
 ---@class ebb.import.ClaudeAttached
 ---@field role "user"|"system"
 ---@field blocks string[]        JSON of each
----@field is_behind boolean      it follows the results of its message; else it stands before the user's words
+---@field is_behind boolean      it follows the results of its message; else it comes before the user's words
 
 local function text_block(text) return fields.json { type = "text", text = text } end
 

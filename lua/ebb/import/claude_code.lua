@@ -32,7 +32,7 @@ end
 ---@field line integer
 ---@field side boolean          a sidechain's, or a team mate's
 ---@field role? string          of a message; nil for other lines
----@field attached? ebb.import.ClaudeAttached   what the line adds to the messages beside it
+---@field attached? ebb.import.ClaudeAttached   what the line adds to the messages next to it
 ---@field reply? string         the id of the reply that it is part of
 ---@field step ebb.import.Node
 ---@field former? string       its parent before a compaction preserved it
@@ -124,8 +124,8 @@ local function preserved(boundary, by_id, taken)
   return list, anchor
 end
 
---- Links what a boundary preserved: the first under the anchor, each next one under the one before, and what
---- stood under the anchor under the last.
+--- Links what a boundary preserved: the first under the anchor, each next one under the one before, and the former
+--- children of the anchor under the last.
 local function relink(list, anchor, children)
   local moved = {}
   for i, line in ipairs(list) do
@@ -288,7 +288,7 @@ local function steps_between(line, step, by_id, seen)
   return line and inner or {}
 end
 
---- Puts behind a step what stands between two lines of it, such as words of the user that came while it ran.
+--- Moves messages between two lines of a step after it, such as words of the user that came while it ran.
 local function with_inner(path, by_id)
   local list, seen = {}, {}
   for _, step in ipairs(path) do seen[step] = true end
@@ -357,7 +357,7 @@ local function is_made(lines)
   return true
 end
 
---- Adds a reply, then the results of its calls, and what was attached. What is one line goes out as it stands.
+--- Adds a reply, then the results of its calls, and what was attached. A single line is kept unchanged.
 local function add_step(out, step, report)
   for _, role in ipairs { "assistant", "user" } do
     local lines = lines_of(step, role, report)
@@ -372,7 +372,7 @@ local function add_step(out, step, report)
   end
 end
 
---- Adds the steps behind the last message to which only something is attached, such as a file of a prompt that is not
+--- Adds the steps after the last message to which only something is attached, such as a file of a prompt that is not
 --- answered yet.
 local function add_trailing(path, list)
   local last = path[#path]

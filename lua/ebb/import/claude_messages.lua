@@ -1,11 +1,11 @@
---- The messages of a session of Claude Code as they are sent: what the program itself adds stands in the message of the
--- user beside it, not in one of its own.
+--- The messages of a session of Claude Code as they are sent: what the program itself adds is in the message of the
+-- user next to it, not in one of its own.
 --
 --     prompt, attachment                  ->  user: attachment, prompt
 --     result, attachment, text of a skill ->  user: result, attachment, text of the skill
 --     prompt, attachment as the system    ->  user: prompt; system: attachment
 --
--- A message that stands alone keeps its bytes.
+-- A message that is alone keeps its bytes.
 
 local anthropic = require "ebb.import.anthropic"
 local core = require "ebb.support.core"
@@ -15,7 +15,7 @@ local claude_messages = {}
 
 ---@class ebb.import.ClaudeMessage
 ---@field role string
----@field content? string       JSON, as it stood; nil: `blocks` are it
+---@field content? string       JSON, as it was; nil: `blocks` are it
 ---@field blocks? string[]      JSON of each
 ---@field line integer
 ---@field is_made boolean       all of it is the program's
@@ -48,13 +48,13 @@ local function is_result(raw)
   return raw:find('"tool_result"', 1, true) ~= nil and fields.text(core.json.decode(raw), "type") == "tool_result"
 end
 
---- Puts blocks behind what a message has.
+--- Puts blocks after what a message has.
 local function append(message, blocks)
   local list = blocks_of(message)
   table.move(blocks, 1, #blocks, #list + 1, list)
 end
 
---- Puts blocks before the user's words: behind results, and behind what was put there before.
+--- Puts blocks before the user's words: after results, and after what was put there before.
 local function insert(message, blocks)
   local list, at = blocks_of(message), message.inserted
   if not at then
@@ -67,7 +67,7 @@ local function insert(message, blocks)
 end
 
 --- Adds a message of the user or the assistant. One that the program made joins the message of the user before it, and
---- so does what the user says behind one that is only made.
+--- so does what the user says after one that is only made.
 ---@param role string
 ---@param content string       JSON of a text or of blocks
 ---@param line integer

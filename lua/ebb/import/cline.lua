@@ -1,7 +1,7 @@
 --- Sessions of Cline 3: {"version": 1, "sessionId", "agent", "messages", "system_prompt"}.
 --
 -- Messages have Anthropic's blocks; what a tool gave may be any value, such as a list of {query, result, success}, and
--- is JSON text for models. The user's words stand in <user_input mode="act">, which models do not get.
+-- is JSON text for models. The user's words are in <user_input mode="act">, which models do not get.
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
@@ -25,7 +25,7 @@ local function bare(text)
   return text:match "^%s*<user_input[^>]*>(.*)</user_input>%s*$" or text
 end
 
---- An image or a document of Anthropic's form, or one with its bytes beside the type.
+--- An image or a document of Anthropic's form, or one with its bytes next to the type.
 local function read_media(block, report)
   local from = fields.object(block, "source") or block
   local mime = fields.text(from, "media_type") or fields.text(from, "mediaType") or fields.text(from, "mimeType")

@@ -102,7 +102,7 @@ local function beginning(text, bytes)
   return text:sub(1, bytes)
 end
 
---- The user's newest messages that old versions kept beside a summary, the oldest first.
+--- The user's newest messages that old versions kept next to a summary, the oldest first.
 local function newest_words(state)
   local kept, left = {}, KEPT_TOKENS * BYTES_PER_TOKEN
   for i = #state.turns, 1, -1 do

@@ -5,7 +5,7 @@
 --     {"type": "tool.execution_complete", "data": {"toolCallId", "success", "result": {"content"}, "error"}}
 --     {"type": "system.message", "data": {"role", "content"}}
 --
--- The user's text is what the model got, `transformedContent`. Tools are not in the file. What a subagent said stands
+-- The user's text is what the model got, `transformedContent`. Tools are not in the file. What a subagent said is
 -- in events that name the call of the subagent, and is no part of the conversation.
 
 local content = require "ebb.import.content"

@@ -2,7 +2,7 @@
 --
 --     {"sessionId":..}                     metadata
 --     {"id":"m1","type":"user",..}         a message; the same id again replaces it, in its place
---     {"$rewindTo":"m1"}                   removes that message and all behind it
+--     {"$rewindTo":"m1"}                   removes that message and all after it
 --     {"$set":{"messages":[..]}}           replaces the list
 --
 -- One record of the model has its calls and their results: a turn of the model, and one of the user. Newer versions
@@ -51,7 +51,7 @@ local function put(list, places, value, raw, line)
   if id then places[id] = place end
 end
 
---- Removes a message and all behind it; an id that does not exist removes all.
+--- Removes a message and all after it; an id that does not exist removes all.
 local function rewind(list, places, id, report, line)
   local first = places[id] or 1
   report:add("retracted message", places[id] and "a rewind" or "a rewind to a message that does not exist", line,
@@ -177,7 +177,7 @@ local function bytes_before(out)
   return last.bytes
 end
 
---- Adds a message of the user, without responses that were stored before, and without what stands beside them again.
+--- Adds a message of the user, without responses that were stored before, or the text next to them, again.
 local function add_user(out, parts, line)
   local kept, repeated = {}, 0
   for _, part in ipairs(parts) do

@@ -9,7 +9,7 @@
 --       recognise = function(sample) -> boolean        -- ebb.import.Sample
 --       read = function(source, options) -> result }   -- ebb.import.Source; raises what is wrong
 --
--- A form is told by what stands in the file, not by its name. A file that fits two forms, or none, is refused: it
+-- A form is told by its content, not by its name. A file that fits two forms, or none, is refused: it
 -- is never read as something else. What is read is data: nothing of it is run, opened or constructed.
 
 local core = require "ebb.support.core"
@@ -245,7 +245,7 @@ local function add_member(out, name, json)
   out[#out + 1] = ("%s:%s,"):format(fields.json(name), json)
 end
 
---- A request body of the result's dialect: the one that the file has, or one whose messages stand in lines 2, 3 and so
+--- A request body of the result's dialect: the one that the file has, or one whose messages are in lines 2, 3 and so
 --- on.
 ---@param result ebb.Import
 ---@return string json

@@ -126,7 +126,7 @@ end
 
 KINDS.thinking = KINDS.reasoning
 
---- A part in OpenAI's form stays as it is; its own form has the media beside the type.
+--- A part in OpenAI's form stays as it is; its own form has the media next to the type.
 local function native_or_media(member)
   return function(reader, block, kind)
     local part = fields.object(block, member) and block or media_of(block, kind)

@@ -4,7 +4,7 @@
 --     {"id": "m", "content": "ok.", "tool_call_chunks": [{"index": 0, "id": "c", "name": "f", "args": "{\"a"}]}
 --     {"id": "m", "content": "", "tool_call_chunks": [{"index": 0, "args": "\":1}"}]}
 --
--- Chunks of calls are joined by their index, and stand for `tool_calls` and `invalid_tool_calls` of a piece, which are
+-- Chunks of calls are joined by their index, and replace `tool_calls` and `invalid_tool_calls` of a piece, which are
 -- guesses at half an argument.
 
 local core = require "ebb.support.core"
@@ -49,7 +49,7 @@ local function add_chunk(calls, by_index, chunk)
   if call.pieces and type(piece) == "string" then table.insert(call.pieces, piece) end
 end
 
---- The chunks of calls as OpenAI sends them, beside the content, in versions that have no others.
+--- The chunks of calls as OpenAI sends them, next to the content, in versions that have no others.
 local function deltas_of(members)
   local kwargs, list = fields.object(members, "additional_kwargs"), {}
   for _, delta in ipairs(fields.list(kwargs, "tool_calls") or {}) do
@@ -146,7 +146,7 @@ local function content_of(pieces, has_calls)
   return is_text and table.concat(texts) or finish_blocks(list)
 end
 
---- The reasoning that stands beside the contents.
+--- The reasoning that is next to the contents.
 local function kwargs_of(pieces)
   local words, summaries = {}, {}
   for _, members in ipairs(pieces) do

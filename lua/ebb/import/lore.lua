@@ -162,7 +162,7 @@ end
 
 ---@class ebb.import.EntryRecord
 ---@field entry table
----@field path string              where it stands
+---@field path string              where it is
 ---@field preferred string|integer its id if it has none of its own
 
 --- Gives each entry without an id the one that it would have, or the next number that no entry has.

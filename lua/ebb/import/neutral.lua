@@ -124,7 +124,7 @@ local function flush(self)
   if waiting then push(self, { role = "user", content = waiting.blocks }, waiting.line) end
 end
 
---- Results of parallel calls stand in one message.
+--- Results of parallel calls are in one message.
 local function add_anthropic(self, message)
   local blocks = blocks_of(message)
   report_audio(self, message)

@@ -1,6 +1,6 @@
 --- Sessions of pi: JSONL with a header and entries that form a tree; the last entry of the file is the leaf.
 --
--- On the path from the root, the last compaction replaces what stands before the first entry that it kept by a
+-- On the path from the root, the last compaction replaces what comes before the first entry that it kept by a
 -- summary; an edit of the context omits an entry or replaces its content. Files of version 1 have no ids: one line
 -- follows the other.
 

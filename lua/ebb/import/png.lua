@@ -3,7 +3,7 @@
 --     89 50 4E 47 0D 0A 1A 0A   { length, type, data, CRC }*   ... tEXt: "ccv3" NUL base64 of JSON ... IEND
 --
 -- The first chunk of `ccv3` wins, then that of `chara`, then that of `aiob` (AIO Hub); keywords have any case. Files
--- that stand in further chunks, `chara-ext-asset_:path`, are counted.
+-- in further chunks, `chara-ext-asset_:path`, are counted.
 
 local content = require "ebb.import.content"
 local core = require "ebb.support.core"

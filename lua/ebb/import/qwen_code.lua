@@ -4,7 +4,7 @@
 --     {"uuid", "parentUuid", "sessionId", "type": "assistant", "model", "message": {"role": "model", "parts": [..]}}
 --     {"uuid", "parentUuid", "sessionId", "type": "tool_result", "message": {"role": "user", "parts": [..]}}
 --
--- The last line is the leaf. A line of type `system` with `compressedHistory` replaces what stands before it. The file
+-- The last line is the leaf. A line of type `system` with `compressedHistory` replaces what comes before it. The file
 -- has neither the system prompt nor the tools, nor the two messages that the program puts before the first one.
 
 local core = require "ebb.support.core"

@@ -1,4 +1,4 @@
---- Regex rules by themselves: scripts of SillyTavern, presets of AIO Hub. Both are read as they stand by `ebb.rules`.
+--- Regex rules by themselves: scripts of SillyTavern, presets of AIO Hub. Both are read unchanged by `ebb.rules`.
 
 local agents = require "ebb.import.agents"
 local core = require "ebb.support.core"

@@ -47,7 +47,7 @@ local function note_swipes(record, line, report)
   if #swipes > 1 then report:add("swipe", "left out", line, #swipes - 1) end
 end
 
---- The content with the images that the line has within itself; files beside it are reported.
+--- The content with the images that the line has within itself; files next to it are reported.
 local function content_of(record, extra, line, report)
   local parts = { content.text(text_of(record.mes)) }
   local image = fields.text(extra, "image")
@@ -89,7 +89,7 @@ end
 local function read_header(record, line, report)
   local metadata = fields.object(record, "chat_metadata")
   if (fields.text(metadata, "note_prompt") or "") ~= "" then
-    report:add("author's note", "it stands in the header; left out", line)
+    report:add("author's note", "it is in the header; left out", line)
   end
 end
 

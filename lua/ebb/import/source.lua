@@ -147,7 +147,7 @@ function source.new(text, options)
   return from, problem
 end
 
---- Mends a text that is read as it stands.
+--- Mends a text that is read as plain text.
 ---@param from ebb.import.Source
 function source.mend(from)
   local text = core.utf8(from.text)

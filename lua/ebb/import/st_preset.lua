@@ -29,7 +29,7 @@ local IDS = { main = "system_prompt", jailbreak = "post_history_instructions" }
 
 local LIVE, LEFT_OVER = 100001, 100000     -- whose order holds: of all characters; a default of older versions
 
---- A prompt that stands in the history itself.
+--- A prompt in the history itself.
 local function strategy_of(from)
   local position, depth, order = from:number "injection_position", from:count "injection_depth",
     from:number "injection_order"

@@ -66,7 +66,7 @@ local function may_begin(head)
   return false
 end
 
---- The first byte behind the first line and blank ones; nil if there is none yet.
+--- The first byte after the first line and blank ones; nil if there is none yet.
 local function second_line(head)
   local first = head:match("^%s*()", head:sub(1, #BOM) == BOM and #BOM + 1 or 1)
   local stop = head:find("\n", first, true)
@@ -125,7 +125,7 @@ end
 ---@param read fun(): string?   the next piece of the file; nil at the end
 ---@param options ebb.import.StreamOptions
 ---@return (fun(): ebb.Import?)? next_one
----@return ebb.import.Report report     what stands in no conversation, once they are read
+---@return ebb.import.Report report     what is in no conversation, once they are read
 ---@return string title                 of the form
 function stream.open(read, options)
   local most = options.max_line or stream.LINE_BYTES_MAX

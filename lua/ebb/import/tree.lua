@@ -67,7 +67,7 @@ local function root_of(links, node)
   return node
 end
 
---- True if each parent exists and stands before its children in the file: then there are no circles, either.
+--- True if each parent exists and comes before its children in the file: then there are no circles, either.
 local function is_sound(list, nodes)
   for _, node in ipairs(list) do
     local parent = node.parent and nodes[node.parent]

@@ -80,7 +80,7 @@ local function message_of_calls(self)
   return self:add { role = "assistant", content = core.json.null, tool_calls = core.json.array {} }
 end
 
---- Appends a call: to the message of the call before it, if no result stands between them.
+--- Appends a call: to the message of the call before it, if no result is between them.
 ---@param call ebb.ImportCall
 ---@param message? table       of the assistant, the last one: where the call goes
 ---@return { id: string, name: string, answered?: boolean }

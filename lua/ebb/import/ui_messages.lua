@@ -22,7 +22,7 @@ Ui.__index = Ui
 
 local ROLES = { user = true, assistant = true, system = true }
 
---- True for a message of this form. Older ones have a text as content, and tools and files beside it.
+--- True for a message of this form. Older ones have a text as content, and tools and files next to it.
 ---@param message any
 ---@return boolean
 function ui_messages.fits(message)
@@ -32,9 +32,9 @@ function ui_messages.fits(message)
   return fields.list(message, "toolInvocations") ~= nil or fields.list(message, "experimental_attachments") ~= nil
 end
 
----- Parts that stand elsewhere ----
+---- Parts that are elsewhere ----
 
---- Files that stand beside the parts, as parts, in JSON; none where the parts have files.
+--- Files that are next to the parts, as parts, in JSON; none where the parts have files.
 local function attachments_of(message)
   local raws = {}
   for _, part in ipairs(fields.list(message, "parts") or {}) do
@@ -190,7 +190,7 @@ local function add_steering(self, element, line)
   if message[1] then self.out:add(message) end
 end
 
---- True if what is said behind the calls of a step begins another one.
+--- True if what is said after the calls of a step begins another one.
 local function ends_step(step)
   return step.results[1] ~= nil and (step.is_old or step.is_provider)
 end
@@ -239,7 +239,7 @@ local function join_texts(message)
   message[1] = texts[1] and { kind = "text", text = table.concat(texts) } or nil
 end
 
---- Adds a message, whose parts stand as a list of JSON in `raw`.
+--- Adds a message; `raw` has its parts as a list of JSON.
 ---@param role string
 ---@param raw string
 ---@param line integer

@@ -222,7 +222,7 @@ end
 
 local function resolve(policy, options)
   if policy:find "^%s*%[" then
-    if options ~= nil then refuse("argument", "options of several policies stand in their list") end
+    if options ~= nil then refuse("argument", "options of several policies belong in their list") end
     return policy_list(decode(policy, "policy"))
   end
   local spec = { find(policy) }
@@ -245,7 +245,7 @@ end
 
 local COUNTS = { "before", "after", "budget", "trust", "dropped", "replaced", "inserted", "kept", "batch", "refused" }
 
---- As JSON, and the ledger, which the C side writes behind it: that may be too long for a string.
+--- As JSON, and the ledger, which the C side writes after it: that may be too long for a string.
 local function encode_report(report)
   local result = {}
   for _, name in ipairs(COUNTS) do

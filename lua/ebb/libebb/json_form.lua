@@ -1,5 +1,5 @@
 --- The JSON form of what scripts hand to the host: plain values, and messages, lists of
---- them, units, ledgers and windows, wherever they stand in a table.
+--- them, units, ledgers and windows, wherever they are in a table.
 --
 --     message                                  its JSON, the bytes as they came
 --     conversation, batch, draft, selection    a list of its messages, as ebb_chat_json

@@ -47,8 +47,8 @@ function List:indices() end
 --- All but obsolete items of windows. Costs O(k log n) for k items, however long the list is.
 ---@return ebb.Selection
 function List:active() end
---- Which texts stand in the list's texts (contents, results, arguments of calls), each by itself: with no letter or
---- digit of ASCII right before or behind it. One walk over all texts, however many are looked for.
+--- Which texts occur in the list's texts (contents, results, arguments of calls), each by itself: with no letter or
+--- digit of ASCII right before or after it. One walk over all texts, however many are looked for.
 ---@param texts string[]
 ---@return boolean[] shown     per text; an empty text is never shown
 function List:shows(texts) end
@@ -171,7 +171,7 @@ function Conversation:clear(options) end
 ---@field whole_units? boolean keeps every message of a unit if it keeps one of them; default false
 ---@field description? string of the batch, in the caller's own words, at most 4096 bytes; default: what was done
 --- Keeps the messages that conditions or a filter let through; a filter may also replace them.
---- A filter stands first, in a table with what belongs to the call, as a policy does in `trim`:
+--- A filter comes first, in a table with what belongs to the call, as a policy does in `trim`:
 --- `chat:filter { "no_tools.lua", options = { words = 20 }, limits = { deadline = 500 } }`; alone it needs no table.
 ---@param filter ebb.Filter|function|string|ebb.FilterFile|ebb.FilterCall
 ---@return integer batch
@@ -228,7 +228,7 @@ function Conversation:stats() end
 --- Every message that is stored, by seq: all there ever were, but those pruned.
 ---@return ebb.Selection
 function Conversation:all() end
---- Marks a message. A mark belongs to the message, in whatever batch it stands, and outlives replacements.
+--- Marks a message. A mark belongs to the message, in whatever batch it is, and outlives replacements.
 ---@param message integer|ebb.Message  a position or a message
 ---@param name string
 ---@return integer batch       the current one: marks make none
@@ -292,7 +292,7 @@ function Conversation:set_variables(values) end
 --- action of the same id is replaced. Forks inherit it; saved conversations do not have it.
 ---@param options ebb.OwnAction
 function Conversation:action(options) end
---- Performs the native calls of a message, which has to stand in the conversation, by the actions of the conversation
+--- Performs the native calls of a message, which has to be in the conversation, by the actions of the conversation
 --- and its windows; appends a result for each, in the form of the conversation. `chat.windows:act` performs calls in a
 --- text.
 ---@param message? integer|ebb.Message   default: all calls at the end that have no result
@@ -368,7 +368,7 @@ function Conversation:calibration() end
 ---@class ebb.Trim
 ---@field budget? integer      tokens of the whole request; default: the model's window less its output reserve
 ---@field policy? string|function|table   a name, a file, a text, a function, a policy, {name, options...}, or a list of
----these; it may stand first instead: chat:trim { "keep_recent", budget = 8000 }
+---these; it may come first instead: chat:trim { "keep_recent", budget = 8000 }
 ---@field options? table       of a single policy
 ---@field reserve? integer     tokens to leave free
 ---@field guards? boolean      false lets policies drop what is guarded

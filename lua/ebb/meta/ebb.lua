@@ -38,7 +38,7 @@
 ---| "unknown_name"      # no such option, policy, field, model, encoding ...
 ---| "unknown_version"   # a config or a saved conversation of a newer version
 
----@class ebb.Error            What a refused edit or argument raises, and what stands behind nil; tostring gives
+---@class ebb.Error            What a refused edit or argument raises, and what comes after nil; tostring gives
 ---                           the message, with the hint in parentheses
 ---@field code ebb.ErrorCode
 ---@field message string
@@ -147,7 +147,7 @@ function ebb.processor(source) end
 --- or a list. One malformed call spoils its tag; parsing stops at broken JSON.
 ---@param text string
 ---@return ebb.WindowCall[] calls
----@return integer quoted      tags in fenced blocks and directly behind a backtick
+---@return integer quoted      tags in fenced blocks and directly after a backtick
 function ebb.read_calls(text) end
 --- Reads the markup of one window, as `window:markup()` writes it: values of attributes are strings, neighbouring
 --- texts one; a list whose first node is a text gets an empty list before it. No DTD, no comments; at most 64

@@ -1,14 +1,14 @@
 ---@meta
 --- Files of other programs: sessions of coding agents, exports of chat programs, data sets, character cards, lorebooks,
 --- presets and rules. The form is told by
---- what stands in the file, not by its name.
+--- the file's content, not by its name.
 
 ---@class ebb.import.Options
 ---@field from? string          a form of ebb.import.list(), instead of recognition
 ---@field path? string          the name of the file, for errors
 ---@field branch? string        a branch: its id, the beginning of one, or its number; default: the current one
 ---@field conversation? string  of files that hold several: its number, id or title
----@field skip_bad? boolean     reads on behind lines that are not JSON
+---@field skip_bad? boolean     reads on after lines that are not JSON
 ---@field greeting? integer     of an agent with several first messages, from 0: the one that begins the conversation
 ---@field user? string          the user's name in that message; default: "User"
 ---@field now? integer          ms since 1970, for macros of time in that message; without it they stay
@@ -31,8 +31,8 @@
 ---@field model? string        of the last reply
 ---@field report ebb.import.ReportEntry[]
 ---@field branches integer     leaves of the main line
----@field conversations? ebb.Import[]   of a file that holds several; then there are no messages beside them
----@field agent? table         of a file that describes an agent, a lorebook, rules or a preset: as it stands in an
+---@field conversations? ebb.Import[]   of a file that holds several; then there are no messages besides them
+---@field agent? table         of a file that describes an agent, a lorebook, rules or a preset: as it is in an
 ---agent file, for `ebb.pipeline`; what has no meaning for Ebb is in its `extra`
 ---@field understood? string[]  with an agent: the members that were read, by path
 ---@field body? string         a whole request body, where the file has one
@@ -58,7 +58,7 @@ function import.recognise(text) end
 ---@return ebb.Error? problem  file:line:byte and what was expected
 ---@return string? name        with a problem: the form that the text has; nil: it has none
 function import.read(text, options) end
---- A request body of the result's dialect, for `ebb.parse`: the one that the file has, or one whose messages stand in
+--- A request body of the result's dialect, for `ebb.parse`: the one that the file has, or one whose messages are in
 --- lines 2, 3 and so on.
 ---@param result ebb.Import
 ---@return string json

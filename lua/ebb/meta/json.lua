@@ -1,5 +1,5 @@
 ---@meta
---- JSON, as it stands in conversations.
+--- JSON, as it is in conversations.
 
 ---@class ebb.json
 ---@field null lightuserdata   JSON's null
@@ -16,10 +16,10 @@ function json.decode(text, options) end
 ---@param position integer     from 1
 ---@param options? { raw?: table<string, boolean>, unique?: boolean }
 ---@return any value           nil when refused
----@return integer|ebb.Error after   the position behind the value; with nil the error
+---@return integer|ebb.Error after   the position after the value; with nil the error
 function json.decode_at(text, position, options) end
 --- Keys in sorted order; a table with a[1] or none at all under ebb.json.array is a list.
---- With `keep_raw` raw JSON stays byte for byte, with `newline` one stands at the end.
+--- With `keep_raw` raw JSON stays byte for byte, with `newline` one is added at the end.
 ---@param value any
 ---@param options? { indent?: integer, keep_raw?: boolean, newline?: boolean }
 ---@return string
@@ -28,7 +28,7 @@ function json.encode(value, options) end
 ---@param list table
 ---@return table
 function json.array(list) end
---- JSON that is written as it stands, but for white space in an indented text; checked.
+--- JSON that is written unchanged, but for white space in an indented text; checked.
 ---@param text string
 ---@return table
 function json.raw(text) end

@@ -79,7 +79,7 @@ function Environment:instant() end
 ---@class ebb.MacroReport
 ---@field unknown { name: string, position: integer }[]
 ---@field errors { level: "error"|"warning", code: string, name: string?, position: integer, message: string,
----                                source: string? }[]   source: the macro as it stands
+---                                source: string? }[]   source: the macro as it is
 ---@field literal table<string, boolean>   names in braces that an escape keeps: \{{name}}
 ---@field volatile string[]        names of the volatile macros in the text
 ---@field stability "stable"|"session"|"turn"|"volatile"   of the least stable part of the text

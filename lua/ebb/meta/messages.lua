@@ -43,7 +43,7 @@
 ---result has none
 ---@field tokens integer
 ---@field reasoning_tokens integer   of these, what goes without its thinking, by the conversation's counter; 0 with one
----                           of your own. Behind a change, models that bind thinking get none of what was written before
+---                           of your own. After a change, models that bind thinking get none of what was written before
 ---@field age ebb.Age
 ---@field marks string[]
 ---@field unit ebb.Unit
@@ -69,7 +69,7 @@ function Message:totable() end
 ---@field tokens integer
 ---@field role ebb.Role        of its first message
 ---@field open boolean         a call has no visible result
----@field pending boolean      open, and no user message stands after it
+---@field pending boolean      open, and no user message comes after it
 ---@field guarded boolean      neither dropped nor replaced
 ---@field age integer          in units; 0 is the newest
 

@@ -15,7 +15,7 @@
 ---@field set? string[]            single settings: { "token-limiter.budget=4000" }
 ---@field processors? (string|table)[]   processors, Lua files that return some, folders of these
 ---@field macros? ebb.MacroRegistry|(string|ebb.MacroDeclaration)[]   your own macros: a registry; or Lua files that
----                                return some, folders of these and declarations, beside the built-in ones
+---                                return some, folders of these and declarations, besides the built-in ones
 ---@field on_error? "stop"|"skip"  when a processor fails; default: stop
 ---@field limits? ebb.Limits       of each run of a processor, policy or agent from a file, and of each macro in a run;
 ---                                its fuel also holds for processors that are functions. Its deadline also holds for
@@ -42,7 +42,7 @@
 ---@field budget? integer
 ---@field logs { processor: string, level: "info"|"warn"|"error", message: string, details?: any }[]
 ---@field parts { role: string, source: string, tokens: integer, text: string, message?: integer, sources?: table[] }[]
----                                what is sent. message: its number in `chat`; nil: the system texts beside the
+---                                what is sent. message: its number in `chat`; nil: the system texts outside the
 ---                                messages, which come first. sources: of a merged one: {source, source_id, seq, role,
 ---                                tokens} of each
 ---@field ledger ebb.PipelineCut[]   what the token limiter dropped, replaced and inserted
@@ -130,7 +130,7 @@ function Pipeline:expand(chat, text) end
 ---@return { processor: table, setting: table, is_core: boolean, built_in: boolean }[]
 function Pipeline:order() end
 
----@class ebb.SettingEntry       Its own settings stand beside these fields, by key
+---@class ebb.SettingEntry       Its own settings are next to these fields, by key
 ---@field id string
 ---@field enabled boolean
 ---@field priority number
@@ -242,8 +242,8 @@ function Context:history() end
 --- Ids of windows that the history refers to but that do not exist.
 ---@return string[]
 function Context:missing_windows() end
---- Makes a conversation of these messages, with the marks of the stored ones, and items where markup of windows
---- stands: something to trim. Its seqs are places in the list. Not in a sandbox.
+--- Makes a conversation of these messages, with the marks of the stored ones, and items in place of windows'
+--- markup: something to trim. Its seqs are places in the list. Not in a sandbox.
 ---@param messages ebb.WorkingMessage[]
 ---@param counter? fun(message: ebb.Message): integer   in place of the request's own counter
 ---@return ebb.Conversation

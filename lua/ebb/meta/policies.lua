@@ -158,7 +158,7 @@ function Draft:note(text) end
 ---@field sent integer         tokens of all requests
 ---@field trust string
 ---@field shared integer       of these, tokens of the beginning that a request has in common with the one before
----@field thinking_lost integer  tokens of thinking that all requests lacked since a trim had changed what stood before it:
+---@field thinking_lost integer  tokens of thinking that all requests lacked since a trim had changed what came before it:
 ---                            of models that bind thinking to that. They are not in `sent`
 ---@field share number         shared / sent
 ---@field fill? number         how full the budget was, 0 to 1, on average over the requests for which the whole

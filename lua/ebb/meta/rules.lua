@@ -21,7 +21,7 @@ function rules.parse(text) end
 ---@return table rule
 function rules.from_sillytavern(script, options) end
 --- Applies one rule to a text, by default to its own `testInput`, whatever its roles, depths and stages.
----@param rule table          as it stands in a file
+---@param rule table          as it is in a file
 ---@param options? { input?: string, expand?: fun(text: string): string }
 ---@return string? output
 ---@return integer|ebb.Error replacements   with nil the error: code "shape" for a rule that is wrong, "limit" for one
@@ -49,7 +49,7 @@ function RuleSet:apply(messages, options) end
 ---@field preset? string
 ---@field message string      one line with preset, rule and field
 ---@field level? "global"|"agent"|"user"
----@field path (string|integer)[]   where it stands in what was compiled, or in its level
+---@field path (string|integer)[]   its place in what was compiled, or in its level
 
 ---@class ebb.RuleReport
 ---@field rules integer       rules of this stage

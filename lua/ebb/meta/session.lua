@@ -41,9 +41,9 @@ function Session:begin() end
 ---@return ebb.Error? problem
 function Session:commit(branch, options) end
 --- Goes on with another conversation in a branch of `begin`, such as one in another provider's form: its visible
---- messages take the place of those that the branch shows, in new batches, and what stands around them in its file,
+--- messages take the place of those that the branch shows, in new batches, and what is around them in its file,
 --- such as tools and a model, that of the session's. Earlier batches stay: rolling back to one gives its messages,
---- not what stood around them. Windows stay, too, though no item shows them.
+--- not what was around them. Windows stay, too, though no item shows them.
 ---@param branch ebb.Conversation
 ---@param chat ebb.Conversation
 function Session:put(branch, chat) end
@@ -77,7 +77,7 @@ function Session:rename(name) end
 --- one has taken the session over.
 ---@param ms integer           from now; asking again makes it longer
 ---@return boolean? has_it     false: another writer has it
----@return integer|ebb.Error|nil left   beside false: for so many ms still; beside nil: why not
+---@return integer|ebb.Error|nil left   with false: for so many ms still; with nil: why not
 function Session:lease(ms) end
 --- Gives up the lease before its end.
 ---@return true? done

@@ -84,7 +84,7 @@ function Windows:list() end
 ---@field include_system? boolean      default true
 ---@field include_obsolete? boolean    default false
 --- The messages as they are sent, as plain tables: an item of a window is a user message with the present
---- state (and `window`, its id), behind the unit in which it stands. Missing windows are logged and skipped;
+--- state (and `window`, its id), after the unit in which it is. Missing windows are logged and skipped;
 --- hidden ones are skipped.
 ---@param options? ebb.Render
 ---@return ebb.MessageTable[]? messages
@@ -133,7 +133,7 @@ function Windows:stats() end
 ---@param calls string|ebb.Message|ebb.WindowCall|ebb.WindowCall[]
 ---@param options? { instructions?: integer }   for all actions of the text; default 50 million, about half a second
 ---@return ebb.ActionResult[] results
----@return integer quoted      calls that were skipped because they are quoted: in a fenced block, behind a backtick
+---@return integer quoted      calls that were skipped because they are quoted: in a fenced block, after a backtick
 function Windows:act(calls, options) end
 --- The actions that a model may call now, those of the conversation and of open windows, as the list of tools of a
 --- request: `todo__add` is the action `add` of the window `todo`. chat:act() performs such calls.

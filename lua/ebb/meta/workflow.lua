@@ -8,7 +8,7 @@
 ---                            nodes run in order
 ---@field start? string        id of the first node of a graph; default: the first in the list
 ---@field name? string
----@field types? (string|ebb.OwnNodeType)[]   of nodes, beside the built-in ones: tables, or Lua files that return some
+---@field types? (string|ebb.OwnNodeType)[]   of nodes, besides the built-in ones: tables, or Lua files that return some
 ---@field tools? ebb.ToolDeclaration[]        what models may call
 ---@field folder? string       names of files are looked for there first, then in the current folder; `load` sets it
 
@@ -25,10 +25,10 @@
 ---@field command? string      a shell command: reads {name, id, arguments} as JSON, writes the result
 ---@field file? string         a sandboxed Lua file that returns a tool, or a list of them, with run
 ---@field mcp? string          a shell command that starts a server of the Model Context Protocol
----@field env? string[]        of command and mcp: names of variables of the environment that it gets, beside HOME,
+---@field env? string[]        of command and mcp: names of variables of the environment that it gets, besides HOME,
 ---    LANG, LANGUAGE, LC_*, LOGNAME, PATH, PWD, SHELL, TERM, TMPDIR, TZ, USER and XDG_*
 ---@field only? string[]       of mcp: names of the tools that are used; default: all
----@field prefix? string       of mcp: stands before their names
+---@field prefix? string       of mcp: comes before their names
 ---@field recall? boolean      the tool `recall`: gives back what the handle of a trim stands for
 ---@field tokens? integer      of recall: most tokens of a result, at least one message; default 2000
 ---@field timeout? number      seconds for a command, or an answer of a server; default 60
@@ -90,7 +90,7 @@
 ---@field name string             snake_case; not a built-in one
 ---@field summary? string
 ---@field example? string
----@field fields? table<string, ebb.OptionDeclaration>   of a node, beside type, id and name
+---@field fields? table<string, ebb.OptionDeclaration>   of a node, besides type, id and name
 ---@field check? fun(options: table): string|boolean?, string?   what is wrong with options that are right one by one:
 ---                            a text, or nil and a text; nil, false or true: nothing
 ---@field run fun(chat: ebb.Conversation, options: table): any, string?   fails: an error, or nil and a reason

@@ -1,4 +1,4 @@
---- Bound thinking: which targets cannot use thinking once what stood before it has changed, and who leaves it out then.
+--- Bound thinking: which targets cannot use thinking once what came before it has changed, and who leaves it out then.
 ---
 --- Writers, trims, pipelines and replays ask here, so that what is weighed is what will be sent.
 

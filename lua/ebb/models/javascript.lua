@@ -79,7 +79,7 @@ local function read_token(text, at)
   return word and WORDS[word], word_end
 end
 
---- The place of the next token, behind spaces and comments.
+--- The place of the next token, after spaces and comments.
 local function next_token(text, at)
   while true do
     at = text:match("^%s*()", at)

@@ -105,7 +105,7 @@ function target.of(options, caller)
   local dialect = options.to and known_dialect(options.to, caller)
   if dialect and profile and not tables.contains(profile.dialects, dialect) then
     if options.profile then refuse_pair(dialect, name, profile) end
-    name = nil                                               -- the server has another form beside its own
+    name = nil                                               -- the server has another form besides its own
   end
   dialect = dialect or profile and of_profile(profile, options, input)
     or options.model and of_model(options.model, input) or input

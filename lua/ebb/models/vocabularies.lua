@@ -5,7 +5,7 @@
 --
 --     $EBB_VOCAB_PATH                    where it is set: for containers and tests, which have no home
 --     $XDG_DATA_HOME/ebb/vocab           the user's own imports (~/.local/share/ebb/vocab)
---     share/ebb/vocab                    beside the command or the module, or above it: what make installed
+--     share/ebb/vocab                    next to the command or the module, or above it: what make installed
 
 local core = require "ebb.support.core"
 local hints = require "ebb.support.hints"

@@ -1,4 +1,4 @@
---- Gemini's generateContent: where requests go, what answers say. The model stands in the address.
+--- Gemini's generateContent: where requests go, what answers say. The model is in the address.
 
 local core = require "ebb.support.core"
 local settings = require "ebb.request.settings"

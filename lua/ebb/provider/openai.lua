@@ -15,7 +15,7 @@ function openai.path() return "/chat/completions" end
 
 function openai.headers(key) return key and { "Authorization: Bearer " .. key } or {} end
 
---- Members that a streamed request has beside `stream`.
+--- Members that a streamed request has besides `stream`.
 openai.stream_members = { stream = "true", stream_options = '{"include_usage":true}' }
 
 --- The number of a member, or nil.

@@ -97,7 +97,7 @@ function Observer:request(run, request)
   self.cost = self.cost + fresh * rates.fresh + read * rates.read + written * rates.written
 end
 
---- The first result is that of no trimming, against which the others stand.
+--- The first result is that of no trimming, with which the others are compared.
 function Observer:finish(result)
   local prepared = self.prepared
   prepared.untrimmed = prepared.untrimmed or self.cost

@@ -11,12 +11,12 @@ local core = require "ebb.support.core"
 
 local labels = {}
 
-local REACH = 400   -- characters; what stands further away says nothing
+local REACH = 400   -- characters; text further away says nothing
 
 ---@class ebb.replay.Words     The words of a text
 ---@field text string
 ---@field starts integer[]     their first bytes
----@field pasts integer[]      the bytes behind them
+---@field pasts integer[]      the bytes after them
 ---@field plain integer[]      by word: the number of the last one up to it without a digit; 0: none
 
 ---@param text string
@@ -62,7 +62,7 @@ local function cut_word(words, number, at)
   return not numbers[1] and word or nil
 end
 
---- The label of what begins at a byte; nil: no word stands before it within reach.
+--- The label of what begins at a byte; nil: no word comes before it within reach.
 ---@param words ebb.replay.Words
 ---@param at integer
 ---@return string?

@@ -37,7 +37,7 @@ local function add(built, number, text)
   table.insert(built.ends[state], number)
 end
 
---- The state behind `state` at a byte, by the way of failures.
+--- The state after `state` at a byte, by the way of failures.
 local function step(built, state, byte)
   while true do
     local following = built.next[state << 8 | byte]

@@ -1,11 +1,11 @@
---- Recall: of the values that each reply used and that stand in its history, the share that stands in its request.
+--- Recall: of the values that each reply used and its history has, the share that its request has.
 --
 --     history     user: order 4711 ..., tool: {"order": "4711", "sku": "B-12"}
 --     request     what a policy left of it
 --     reply       calls ship {"order": "4711", "sku": "B-12"}: two values of the history, present or lost
 --
--- A value is present where it stands in a text of a message, as a part of it: contents, text parts, results and
--- arguments of calls; the system text of a request body stands in every request. The label of an occurrence is the
+-- A value is present if it is in a text of a message, as a part of it: contents, text parts, results and
+-- arguments of calls; the system text of a request body is in every request. The label of an occurrence is the
 -- word before it (labels.lua), or "" at the beginning. A value is labelled where an occurrence in the request has a
 -- label that one in the history has, or where all labels in the history are "". The reply itself does not belong to
 -- the history. Where the model binds thinking (thinking.lua) that is a text, too, until a trim makes it worthless. Only
@@ -48,7 +48,7 @@ local function numbers_of(set, number_of, texts)
   return numbers
 end
 
---- Calls each(number, label) for each place of a value in a text; "" where no word stands before it.
+--- Calls each(number, label) for each place of a value in a text; "" where no word comes before it.
 local function each_place(recording, text, each)
   local words
   matcher.scan(recording.matcher, text, function(number, first)
@@ -82,7 +82,7 @@ local function read_message(recording, message, position, is_unread)
   read_text(recording, thought, position, tables.copy(said))
 end
 
---- The system text of a request body that holds it beside the messages.
+--- The system text of a request body that holds it outside the messages.
 local function system_text(conversation)
   if conversation.shape ~= "body" then return "" end
   local system = core.json.decode(conversation:json(), { raw = { messages = true } }).system

@@ -1,8 +1,8 @@
---- Thinking that the requests of a replay leave out: some models bind it to all that stood before it when they wrote
---- it, so an edit ends the validity of all that stands behind the first changed message (dialect/bound_thinking.h).
+--- Thinking that the requests of a replay leave out: some models bind it to all that came before it when they wrote
+--- it, so an edit ends the validity of all that comes after the first changed message (dialect/bound_thinking.h).
 --
 --     a trim   s  u  a* u  a* u     * thinking
---              s     U  a  u  a     what stood behind the first change is left out from now on
+--              s     U  a  u  a     what came after the first change is left out from now on
 --     later    s     U  a  u  a  u  a*
 --
 -- Places are those of messages in the recording: a replacement has the place of what it replaced, what a policy
@@ -35,10 +35,10 @@ end
 ---@field place_of table<integer, integer>   by seq, of messages of the recording and what replaced them
 ---@field thoughts ebb.replay.Thought[]      what is still sent, by place
 ---@field left table<integer, integer>       by seq: tokens that are left out
----@field from number          the first place behind a change
+---@field from number          the first place after a change
 ---@field tree integer[]       Fenwick: tokens left out, by place
 ---@field tokens integer       of all that is left out
----@field past integer         the position behind the list in which the last change was
+---@field past integer         the position after the list in which the last change was
 local Thinking = {}
 Thinking.__index = Thinking
 
@@ -106,7 +106,7 @@ local function forget(self, ledger)
   return gone, entered
 end
 
---- Thinking of what replaced a message stands behind a change, too.
+--- Thinking of what replaced a message comes after a change, too.
 local function leave_replaced(self, chat, entered)
   if not next(entered) then return end
   for _, message in ipairs(chat) do
@@ -150,7 +150,7 @@ end
 
 --- How many messages of the list have places before this one.
 local function count_before(self, chat, place)
-  local low, high = 0, #chat      -- the first `low` messages stand before it
+  local low, high = 0, #chat      -- the first `low` messages come before it
   while low < high do
     local middle = (low + high) // 2
     if place_at(self, chat, middle + 1) < place then low = middle + 1 else high = middle end

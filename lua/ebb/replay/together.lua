@@ -1,5 +1,5 @@
 --- The figures of several recordings as one: sums, and shares of these sums, so that each token, each request and
---- each value weighs the same wherever it stands.
+--- each value weighs the same wherever it is.
 
 local together = {}
 

@@ -5,7 +5,7 @@ local json_places = require "ebb.support.json_places"
 
 local values = {}
 
-local CHARACTERS_MIN = 3   -- shorter ones stand everywhere
+local CHARACTERS_MIN = 3   -- shorter ones are everywhere
 
 local function is_long(value)
   return (utf8.len(value) or #value) >= CHARACTERS_MIN

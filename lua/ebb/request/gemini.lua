@@ -1,6 +1,6 @@
 --- The request body of Gemini's generateContent, without its contents.
 --
--- The model stands in the URL, not in the body; a `model` member is read and kept, as files
+-- The model is in the URL, not in the body; a `model` member is read and kept, as files
 -- of requests have it. Names are read in both spellings that the API takes, topP and top_p.
 
 local core = require "ebb.support.core"

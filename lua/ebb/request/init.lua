@@ -104,7 +104,7 @@ local function system_member(form, system)
   return form.system == "system" and system or settings.object { { "parts", system } }
 end
 
---- The system message that stands beside the messages of a body, as JSON; nil without one.
+--- The system message that is outside the messages of a body, as JSON; nil without one.
 local function system_beside(form, text)
   local before = form.system and settings.members(text)[form.system]
   return before and form.read({ [form.system] = before }, {}).system
@@ -219,7 +219,7 @@ local function write_foreign(chat, dialect, source, options)
   return write_body(form, values, messages, system) .. "\n", losses, origins
 end
 
---- Writes a body that is in the dialect; nil if it is right as it stands.
+--- Writes a body that is in the dialect; nil if it is right as it is.
 local function change_own(chat, dialect, options)
   local form = FORMS[dialect]
   local text, lacks = body.around(chat), {}
@@ -383,7 +383,7 @@ local function text_of_system(json)
   return table.concat(texts, "\n")
 end
 
---- The body without its system texts, and these; nil if it has none beside the messages.
+--- The body without its system texts, and these; nil if it has none outside the messages.
 ---@param text string            a body of the dialect
 ---@param dialect ebb.Dialect
 ---@return string? rest
@@ -420,7 +420,7 @@ end
 ---    list?: ebb.Conversation, model?: string, unbound_from?: integer, unbound_past?: integer,
 ---    origins?: boolean, keeps_schemas?: boolean }   keep_ids: those of
 ---    calls stay in messages of the target's form, valid or not; reasoning: its text stays; list: has the messages in
----    place of `chat`; unbound_from: the first one without thinking that is bound to what stood before it,
+---    place of `chat`; unbound_from: the first one without thinking that is bound to what came before it,
 ---    unbound_past: the first that has it again; origins: these are returned;
 ---    keeps_schemas: those of tools stay as they are where the dialect was the source's
 ---@return string? text

@@ -189,7 +189,7 @@ local function is_edited(link, message)
   return edited > 0
 end
 
---- True if the whole block stands from number `i` on, as it was.
+--- True if the whole block is there from number `i` on, as it was.
 local function is_whole(link, block, messages, i)
   for number = block.first, block.last do
     local message = messages[i + number - block.first]
@@ -198,7 +198,7 @@ local function is_whole(link, block, messages, i)
   return true
 end
 
---- The messages of a request as JSON texts, of the source where a block stands once and as it was, else of openai's
+--- The messages of a request as JSON texts, of the source where a block occurs once and as it was, else of openai's
 --- form.
 ---@param link ebb.ReadAs
 ---@param messages ebb.WorkingMessage[]

@@ -111,7 +111,7 @@ function settings.text(value)
   return json.encode(value)
 end
 
---- Notes that stand beside a lost member of tools, where its loss says more than its name.
+--- Notes that are next to a lost member of tools, where its loss says more than its name.
 local LOST_OF_TOOLS = { defer_loading = "offered from the beginning" }
 
 --- Reports the members of a tool that no other dialect has, each once for all tools.

@@ -337,7 +337,7 @@ local function show(branch, chat)
 end
 
 --- Goes on with another conversation in a branch of `begin`: its visible messages take the place of those that the
---- branch shows, in new batches, and what stands around them in its file that of the session's. Earlier batches stay.
+--- branch shows, in new batches, and what is around them in its file that of the session's. Earlier batches stay.
 ---@param branch ebb.Conversation
 ---@param chat ebb.Conversation
 function Session:put(branch, chat)

@@ -1,7 +1,7 @@
 --- The end of a long session: what can be had and done without reading all of it.
 --
 --     session.tail   the last messages as a conversation, with the session's windows, marks and options;
---                    `place` is where they stand: the number of the current batch, and how many are hidden before them
+--                    `place` is where they are: the number of the current batch, and how many are hidden before them
 --
 -- All other uses of the session read all of it first (session.chat). Appending, and edits of a list of which all is in
 -- the tail, write the same rows as they would there.
@@ -19,7 +19,7 @@ local function batch_number(place, batch)
   return batch == 0 and place.batch or place.batches + batch - 1
 end
 
---- Messages that stand before the tail.
+--- Messages that come before the tail.
 ---@param self ebb.Session
 ---@return integer
 function tail.hidden(self)

@@ -4,7 +4,7 @@ local core = require "ebb.support.core"
 
 local figures = {}
 
---- 3120 as "3,120"; places behind a point stay as they are.
+--- 3120 as "3,120"; places after a point stay as they are.
 ---@param number number      0 or more
 ---@return string
 function figures.grouped(number)

@@ -20,7 +20,7 @@ local hints = {
   trusted_processor = "a processor of your own may be trusted (trusted = true)",
   vocabularies = "the command ebb adds one: vocab import FILE",
   vocabulary = "the command ebb says more: vocab verify; importing it again replaces it",
-  bad_lines = "skip_bad = true reads on behind such lines",
+  bad_lines = "skip_bad = true reads on after such lines",
   import = "ebb.import.read makes an agent of it",
   forms = "ebb.import.list() has the forms that are known; from = ... names one",
   window_exists = "chat.windows:get(id):update { ... }",

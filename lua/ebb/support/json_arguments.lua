@@ -10,7 +10,7 @@ local json_arguments = {}
 local json = core.json
 local UNIQUE = { unique = true }     -- of two values of one name, one would be ignored
 
---- The value of a text; of none, {}. A name that stands twice in an object is refused.
+--- The value of a text; of none, {}. A name that occurs twice in an object is refused.
 ---@param text? string
 ---@param what string        how errors call it
 ---@return any

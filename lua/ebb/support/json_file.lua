@@ -14,7 +14,7 @@ local json_file = {}
 ---@field text? string         nil: a file in Lua, whose values have no place
 ---@field value any
 
---- Parses a file; raises "name:line:byte: expected ...". A name that stands twice in an object is refused, for one of
+--- Parses a file; raises "name:line:byte: expected ...". A name that occurs twice in an object is refused, for one of
 --- its values would be lost without a word.
 ---@param name string
 ---@param text string

@@ -9,7 +9,7 @@ local text_place = require "ebb.support.text_place"
 
 local json_places = {}
 
---- The byte after the string whose first quote stands at `at`.
+--- The byte after the string whose first quote is at `at`.
 ---@param text string         valid JSON
 ---@param at integer
 ---@return integer past

@@ -39,7 +39,7 @@ end
 
 --- Reads the value at `at` of valid JSON.
 ---@return string|ebb.JsonNode value
----@return integer past       the byte after it, and after space behind a closing bracket
+---@return integer past       the byte after it, and after space after a closing bracket
 function read_value(text, at)
   local first = text:sub(at, at)
   if first == '"' then

@@ -9,7 +9,7 @@
 -- finds its place by halving: O(p log n) for p pairs. What both lists begin and
 -- end with is taken off first; lists with few differences leave few pairs.
 --
--- A key that stands p times here and q times there makes p * q pairs. Beyond
+-- A key that occurs p times here and q times there makes p * q pairs. Beyond
 -- PAIRS_MAX only pairs of about the same rank are looked at: the chain is a
 -- common subsequence still, but perhaps not the longest.
 
@@ -18,7 +18,7 @@ local lcs = {}
 local PAIRS_MAX = 4096   -- of one key
 local REACH = 32         -- ranks to both sides, beyond that
 
---- How often each key stands in list[first..last].
+--- How often each key occurs in list[first..last].
 local function counts_of(list, first, last)
   local counts = {}
   for i = first, last do
@@ -101,7 +101,7 @@ function lcs.match(a, b)
 end
 
 --- Walks both lists at once: (i, j) for partners, (i, 0) and (0, j) for what
---- stands in one list only, that of `a` before that of `b`.
+--- is in one list only, that of `a` before that of `b`.
 ---@param match table<integer, integer>
 ---@param size_a integer
 ---@param size_b integer

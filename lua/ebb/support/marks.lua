@@ -91,7 +91,7 @@ function marks.target(now, limit, step)
   return math.max(0, now - steps * step)
 end
 
---- True if the newest messages are small beside what a cut leaves, so that any cut leaves enough.
+--- True if the newest messages are small compared with what a cut leaves, so that any cut leaves enough.
 local function are_small(draft, tokens)
   for i = #draft, math.max(1, #draft - FEW), -1 do
     tokens = tokens - draft[i].tokens

@@ -125,7 +125,7 @@ local function split(text, owner)
     local key, value = piece:match "^%s*([%a_][%w_%-]*)%s*=(.*)$"
     if key then
       last = (key:gsub("%-", "_"))
-      if texts[last] then refuse("argument", ("%s: %s stands there twice"):format(owner, last)) end
+      if texts[last] then refuse("argument", ("%s: %s occurs twice"):format(owner, last)) end
       texts[last] = value
     elseif last then
       texts[last] = texts[last] .. "," .. piece
@@ -136,7 +136,7 @@ local function split(text, owner)
   return texts
 end
 
---- Options as they stand on the command line: "keep=3,mode=last". Raises what is wrong.
+--- Options as on the command line: "keep=3,mode=last". Raises what is wrong.
 ---@param fields? table<string, ebb.OptionDeclaration>
 ---@param text string
 ---@param owner string
@@ -149,7 +149,7 @@ function call_options.parse(fields, text, owner)
     if field then value = call_options.from_text(field, word) end
     if value == nil then
       refuse("argument", ("%s: %s: expected %s, got '%s'"):format(owner, name, reader.expected_of(field), word),
-        word:find ",$" and "key=value follows behind a comma" or nil)
+        word:find ",$" and "key=value follows after a comma" or nil)
     end
     options[name] = value
   end
