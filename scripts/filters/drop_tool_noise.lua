@@ -2,7 +2,7 @@
 --
 -- A result says nothing if its text is empty or one of the usual words for
 -- "done". Units stay whole, so the call goes along, and so do the results of
--- calls made beside it: only units of one call are looked at for that reason.
+-- calls made with it: only units of one call are looked at for that reason.
 --
 -- Run:   ebb filter scripts/filters/drop_tool_noise.lua --input scripts/filters/drop_tool_noise.in.json
 -- gives scripts/filters/drop_tool_noise.out.json

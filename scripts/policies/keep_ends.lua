@@ -12,7 +12,7 @@ return {
   summary = "keep the first question and the newest units, drop the middle",
   options = {
     line = { type = "string", default = "[Messages are left out here.]",
-      help = "what stands in the place of the middle" },
+      help = "the text that replaces the middle" },
   },
 
   ---@param draft ebb.Draft

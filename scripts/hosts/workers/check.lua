@@ -54,7 +54,7 @@ for _, path in ipairs { select(2, ...) } do
       if not at then
         fault("%s was acknowledged, and is not there", id)
       else
-        if at < before then fault("%s stands before an earlier append of its worker", id) end
+        if at < before then fault("%s comes before an earlier append of its worker", id) end
         if tonumber(version) < at then fault("%s was acknowledged as version %s, and is %d", id, version, at) end
         before = at
       end

@@ -1,6 +1,6 @@
 --- Reads LuaLS annotations: classes with their fields, aliases, functions.
 --
--- A comment of text belongs to what follows it. Where classes stand between a text and the
+-- A comment of text belongs to what follows it. Where classes are between a text and the
 -- `@param` lines of a function, the text belongs to the function, whose options they describe.
 -- Deeply indented lines continue the description above them.
 
@@ -29,7 +29,7 @@ local annotations = {}
 
 local read_type
 
---- The position behind one type without a union.
+--- The position after one type without a union.
 local function read_single(text, at)
   local next_at = text:match("^%b()()", at) or text:match("^%b{}()", at) or text:match('^"[^"]*"()', at)
   if text:find("^fun%(", at) then
@@ -45,7 +45,7 @@ local function read_single(text, at)
   return next_at or at
 end
 
---- The position behind a type: singles joined by bars.
+--- The position after a type: singles joined by bars.
 function read_type(text, at)
   local next_at = read_single(text, at)
   while text:find("^|", next_at) do next_at = read_single(text, next_at + 1) end

@@ -49,7 +49,7 @@ function checks.profiles()
   end
   return markdown.page("Profiles", { [[
 What servers demand or refuse beyond their dialect. A profile is chosen by `--profile NAME` or `--profile URL`
-(`chat:check { profile = , base_url = }`), else by the name of the model. Profiles of your own stand in
+(`chat:check { profile = , base_url = }`), else by the name of the model. Profiles of your own are in
 `~/.config/ebb/profiles.json`, or in Lua in `ebb.profiles`; the codes are those of the [rules](checks.md).]],
     markdown.table({ "profile", "", "dialects", "models", "hosts", "refuses", "accepts", "further members", "reasoning",
       "sources" }, rows) })

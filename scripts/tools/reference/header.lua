@@ -20,7 +20,7 @@ local function comment_text(raw)
   return table.concat(lines, "\n")
 end
 
---- The position behind a declaration: behind its `;` and a comment on that line.
+--- The position after a declaration: after its `;` and a comment on that line.
 local function past_declaration(text, at)
   local depth, i = 0, at
   while i <= #text do
@@ -98,7 +98,7 @@ end
 
 ---- Writing ----
 
---- A comment as prose, with its drawings and tables (lines with a deep margin) kept as they stand.
+--- A comment as prose, with its drawings and tables (lines with a deep margin) kept as they are.
 local function prose(text)
   local parts = {}
   for paragraph in (text .. "\n\n"):gmatch "(.-)\n%s*\n" do

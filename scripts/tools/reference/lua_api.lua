@@ -41,7 +41,7 @@ local function value_rows(values)
   for i, value in ipairs(values) do
     local name = value.name and code(value.name .. (value.optional and value.name ~= "..." and "?" or "")) or ""
     local type = value.type
-    if not type:find "^fun%(" then type = type:gsub("%?$", "") end   -- the ? behind a function is its result's
+    if not type:find "^fun%(" then type = type:gsub("%?$", "") end   -- the ? after a function is its result's
     rows[i] = { name, code(type), value.text }
   end
   return rows
@@ -95,7 +95,7 @@ local RENDER = { class = render_class, alias = render_alias, ["function"] = rend
 
 ---- A page ----
 
---- Classes and aliases with the functions of each behind them, in the order of the file; functions of a class that
+--- Classes and aliases with the functions of each after them, in the order of the file; functions of a class that
 --- another file declares come under a heading of their own.
 local function grouped(items)
   local groups, by_name = {}, {}

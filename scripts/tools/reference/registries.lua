@@ -91,7 +91,7 @@ function registries.processors()
       or "It has no settings of its own."
   end
   table.insert(parts, 1, [[
-The processors of a pipeline, in the order in which they run. A setting stands in an agent's or a model's file
+The processors of a pipeline, in the order in which they run. A setting is in an agent's or a model's file
 (`"processors": {"token-limiter": {"budget": 8000}}`) or on the command line (`--set token-limiter.budget=8000`); every
 processor has `enabled` and `priority`, too. How to write one: [your own processor](../guide/your-own-processor.md).]])
   table.insert(parts, 2, markdown.table({ "priority", "id", "runs by default", "" }, rows))
@@ -133,7 +133,7 @@ end
 local VALUES_OF = [[
 ## Values of an environment
 
-In Lua these names may stand in `ebb.macros.environment { values = ... }`, and `call:value(name)` reads them. A pipeline
+In Lua these names may be in `ebb.macros.environment { values = ... }`, and `call:value(name)` reads them. A pipeline
 takes them from the agent, the user's profile and the model: `%s`.]]
 
 ---@return string
@@ -147,11 +147,11 @@ function registries.macros()
       code(result_of(example)), STABILITY[macro.stability] or macro.stability, table.concat(aliases, " ") }
   end
   return markdown.page("Macros", { [[
-Macros stand in presets, rules, and what a user types (`chat:input`). Arguments follow behind `::`; `name?` may be left
-out, `name...` may be repeated. A first argument may also follow behind a blank or one colon: `{{roll 1d6}}`,
-`{{roll:1d6}}`. A macro may stand in the argument of another. An unknown one stays as it is, and `\{{`
-writes braces. A value that changes with every request and stands before the history keeps the provider from caching
-anything behind it: the pipeline warns of that.
+Macros are expanded in presets, in rules and in what a user types (`chat:input`). Arguments follow `::`; `name?` may be
+left out, `name...` may be repeated. A first argument may also follow a blank or one colon: `{{roll 1d6}}`,
+`{{roll:1d6}}`. A macro may be in the argument of another. An unknown one stays as it is, and `\{{`
+writes braces. A value that changes with every request and comes before the history keeps the provider from caching
+anything after it: the pipeline warns of that.
 
 The results below are those of a user Ann and an agent Mira on November 7, 2025, as JSON strings. How to write a macro:
 [here](../guide/your-own-processor.md#a-macro).]],

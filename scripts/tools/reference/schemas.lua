@@ -48,7 +48,7 @@ local TITLES = { "field", "value", "default", "meaning" }
 
 --- The fields of an object as a table.
 ---@param fields table<string, ebb.Schema>
----@param spelling? fun(name: string): string    how names stand in the file; default: as declared
+---@param spelling? fun(name: string): string    how names are spelled in the file; default: as declared
 ---@return string
 function schemas.table(fields, spelling)
   return markdown.table(TITLES, add_rows({}, fields, "", spelling or function(name) return name end))
@@ -65,7 +65,7 @@ function schemas.nodes()
 A workflow is a list of nodes, or `{nodes = {...}, edges = {...}, name = ..., types = {...}, tools = {...}}`: a Lua
 file that returns it, or JSON. `ebb run FILE CHAT` runs the nodes in order, or as the edges lead; all are checked
 before the first one runs. A node that changes which messages are visible makes a new batch, to which a rollback
-leads; appending and marking make none. Files that nodes name are looked for beside the workflow's own file, then in
+leads; appending and marking make none. Files that nodes name are looked for next to the workflow's own file, then in
 the current folder. `types` are
 [types of your own](../guide/your-own-processor.md#a-type-of-node). How to write a workflow:
 [Workflows](../guide/workflows.md).]], "Every node may have:\n",
@@ -123,7 +123,7 @@ Ebb lists, or whose family it knows, only the fields that the file names are cha
 another `window` becomes a quarter of it.
 
 The member `imported` of a model has the fields that `ebb models import` and `update` took from a list: its prices count
-unless prices stand beside it, its other fields where neither the file nor Ebb has one
+unless prices are next to it, its other fields where neither the file nor Ebb has one
 ([Costs](../guide/costs.md#prices)).]], schemas.table(model_check.MODEL.fields, camel) })
 end
 
