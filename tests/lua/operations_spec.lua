@@ -320,7 +320,10 @@ describe("the caller's description of a batch", function()
   }
   for _, case in ipairs(cases) do
     it(("stands in the place of %q"):format(case[3]), function()
-      for _, form in ipairs { '{"operation": "%s", %s%s}', '{"operation": "%s", "%1$s": {%s%s}}' } do
+      local forms = {
+        '{"operation": "%s", %s%s}', '{"operation": "%s", "%1$s": {%s%s}}', '{"operation": "%s", "%1$s": {%s}%s}',
+      }
+      for _, form in ipairs(forms) do
         local node = form:find "%%1" ~= nil
         form = form:gsub("%%1%$s", case[1])
         local chat = conversation "u1 a2 u3"
@@ -363,6 +366,13 @@ describe("the caller's description of a batch", function()
       ["unknown option 'desc'"] = function() chat:insert(1, { role = "user", content = "" }, { desc = "" }) end,
       ["operations[0].description: unknown field"] = function()
         chat:apply('{"operation": "append", "messages": [' .. MESSAGE .. '], "description": "x"}')
+      end,
+      ["operations[1].description: unknown field"] = function()
+        chat:apply('[{"operation": "clear"}, {"operation": "rollback", "rollback": {"targetBatchIndex": 0}, '
+          .. '"description": "x"}]')
+      end,
+      ["operations[0]: description stands twice, in truncate too"] = function()
+        chat:apply '{"operation": "truncate", "truncate": {"keepLast": 1, "description": "x"}, "description": "y"}'
       end,
       ["operations[0].insert.description: at position -1"] = function()
         chat:apply('{"operation": "insert", "insert": {"position": -1, "description": "x", "messages": [' .. MESSAGE

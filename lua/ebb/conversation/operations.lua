@@ -250,6 +250,22 @@ end
 local ANY = { type = "any" }
 local OPERATION = { type = "table", expected = "an operation" }
 
+--- Reads the node form; a description may stand in the table of the fields, or beside it.
+local function read_node(entry, name, key, path, place)
+  local form = FORMS[name]
+  local beside = { [key] = ANY, description = form.fields.description }
+  local declaration = { type = "object", fields = beside, ignored = IGNORED }
+  local description = schema.check(declaration, entry, path, JSON).description
+  log_ignored(entry, path)
+  if description and entry[key].description ~= nil then
+    refuse("argument", ("%s: description stands twice, in %s too"):format(path, key))
+  end
+  place[#place + 1] = key
+  local step = step_of(name, form, form.node_fields or form.fields, entry[key], path .. "." .. key)
+  step.fields.description = description or step.fields.description
+  return step
+end
+
 ---@param entry any
 ---@param path string
 ---@param place any[]      of the entry; grows to that of its fields
@@ -260,10 +276,7 @@ local function read_one(entry, path, place)
   local form = FORMS[name]
   local key = node_key(entry, name)
   if not key then return step_of(name, form, form.fields, entry, path) end
-  schema.check({ type = "object", fields = { [key] = ANY }, ignored = IGNORED }, entry, path, JSON)
-  log_ignored(entry, path)
-  place[#place + 1] = key
-  return step_of(name, form, form.node_fields or form.fields, entry[key], path .. "." .. key)
+  return read_node(entry, name, key, path, place)
 end
 
 local RAW = { raw = { messages = true, message = true } }   -- so that messages stay as they were written

@@ -6,6 +6,7 @@ local grid = require "ebb.cli.view.grid"
 local imported = require "ebb.cli.io.imported"
 local json_text = require "ebb.cli.view.json_text"
 local options = require "ebb.cli.io.options"
+local session_log = require "ebb.cli.view.session_log"
 local terminal = require "ebb.cli.view.terminal"
 local text = require "ebb.cli.view.text"
 local transcript = require "ebb.conversation.transcript"
@@ -176,6 +177,8 @@ local function add_batches(lines, data)
     local line = ("  batch %d: %s, %s"):format(batch.index, batch.operation, text.count(batch.messageCount, "message"))
     if batch.index > 0 then line = ("%s, from batch %d at %d"):format(line, batch.parent, batch.parentLength) end
     if batch.name then line = ("%s, checkpoint '%s' at %d"):format(line, batch.name, batch.nameLength) end
+    local says_more = batch.description ~= batch.operation and batch.operation ~= "rollback"
+    if says_more then line = line .. session_log.description(batch) end
     lines[#lines + 1] = batch.index == data.currentBatch and line .. " <- current" or line
   end
 end

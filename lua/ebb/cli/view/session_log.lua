@@ -95,12 +95,20 @@ function session_log.changes(counts)
   return table.concat(words, ", ")
 end
 
+--- "; " and the caller's words, or the operation's, on one line; "" for none.
+---@param batch { description?: string }
+---@return string
+function session_log.description(batch)
+  local words = (batch.description or ""):gsub("%s+", " ")
+  return words == "" and "" or "; " .. words
+end
+
 local function describe(chat, batch, current)
   local counts = session_log.figures(chat, batch)
   local changes = session_log.changes(counts)
   local line = ("%d %s: %s, %s%s"):format(batch.index, batch.operation, text.count(counts.messages, "message"),
     text.count(counts.tokens, "token"), changes ~= "" and ", " .. changes or "")
-  if batch.description and batch.description ~= "" then line = line .. "; " .. batch.description:gsub("%s+", " ") end
+  line = line .. session_log.description(batch)
   if batch.name then line = ("%s [%s at %d]"):format(line, batch.name, batch.name_length) end
   return batch.index == current and line .. " <- current" or line
 end
