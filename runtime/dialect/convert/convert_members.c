@@ -73,7 +73,8 @@ static void lose_outer(Convert *convert, Text raw) {
 static const struct {
   const char *type, *name;   /* type NULL: any */
 } READ[] = {
-  {NULL, "type"}, {NULL, "citations"}, {NULL, "annotations"}, {NULL, "cache_control"}, {NULL, "prompt_cache_breakpoint"},
+  {NULL, "type"}, {NULL, "citations"}, {NULL, "annotations"}, {NULL, "cache_control"},
+  {NULL, "prompt_cache_breakpoint"},
   {"tool_use", "tool_use"}, {"tool_result", "tool_result"}, {"image_url", "detail"}, {"image", "detail"},
   {"image", "image_url"}, {"image", "data"}, {"image", "mimeType"},
 };
@@ -117,7 +118,8 @@ static const struct {
   {INNER_MESSAGE, NULL, "summary", true, INNER_PART}, {INNER_MESSAGE, NULL, "tool_calls", true, INNER_CALL},
   {INNER_MESSAGE, NULL, "parts", true, INNER_UNTYPED}, {INNER_MESSAGE, NULL, "parts", false, INNER_UNTYPED},
   {INNER_MESSAGE, NULL, "function_call", false, INNER_FUNCTION},
-  {INNER_PART, "tool_use", "tool_use", false, INNER_PART}, {INNER_PART, "tool_result", "tool_result", false, INNER_PART},
+  {INNER_PART, "tool_use", "tool_use", false, INNER_PART},
+  {INNER_PART, "tool_result", "tool_result", false, INNER_PART},
   {INNER_PART, "tool_result", "content", true, INNER_PART},
   {INNER_CALL, NULL, "function", false, INNER_FUNCTION}, {INNER_CALL, NULL, "custom", false, INNER_FUNCTION},
   {INNER_UNTYPED, NULL, "functionCall", false, INNER_CALL_UNTYPED},
@@ -138,8 +140,9 @@ static bool is_known(const Inner *inner, Text key, const JsonValue *value) {
   Text none = text_plain("", 0);
   switch (inner->kind) {
   case INNER_PART: return is_known_part(inner->type, key);
-  case INNER_UNTYPED: return piece_type_refers(inner->type) || dialect_member(DIALECT_GEMINI, MEMBER_OF_PART, none, key);
-  case INNER_CALL:           /* its index is its place in the list; the others have signatures, which are told as such */
+  case INNER_UNTYPED:
+    return piece_type_refers(inner->type) || dialect_member(DIALECT_GEMINI, MEMBER_OF_PART, none, key);
+  case INNER_CALL:           /* its index is its place; the others have signatures, which are told as such */
     return dialect_member(DIALECT_OPENAI, MEMBER_OF_CALL, none, key) || text_is(key, "index") ||
            text_is(key, "provider_specific_fields") || thought_signature_is_all(key, value);
   case INNER_FUNCTION: return dialect_member(DIALECT_OPENAI, MEMBER_OF_FUNCTION, none, key);
