@@ -409,6 +409,20 @@ describe("the positions of each role's messages", function()
     end)
   end
 
+  it("are refused with arguments, as those of one role are asked for otherwise", function()
+    local chat = conversation "s1 u2 a3 u4"
+    for _, list in ipairs { chat, chat:batch(0) } do
+      for _, argument in ipairs { "user", { role = "user" }, 1 } do
+        local ok, problem = pcall(list.indices, list, argument)
+        assert.is_false(ok)
+        assert.equal("argument", problem.code)
+        assert.match("takes no arguments", problem.message)
+        assert.match("positions", problem.hint)
+      end
+    end
+    assert.same({ 2, 4 }, chat:where { role = "user" }:positions())
+  end)
+
   it("follow edits, rollbacks and windows", function()
     local chat = conversation "s1 u2 a3 u4"
     chat.windows:open { id = "w", content = "x" }

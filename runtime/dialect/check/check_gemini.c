@@ -39,14 +39,17 @@ static bool is_empty_part(const Message *message, Part part) {
 
 /* True if the JSON of a response has a key that the API reads itself. */
 static bool has_reserved_key(Text response) {
-  static const char key[] = "\"$ref\"";
-  const size_t size = sizeof key - 1;
   const char *end = response.bytes + response.size;
-  for (const char *at = response.bytes; (size_t)(end - at) >= size; at++) {
-    if (*at != '"' || memcmp(at, key, size) != 0) continue;
-    const char *next = at + size;
+  for (const char *at = response.bytes; at < end; at++) {
+    if (*at != '"') continue;
+    Text string = {.bytes = at + 1};
+    for (at++; at < end && *at != '"'; at++) {
+      if (*at == '\\') string.escaped = true, at++;
+    }
+    string.size = (size_t)(at - string.bytes);
+    const char *next = at + 1;
     while (next < end && strchr(" \t\r\n", *next)) next++;
-    if (next < end && *next == ':') return true;      /* else a string that spells the key */
+    if (next < end && *next == ':' && text_is(string, "$ref")) return true;      /* else a string that spells the key */
   }
   return false;
 }

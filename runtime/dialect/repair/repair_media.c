@@ -5,8 +5,6 @@
 **     "media_type": "image/jpeg"   "media_type": "image/png"        the bytes are a PNG's
 **     "file_data": ..              "filename": "document.pdf", "file_data": ..
 */
-#include <string.h>
-
 #include "dialect/convert/convert.h"
 #include "dialect/repair/repair_plan.h"
 
@@ -38,21 +36,29 @@ static Status mend_type(MediaRepair *repair, const Media *media) {
   return splice(repair, at, at + media->type.size, "", text_of(type), "");
 }
 
-/* Finds the key of the member with the data: the last one before it, as only the start of a data URI stands
-   between. 0: nowhere. */
-static size_t find_data_key(Text raw, const char *data) {
-  static const char key[] = "\"file_data\"";
-  size_t size = sizeof key - 1;
-  for (size_t at = (size_t)(data - raw.bytes); at >= size; at--) {
-    if (memcmp(raw.bytes + at - size, key, size) == 0) return at - size;
+/* Finds where the member "file_data" of a part begins whose value has the data, or that of an object in it.
+   0: nowhere. */
+static size_t find_data_key(Text raw, Text part, const char *data) {
+  Json json;
+  Text key;
+  JsonValue value;
+  if (part.size == 0 || part.bytes[0] != '{' || !is_inside(raw, part.bytes)) return 0;
+  json_open_valid(&json, part.bytes, part.size);
+  json_enter(&json);
+  while (json_next_member(&json, &key) && json_value(&json, &value)) {
+    if (data < value.bytes || data > value.bytes + value.size) continue;
+    if (text_is(key, "file_data")) return (size_t)(key.bytes - 1 - raw.bytes);
+    return find_data_key(raw, text_plain(value.bytes, value.size), data);
   }
   return 0;
 }
 
-static Status mend_name(MediaRepair *repair, const Media *media) {
+static Status mend_name(MediaRepair *repair, const Piece *piece) {
+  const Media *media = &piece->media;
   bool empty = is_inside(repair->raw, media->name.bytes);
   if (!media_lacks_name(media) || !is_inside(repair->raw, media->data.bytes)) return STATUS_OK;
-  size_t at = empty ? (size_t)(media->name.bytes - repair->raw.bytes) : find_data_key(repair->raw, media->data.bytes);
+  size_t at = empty ? (size_t)(media->name.bytes - repair->raw.bytes)
+                    : find_data_key(repair->raw, piece->json, media->data.bytes);
   if (at == 0 || at < repair->done) return STATUS_OK;
   repair->reason = "name of a file";
   return splice(repair, at, at, empty ? "" : "\"filename\":\"", convert_file_name(media), empty ? "" : "\",");
@@ -66,7 +72,7 @@ static Status plan_message_media(Plan *plan, uint32_t index, Pieces *pieces) {
     const Piece *piece = &pieces->list[i];
     if (piece->kind != PIECE_MEDIA) continue;
     if (plan_is_repairing(plan, CHECK_MEDIA_TYPE)) status = mend_type(&repair, &piece->media);
-    if (status == STATUS_OK && plan_is_repairing(plan, CHECK_FILE_NAME)) status = mend_name(&repair, &piece->media);
+    if (status == STATUS_OK && plan_is_repairing(plan, CHECK_FILE_NAME)) status = mend_name(&repair, piece);
   }
   if (status != STATUS_OK || repair.reason == NULL) return status;
   status = buffer_add(&plan->bytes, repair.raw.bytes + repair.done, repair.raw.size - repair.done);

@@ -6,6 +6,7 @@ local request_body = require "ebb.request.body"
 local core = require "ebb.support.core"
 local ebb = require "ebb"
 local failure = require "ebb.cli.failure"
+local settings = require "ebb.request.settings"
 local suggest = require "ebb.support.suggest"
 local terminal = require "ebb.cli.view.terminal"
 local text = require "ebb.cli.view.text"
@@ -322,7 +323,7 @@ end
 
 --- True for a body that has snapshots of other batches besides its messages.
 local function has_snapshots(chat)
-  return chat.shape == "body" and request_body.around(chat):find('"batchSnapshots"', 1, true) ~= nil
+  return chat.shape == "body" and settings.members(request_body.around(chat)).batchSnapshots ~= nil
 end
 
 --- True if a lenient reading skipped messages for their form.
