@@ -91,4 +91,14 @@ describe("a message that is cut short", function()
     assert.same({ "replaced", 1, "abcd a\n...(truncated)", ledger.before - ledger.after }, { ledger.ledger[1].action,
       ledger.ledger[1].seq, ledger.ledger[1].text, ledger.ledger[1].tokens })
   end)
+
+  it("is told with what it weighed with its files", function()
+    local message = { role = "user", content = ("汉"):rep(60), attachments = { { path = "plan.png" } } }
+    command.file("plan.png", "\137PNG\r\n\26\n")
+    local chat = command.file("files.json", ebb.json.encode { message, text("user", "c") })
+    local _, shown = does(("pipeline %s --asset-root %s --model gpt-4o --set merge-roles.enabled=no "):format(chat,
+      chat:match "^(.*)/") .. "--set token-limiter.budget=100 --set token-limiter.retained_characters=6 --explain")
+    local before, after = shown:match "(%d+) %-> (%-?%d+) +replaced"
+    assert.is_true(tonumber(after) > 0 and tonumber(before) > 255, shown)
+  end)
 end)

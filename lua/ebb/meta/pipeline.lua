@@ -69,6 +69,7 @@
 ---@field reason string
 ---@field tokens integer          freed
 ---@field text? string            of a message that was cut short (retained_characters): what is left of it
+---@field left? integer           its tokens
 ---@class ebb.Pipeline
 local Pipeline = {}
 --- Runs all processors on copies of the visible history. The messages of the conversation are only read; it keeps the

@@ -166,7 +166,7 @@ local function cuts_of(trimmed)
     local entry = ledger[i]
     local message = entry.action ~= "inserted" and trimmed.history[entry.seq] or {}
     list[i] = { action = entry.action, seq = message.origin, role = entry.role, by = entry.by, reason = entry.reason,
-      tokens = entry.tokens, text = entry.text }
+      tokens = entry.tokens, text = entry.text, left = entry.left }
   end
   return list
 end

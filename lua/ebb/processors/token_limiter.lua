@@ -370,6 +370,7 @@ local function ledger_of(report, short, count)
       replacement = entry.replacement, tokens = entry.tokens }
     if entry.action == "dropped" and entry.seq == short.place then
       list[i].action, list[i].tokens, list[i].text = "replaced", entry.tokens - short.tokens, short.text
+      list[i].left = short.tokens
       list[i].reason = ("%s: cut to %s"):format(entry.reason, quantity(count, "character"))
     end
   end

@@ -78,6 +78,7 @@ end
 ---@field why string            the last reason, and those before it
 ---@field left? integer         tokens of the message that replaced it
 ---@field text? string          of a message that was cut short
+---@field before? integer       tokens that it had with its files
 ---@field seq integer           of the last message that was in its place
 
 --- Follows a message through its replacements.
@@ -85,9 +86,10 @@ end
 local function fate_of(message, by_seq)
   local entry, fate, tokens_left = by_seq[message.seq], nil, message.tokens
   while entry do
-    tokens_left = tokens_left - entry.tokens
+    tokens_left = entry.left or tokens_left - entry.tokens
     local why = fate and ("%s, %s before: %s"):format(entry.reason, fate.action, fate.why) or entry.reason
     fate = { action = entry.action, by = entry.by, why = why, left = tokens_left, text = entry.text,
+      before = entry.left and entry.left + entry.tokens,
       seq = entry.replacement or entry.seq }
     entry = by_seq[entry.replacement]
   end
@@ -127,7 +129,7 @@ end
 local function row_of(position, message, fate, after)
   local tokens, visible = tostring(message.tokens), message
   if fate.action == "replaced" then
-    tokens, visible = ("%s -> %d"):format(tokens, fate.left), after[fate.seq] or message
+    tokens, visible = ("%s -> %d"):format(fate.before or tokens, fate.left), after[fate.seq] or message
   end
   return {
     tostring(position), text.seq(message.index, message.seq), text.kind(message), tokens, fate.action, fate.by,
