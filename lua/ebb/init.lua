@@ -261,7 +261,8 @@ local function indices(list, ...)
   local result = {}
   if select("#", ...) > 0 then
     local text = "indices: it takes no arguments, got %s"
-    refuse("argument", text:format(require("ebb.support.schema").describe((...))), 'chat:where { role = "user" }:positions(), for one role')
+    refuse("argument", text:format(require("ebb.support.schema").describe((...))),
+      'chat:where { role = "user" }:positions(), for one role')
   end
   for _, role in ipairs(require "ebb.conversation.roles") do
     result[role] = core_where(list, { role = role }):positions()

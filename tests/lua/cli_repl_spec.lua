@@ -31,7 +31,7 @@ local results = {
 local failures = {
   -- what it shows           typed                          on standard error
   { "an error",              "error 'boom'", "stdin:1: boom\nstack traceback:\n  stdin:1: in main chunk" },
-  { "an error object",       "error({})",                   "table: " },
+  { "an error object",       "error({})",                   "{}" },
   { "a hint",                "ebb.conversation():truncate { kep_last = 1 }", "hint: did you mean 'keep_last'?" },
   { "wrong Lua",             "x = = 1",                     "unexpected symbol near '='" },
   { "what never was whole",  "while true do",               "near <eof>" },

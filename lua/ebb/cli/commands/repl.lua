@@ -13,6 +13,7 @@ local hints = require "ebb.cli.hints"
 local host = require "ebb.host"
 local options = require "ebb.cli.io.options"
 local pretty = require "ebb.cli.view.pretty"
+local script_trace = require "ebb.cli.view.script_trace"
 local terminal = require "ebb.cli.view.terminal"
 local text = require "ebb.cli.view.text"
 local xdg = require "ebb.support.xdg"
@@ -57,11 +58,9 @@ end
 
 --- The error with its traceback through the typed lines.
 local function trace(problem)
-  local failed = failure.from_value(problem)
-  local way = debug.traceback(failed and failed.message or tostring(problem), 2)
-  way = way:gsub("\n%s+ebb/cli/.*", ""):gsub("\n%s+%[C%]: in [^\n]*", ""):gsub("\t", "  ")
+  local way, hint = script_trace.text(problem)
   way = way:gsub("in upvalue 'chunk'", "in main chunk")   -- so `evaluate` calls it
-  return failed and failed.hint and way .. "\nhint: " .. failed.hint or way
+  return hint and way .. "\nhint: " .. hint or way
 end
 
 --- Runs a chunk and shows its results inside the protected call: __tostring may run a script, too.

@@ -17,6 +17,7 @@ local options = require "ebb.cli.io.options"
 local places = require "ebb.cli.io.places"
 local run_host = require "ebb.cli.host.run_host"
 local saved_options = require "ebb.conversation.saved_options"
+local script_trace = require "ebb.cli.view.script_trace"
 local sessions = require "ebb.cli.io.sessions"
 local terminal = require "ebb.cli.view.terminal"
 local text = require "ebb.cli.view.text"
@@ -74,16 +75,16 @@ local function compile(path, next_word)
   return chunk
 end
 
---- The error with the user's part of the traceback.
-local function trace(problem)
-  local failed = failure.from_value(problem)
-  local message = failed and failed.message or tostring(problem)
-  local way = debug.traceback(message, 2):gsub("\n%s+ebb/cli/.*", ""):gsub("\n%s+%[C%]: in [^\n]*", "")
-  return { message = way:gsub("\t", "  "), hint = failed and failed.hint }
+--- Makes a handler: the error with the user's part of the traceback.
+local function tracer(path)
+  return function(problem)
+    local message, hint = script_trace.text(problem, path)
+    return { message = message, hint = hint }
+  end
 end
 
-local function call(chunk, words)
-  local ok, result = xpcall(chunk, trace, table.unpack(words))
+local function call(path, chunk, words)
+  local ok, result = xpcall(chunk, tracer(path), table.unpack(words))
   if ok then return result end
   if type(result) ~= "table" then error(result, 0) end   -- out of memory: the handler was not called
   failure.raise(failure.SCRIPT, result.message, result.hint)
@@ -178,7 +179,7 @@ local function run_script(args, save)
   local chunk = compile(args.script, args.arguments[1])
   io.stdout:setvbuf "line"   -- chat:save("-") does not go through stdio: this keeps the order
   _G.arg = table.move(args.arguments, 1, #args.arguments, 1, { [0] = args.script })
-  local result = hints.in_lua(call, chunk, args.arguments)
+  local result = hints.in_lua(call, args.script, chunk, args.arguments)
   if nodes.is_workflow(result) then return run_nodes(args, result, save) end
   for _, name in ipairs(FOR_NODES) do
     if args[name] then
