@@ -7,7 +7,7 @@
 **                                 \--> sandbox_call, task_step         scripts, within limits
 **
 ** Memory: host's allocator <- runtime (counts, limits) <- Lua, and for each chat a
-** quota (memory_quota.c) <- conversation. The Lua values of a chat or a task lie in the
+** quota <- conversation. The Lua values of a chat or a task lie in the
 ** registry under the address of the chat or task.
 **
 ** Functions that return an ebb_status note the error, so that ebb_last_error has its words
@@ -91,7 +91,7 @@ struct ebb_runtime {
   const LibraryHooks *hooks;
   Ring journals;             /* of chats that have one */
   const JournalHooks *journal_hooks;    /* set by journal.c for the first one, else NULL */
-  void (*tell)(ebb_runtime *runtime);   /* calls the listeners; set by listen.c for the first one, else NULL */
+  void (*tell)(ebb_runtime *runtime);   /* calls the listeners; set by journal.c for the first one, else NULL */
   VocabEntry *vocabs;        /* of the host, or read from files; a list */
   bool busy;                 /* a call of the host is running */
   bool reading;              /* and in it a callback is reading a chat */
@@ -159,7 +159,20 @@ static inline void api_collect_all(ebb_runtime *runtime) { lua_gc(runtime->L, LU
 
 static inline ebb_runtime *chat_runtime(const ebb_chat *chat) { return chat == NULL ? NULL : chat->runtime; }
 
-/* ---- abi.c ---- */
+/* ---- call.c: errors ---- */
+
+/* Notes that a handle or a place for a result is NULL; returns EBB_ARGUMENT. `runtime` may be NULL, too. */
+ebb_status api_missing(ebb_runtime *runtime);
+/* Notes an error; returns its status. code NULL: the status's name. */
+ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, const char *format, ...);
+ebb_status api_fail_status(ebb_runtime *runtime, Status status, const char *what);
+/* Notes the sandbox's last failure, by which a call ended; EBB_OK for SANDBOX_OK. */
+ebb_status api_fail_end(ebb_runtime *runtime, SandboxEnd end);
+ebb_status api_status_of_code(const char *code);
+/* Passes a line to the host's log, as UTF-8. Called while a sandbox runs. */
+void       api_log(ebb_runtime *runtime, ebb_log_level level, const char *line, size_t size);
+
+/* ---- call.c: structs of other versions ---- */
 
 /* Sizes in bytes of the first versions of the public structs; no host has smaller ones. */
 enum { CONFIG_FIRST = 104, MESSAGE_FIRST = 72, EVENT_FIRST = 56 };
@@ -176,7 +189,7 @@ ebb_status api_fail_config(const ebb_config *config, ebb_status status, const ch
 
 Memory     api_host_memory(const ebb_config *config);
 
-/* ---- enter.c ---- */
+/* ---- call.c: entering, answers, writers ---- */
 
 /* Makes the runtime busy until api_leave. EBB_ARGUMENT for NULL; EBB_BUSY within another call. */
 ebb_status api_enter(ebb_runtime *runtime);
@@ -195,34 +208,17 @@ Buffer    *api_answer_buffer(ebb_runtime *runtime, int number);
 ebb_status api_answer(ebb_runtime *runtime, int number, ebb_text *text);
 void       api_free_answers(ebb_runtime *runtime);
 
-/* ---- error.c ---- */
+/* A text on its way to the host's writer. */
+typedef struct Writing {
+  ebb_write write;
+  void *user;
+  ebb_status failed;         /* the writer's first status other than EBB_OK */
+  lua_State *inside;         /* not NULL: the writer is called while this thread runs a script */
+} Writing;
 
-/* Notes that a handle or a place for a result is NULL; returns EBB_ARGUMENT. `runtime` may be NULL, too. */
-ebb_status api_missing(ebb_runtime *runtime);
-/* Notes an error; returns its status. code NULL: the status's name. */
-ebb_status api_fail(ebb_runtime *runtime, ebb_status status, const char *code, const char *format, ...);
-ebb_status api_fail_status(ebb_runtime *runtime, Status status, const char *what);
-/* Notes the sandbox's last failure, by which a call ended; EBB_OK for SANDBOX_OK. */
-ebb_status api_fail_end(ebb_runtime *runtime, SandboxEnd end);
-ebb_status api_status_of_code(const char *code);
-/* Passes a line to the host's log, as UTF-8. Called while a sandbox runs. */
-void       api_log(ebb_runtime *runtime, ebb_log_level level, const char *line, size_t size);
-
-/* ---- memory_quota.c ---- */
-
-/* Counts the memory of one chat and its forks. It is freed with the last of its blocks and
-   owners; `memory` is the runtime's, `limit` in bytes, 0: no limit. NULL if memory runs out. */
-MemoryQuota *quota_new(const Memory *memory, size_t limit);
-MemoryQuota *quota_share(MemoryQuota *quota);
-void     quota_release(MemoryQuota *quota);
-Memory   quota_memory(MemoryQuota *quota);
-size_t   quota_used(const MemoryQuota *quota);         /* bytes */
-/* Notes that a message was overwritten in one of the chats: the others may show it, too. */
-void     quota_note_redaction(MemoryQuota *quota);
-uint64_t quota_redactions(const MemoryQuota *quota);   /* how often */
-/* Allows an eighth more than the limit, or ends that: around an edit that may free messages, so that
-   a full chat can be trimmed and compacted. */
-void     quota_allow_excess(MemoryQuota *quota, bool allows_excess);
+Sink       api_writer(Writing *writing);               /* a sink that calls the writer */
+/* The status of a call that ended with `status`: the writer's failure if it failed. */
+ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_status status);
 
 /* ---- library.c ---- */
 
@@ -248,7 +244,54 @@ ebb_status api_call_held(ebb_runtime *runtime, uint64_t fuel, const Sink *out);
 Status     api_write_result(lua_State *L, Sink out);
 SandboxLimits api_limits(const ebb_runtime *runtime);
 
-/* ---- ask.c ---- */
+/* ---- chat.c: memory of a chat and its forks, which is counted ---- */
+
+Memory   quota_memory(MemoryQuota *quota);
+size_t   quota_used(const MemoryQuota *quota);         /* bytes */
+/* Notes that a message was overwritten in one of the chats: the others may show it, too. */
+void     quota_note_redaction(MemoryQuota *quota);
+uint64_t quota_redactions(const MemoryQuota *quota);   /* how often */
+/* Allows an eighth more than the limit, or ends that: around an edit that may free messages, so that
+   a full chat can be trimmed and compacted. */
+void     quota_allow_excess(MemoryQuota *quota, bool allows_excess);
+
+/* ---- chat.c: values that Lua keeps for a chat, branch, task or pipeline, under its address ---- */
+
+void       holder_push(lua_State *L, const void *holder);         /* nil if there is none */
+void       holder_set(lua_State *L, const void *holder);          /* takes the value on top; may raise "memory" */
+void       holder_clear(lua_State *L, const void *holder);        /* needs no memory, and raises nothing */
+
+/* ---- chat.c: chats ---- */
+
+/* A chat without a conversation, in no list yet. */
+ebb_status chat_new(ebb_runtime *runtime, MemoryQuota *quota, const char *options, size_t size, ebb_chat **chat);
+ebb_status chat_make(ebb_chat *chat);                  /* creates its conversation, by its options */
+/* The same by a C function with the argument `data`, which calls chat_hold. */
+ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data);
+void       chat_hold(lua_State *L, ebb_chat *chat);    /* takes the conversation on top */
+void       chat_push_options(lua_State *L, const ebb_chat *chat);      /* the host's JSON text */
+/* A chat of the same quota and options, without a conversation. */
+ebb_status chat_new_like(ebb_chat *chat, ebb_chat **copy);
+void       chat_discard(ebb_chat *chat);               /* frees a chat that is in no list */
+void       chat_enlist(ebb_chat *chat);                /* adds it to the runtime's chats */
+Conversation *chat_conversation(const ebb_chat *chat);
+/* Sets the time of the edits of this call, by the host's clock. */
+void       chat_tick(ebb_chat *chat);
+/* keep_conversation(conversation, target) for lua/ebb/libebb: gives the target chat its conversation. */
+int        chat_keep(lua_State *L);
+
+/* ---- chat.c: branches ---- */
+
+Branch     branch_of(ebb_chat *chat);                  /* without a fork yet */
+/* Creates the fork and pushes it. In sandbox_run. */
+void       branch_push_fork(lua_State *L, Branch *branch);
+/* Merges the edits of the fork into the chat; on failure nothing has changed. EBB_CONFLICT if both
+   changed; EBB_MEMORY, EBB_LIMIT. */
+ebb_status branch_commit(Branch *branch);
+/* Drops the fork with the edits that were not merged; allowed without a fork. */
+void       branch_end(Branch *branch);
+
+/* ---- chat.c: asking the library ---- */
 
 /* A call of a function of the Lua library, and its arguments. */
 typedef struct Asking {
@@ -270,35 +313,6 @@ ebb_status api_ask_text(ebb_runtime *runtime, const Asking *asking, ebb_text *an
 ebb_status api_list(ebb_runtime *runtime, const char *function, ebb_text *json);
 Text       api_text(const char *string);               /* NULL: nil */
 Text       api_options(const char *options, size_t size);         /* NULL: "" */
-
-/* ---- holder.c: values that Lua keeps for a chat, branch, task or pipeline, under its address ---- */
-
-void       holder_push(lua_State *L, const void *holder);         /* nil if there is none */
-void       holder_set(lua_State *L, const void *holder);          /* takes the value on top; may raise "memory" */
-void       holder_clear(lua_State *L, const void *holder);        /* needs no memory, and raises nothing */
-
-/* ---- chat.c ---- */
-
-/* A chat without a conversation, in no list yet. */
-ebb_status chat_new(ebb_runtime *runtime, MemoryQuota *quota, const char *options, size_t size, ebb_chat **chat);
-ebb_status chat_make(ebb_chat *chat);                  /* creates its conversation, by its options */
-/* The same by a C function with the argument `data`, which calls chat_hold. */
-ebb_status chat_make_by(ebb_chat *chat, lua_CFunction run, void *data);
-void       chat_hold(lua_State *L, ebb_chat *chat);    /* takes the conversation on top */
-void       chat_push_options(lua_State *L, const ebb_chat *chat);      /* the host's JSON text */
-/* A chat of the same quota and options, without a conversation. */
-ebb_status chat_new_like(ebb_chat *chat, ebb_chat **copy);
-void       chat_discard(ebb_chat *chat);               /* frees a chat that is in no list */
-void       chat_enlist(ebb_chat *chat);                /* adds it to the runtime's chats */
-/* Ends a conversation at once, not when the collector comes by. */
-void       chat_drop(ebb_runtime *runtime, const void *holder);
-Conversation *chat_conversation(const ebb_chat *chat);
-/* A whole public call of a function of lua/ebb/libebb that writes about the chat, as JSON. */
-ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json);
-/* Sets the time of the edits of this call, by the host's clock. */
-void       chat_tick(ebb_chat *chat);
-/* keep_conversation(conversation, target) for lua/ebb/libebb: gives the target chat its conversation. */
-int        chat_keep(lua_State *L);
 
 /* ---- edit.c ---- */
 
@@ -326,23 +340,34 @@ typedef struct Stream {
 /* Appends the message as JSON, its text up to the last whole character. STATUS_MEMORY. */
 Status     stream_write(const Stream *stream, Buffer *out);
 
-/* ---- branch.c ---- */
+/* ---- read.c ---- */
 
-Branch     branch_of(ebb_chat *chat);                  /* without a fork yet */
-/* Creates the fork and pushes it. In sandbox_run. */
-void       branch_push_fork(lua_State *L, Branch *branch);
-/* Merges the edits of the fork into the chat; on failure nothing has changed. EBB_CONFLICT if both
-   changed; EBB_MEMORY, EBB_LIMIT. */
-ebb_status branch_commit(Branch *branch);
-/* Drops the fork with the edits that were not merged; allowed without a fork. */
-void       branch_end(Branch *branch);
+/* A whole public call of a function of lua/ebb/libebb that writes about the chat, as JSON. */
+ebb_status chat_list(ebb_chat *chat, const char *function, ebb_text *json);
 
-/* ---- save.c ---- */
+/* write_list(list) and write_message(message) for lua/ebb/libebb, upvalue 1 is the runtime: add the bytes of messages
+   to the first answer, of several as a JSON list. */
+int        api_write_list(lua_State *L);
+int        api_write_message(lua_State *L);
+
+/* ---- window.c ---- */
+
+/* write_messages and write for lua/ebb/libebb, upvalue 1 is the runtime: add to the first answer. */
+int        api_write_messages(lua_State *L);
+int        api_write_text(lua_State *L);
+
+/* ---- document.c ---- */
 
 /* A chat from the text of a state. */
 ebb_status chat_load(ebb_runtime *runtime, const char *saved, size_t size, StateTrust trust, ebb_chat **chat);
 
-/* ---- vocab.c ---- */
+/* write_document(list, texts, shape) for lua/ebb/libebb, upvalue 1 is the runtime: writes the list to
+   runtime->out; shape nil: as it was read. */
+int        api_write_document(lua_State *L);
+/* write_body(text), the same: writes the text to runtime->out. */
+int        api_write_body(lua_State *L);
+
+/* ---- counting.c ---- */
 
 /* The runtime's core.tokenizer and core.vocab.list for Lua; upvalue 1 is the runtime. */
 int        api_tokenizer(lua_State *L);
@@ -355,81 +380,19 @@ void       api_free_vocabs(ebb_runtime *runtime);
 /* keep_chunk(chunk) for lua/ebb/libebb: keeps a compiled chunk for ebb_policy_new; upvalue 1 is the runtime. */
 int        api_keep_chunk(lua_State *L);
 
-/* ---- function.c ---- */
-
-/* A function of the host: with JSON as arguments and result, or with Lua values. */
-typedef struct HostFunction {
-  union {
-    ebb_function json;
-    ebb_lua_function lua;
-  };
-  void *user;
-  uint64_t cost;             /* fuel of a call */
-} HostFunction;
-
-/* Pushes a closure of `call`, whose upvalue is a copy of the host's function. */
-void       api_push_host(lua_State *L, const HostFunction *host, lua_CFunction call);
-/* A whole public call: `function` of lua/ebb/libebb registers the host's function under a name. */
-ebb_status api_register(ebb_runtime *runtime, const char *function, const char *name, const HostFunction *host,
-                        lua_CFunction call);
-/* The fuel of a call of a host's function, by the cost that the host gave; 0: COST_MIN. */
-uint64_t   api_cost(uint64_t cost);
-
-/* ---- window.c ---- */
-
-/* write_messages and write for lua/ebb/libebb, upvalue 1 is the runtime: add to the first answer. */
-int        api_write_messages(lua_State *L);
-int        api_write_text(lua_State *L);
-
-/* ---- writer.c ---- */
-
-/* A text on its way to the host's writer. */
-typedef struct Writing {
-  ebb_write write;
-  void *user;
-  ebb_status failed;         /* the writer's first status other than EBB_OK */
-  lua_State *inside;         /* not NULL: the writer is called while this thread runs a script */
-} Writing;
-
-Sink       api_writer(Writing *writing);               /* a sink that calls the writer */
-/* The status of a call that ended with `status`: the writer's failure if it failed. */
-ebb_status api_end_writing(ebb_runtime *runtime, const Writing *writing, ebb_status status);
-
-/* ---- document.c ---- */
-
-/* Restores the document of a chat from its options, before its state is read. */
-ebb_status document_restore(ebb_chat *chat);
-/* Counts what its request carries besides the messages, after its state is read. */
-ebb_status document_charge(ebb_chat *chat);
-/* write_document(list, texts, shape) for lua/ebb/libebb, upvalue 1 is the runtime: writes the list to
-   runtime->out; shape nil: as it was read. */
-int        api_write_document(lua_State *L);
-/* write_body(text), the same: writes the text to runtime->out. */
-int        api_write_body(lua_State *L);
-
-/* ---- pipeline.c ---- */
-
 /* keep_pipeline(pipeline, target) for lua/ebb/libebb: gives the handle `target` its value. */
 int        api_keep_pipeline(lua_State *L);
 /* EBB_ARGUMENT if the two belong to different runtimes. */
 ebb_status pipeline_check(const ebb_pipeline *pipeline, const ebb_chat *chat);
 void       api_free_pipelines(ebb_runtime *runtime);
 
-/* ---- query.c ---- */
+/* ---- function.c ---- */
 
-/* write_list(list) and write_message(message), the same: add the bytes of messages to the first
-   answer, of several as a JSON list. */
-int        api_write_list(lua_State *L);
-int        api_write_message(lua_State *L);
-
-/* ---- save.c ---- */
-
-/* Writes the chat's state (state/state.h), its options included. */
-ebb_status chat_save(ebb_chat *chat, Sink sink);
+/* The fuel of a call of a host's function, by the cost that the host gave; 0: COST_MIN. */
+uint64_t   api_cost(uint64_t cost);
 
 /* ---- task.c ---- */
 
-void       task_discard(ebb_task *task);               /* ends a task, removes it from all rings and frees it */
 /* Sets the phase; a task that becomes ready comes last of the ready ones. */
 void       task_enter(ebb_task *task, TaskPhase phase);
 /* Notes an event to be fetched, and sets the phase by its kind. */
@@ -438,17 +401,7 @@ void       task_note_event(ebb_task *task, ebb_event_kind kind);
 void       task_fail(ebb_task *task, ebb_status status);
 /* Ends the tasks for which ebb_task_stop was called. */
 void       task_end_stopped(ebb_runtime *runtime);
-
-/* ---- step.c ---- */
-
 /* Answers the open request with a JSON value, and makes the task ready. */
 ebb_status task_give_answer(ebb_task *task, Text json);
-
-/* ---- timer.c ---- */
-
-/* Lets the task sleep if its request, in task->json, is a timer; false for other requests. */
-bool       timer_begin(ebb_task *task);
-/* Wakes the tasks whose time has come. */
-void       timer_wake(ebb_runtime *runtime);
 
 #endif

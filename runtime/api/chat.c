@@ -1,11 +1,125 @@
 /*
-** Chats: made, forked, freed. The conversation is a userdata of the Lua library,
-** so that policies find in it what they know; the registry holds it under the
-** address of its chat.
+** Chats: made, forked, freed; their memory and their branches; and asking the Lua library about them.
+**
+** The conversation is a userdata of the Lua library, so that policies find in it what they know; the registry
+** holds it under the address of its chat.
 */
+#include <stdint.h>
 #include <string.h>
 
 #include "api/api.h"
+#include "state/policy_memory.h"
+
+/* ---- memory ----
+**
+** A quota counts what one chat and its forks hold of the runtime's memory, up to a limit. It also counts how often
+** bytes that all of them may show were overwritten.
+**
+** Batches, drafts and ledgers may outlive their chat in the hands of a script,
+** and their blocks come back here: so a quota lives until its last holder and its
+** last block are gone. */
+
+#define QUOTA_EXCESS_PART 8      /* the part of the limit that such an edit may take beyond it */
+
+struct MemoryQuota {
+  Memory memory;
+  size_t used, limit;
+  bool allows_excess;              /* an edit that may give memory back may take a little more first */
+  uint32_t holders;
+  uint64_t redactions;
+};
+
+static void end_if_empty(MemoryQuota *quota) {
+  Memory memory = quota->memory;
+  if (quota->holders == 0 && quota->used == 0) memory_free(&memory, quota, sizeof *quota);
+}
+
+static void *allocate(void *user, void *block, size_t old_size, size_t new_size) {
+  MemoryQuota *quota = user;
+  if (block == NULL) old_size = 0;
+  size_t limit = quota->allows_excess ? quota->limit + quota->limit / QUOTA_EXCESS_PART : quota->limit;
+  bool grows = new_size > old_size && limit > 0;
+  if (grows && (quota->used > limit || new_size - old_size > limit - quota->used)) return NULL;
+  void *answer = quota->memory.allocate(quota->memory.user, block, old_size, new_size);
+  if (answer == NULL && new_size > 0) return NULL;
+  quota->used = quota->used - old_size + new_size;
+  if (new_size == 0) end_if_empty(quota);
+  return answer;
+}
+
+/* Counts the memory of one chat and its forks. It is freed with the last of its blocks and
+   owners; `memory` is the runtime's, `limit` in bytes, 0: no limit. NULL if memory runs out. */
+static MemoryQuota *quota_new(const Memory *memory, size_t limit) {
+  MemoryQuota *quota = memory_new(memory, sizeof *quota);
+  if (quota != NULL) *quota = (MemoryQuota){.memory = *memory, .limit = limit, .holders = 1};
+  return quota;
+}
+
+static MemoryQuota *quota_share(MemoryQuota *quota) {
+  quota->holders++;
+  return quota;
+}
+
+static void quota_release(MemoryQuota *quota) {
+  quota->holders--;
+  end_if_empty(quota);
+}
+
+void quota_allow_excess(MemoryQuota *quota, bool allows_excess) { quota->allows_excess = allows_excess; }
+
+void quota_note_redaction(MemoryQuota *quota) { quota->redactions++; }
+
+uint64_t quota_redactions(const MemoryQuota *quota) { return quota->redactions; }
+
+size_t quota_used(const MemoryQuota *quota) { return quota->used; }
+
+Memory quota_memory(MemoryQuota *quota) { return (Memory){.allocate = allocate, .user = quota}; }
+
+/* ---- the registry's values of chats, branches and pipelines, under their addresses ----
+**
+**     registry    { shelf 0 = { [chat] = conversation, [branch] = fork, .. }, .., shelf 255 = { .. } }
+**
+** The collector walks a table in one stretch. One table of all chats would make steps late by its length; of 256
+** each is short, where a runtime has tens of thousands. */
+
+enum { SHELF_BITS = 8 };
+
+static const char SHELVES[1 << SHELF_BITS];   /* their addresses are the keys */
+
+/* Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): the low bits of addresses are those of their
+   alignment. */
+static const void *shelf_of(const void *holder) {
+  return SHELVES + ((uint64_t)(uintptr_t)holder * 0x9E3779B97F4A7C15u >> (64 - SHELF_BITS));
+}
+
+void holder_push(lua_State *L, const void *holder) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, shelf_of(holder)) != LUA_TTABLE) return;
+  lua_rawgetp(L, -1, holder);
+  lua_replace(L, -2);
+}
+
+void holder_set(lua_State *L, const void *holder) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, shelf_of(holder)) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, shelf_of(holder));
+  }
+  lua_insert(L, -2);
+  lua_rawsetp(L, -2, holder);
+  lua_pop(L, 1);
+}
+
+void holder_clear(lua_State *L, const void *holder) {
+  if (!lua_checkstack(L, 2)) return;         /* the collector does it with the runtime */
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, shelf_of(holder)) == LUA_TTABLE) {
+    lua_pushnil(L);
+    lua_rawsetp(L, -2, holder);
+  }
+  lua_pop(L, 1);
+}
+
+/* ---- chats ---- */
 
 Conversation *chat_conversation(const ebb_chat *chat) { return chat->handle->conversation; }
 
@@ -167,7 +281,8 @@ ebb_status ebb_chat_fork(ebb_chat *chat, ebb_chat **fork) {
 
 /* ---- ending ---- */
 
-void chat_drop(ebb_runtime *runtime, const void *holder) {
+/* Ends a conversation at once, not when the collector comes by. */
+static void chat_drop(ebb_runtime *runtime, const void *holder) {
   lua_State *L = runtime->L;
   if (!lua_checkstack(L, 2)) return;         /* the collector does it with the runtime */
   holder_push(L, holder);
@@ -215,3 +330,102 @@ void *ebb_chat_user(const ebb_chat *chat) { return chat == NULL ? NULL : chat->u
 void ebb_chat_set_user(ebb_chat *chat, void *user) {
   if (chat != NULL) chat->user = user;
 }
+
+/* ---- branches ----
+**
+** A branch is work on a copy of a chat that comes back as the last step, so that
+** nothing can fail after it (core/merge_branch.h). A branch that does not come back leaves
+** no trace. */
+
+Branch branch_of(ebb_chat *chat) { return (Branch){.chat = chat}; }
+
+void branch_push_fork(lua_State *L, Branch *branch) {
+  holder_push(L, branch->chat);
+  lua_getfield(L, -1, "fork");
+  lua_insert(L, -2);
+  lua_call(L, 1, 1);
+  ConversationHandle *fork = bind_check_conversation(L, -1);
+  const Conversation *conversation = chat_conversation(branch->chat);
+  Status status = conversation_begin_branch(fork->conversation, conversation, merge_memories_by_name);
+  if (status != STATUS_OK) bind_raise_status(L, status, "branch");
+  lua_pushvalue(L, -1);
+  holder_set(L, branch);
+  branch->fork = fork;
+}
+
+ebb_status branch_commit(Branch *branch) {
+  ebb_runtime *runtime = branch->chat->runtime;
+  Conversation *conversation = chat_conversation(branch->chat), *fork = branch->fork->conversation;
+  const MessageId *redacted;
+  bool changed, redacts = conversation_redacted(fork, &redacted) > 0;
+  switch (conversation_merge_conflict(conversation, fork)) {
+  case MERGE_CONFLICT_NONE: break;
+  case MERGE_CONFLICT_WINDOWS:
+    return api_fail(runtime, EBB_CONFLICT, NULL, "windows were changed here and by the task since it began");
+  case MERGE_CONFLICT_MEMORY:
+    return api_fail(runtime, EBB_CONFLICT, NULL,
+                    "what one policy or pipeline remembers was changed here and by the task since it began");
+  case MERGE_CONFLICT_LISTS:
+    return api_fail(runtime, EBB_CONFLICT, NULL,
+                    "the chat was changed since the task began, otherwise than by appending");
+  }
+  chat_tick(branch->chat);
+  Status merged = conversation_merge_branch(conversation, fork, &changed);
+  if (merged != STATUS_OK) return api_fail_status(runtime, merged, "commit");
+  if (redacts) quota_note_redaction(branch->chat->quota);
+  return api_note(branch->chat);
+}
+
+void branch_end(Branch *branch) {
+  chat_drop(branch->chat->runtime, branch);
+  branch->fork = NULL;
+}
+
+/* ---- asking ----
+**
+** The way of most calls that need Lua. A function of lua/ebb/libebb checks the
+** arguments and gives back a function, which runs within the runtime's limits and
+** returns a result (api_write_result), or writes one with the writers of window.c and
+** document.c.
+**
+**     ebb_* --> api_ask --> api_run    [ api.NAME(chat or fork, texts ..) -> run ]
+**                      \--> sandbox_call [ run() ] -> a sink, or the first answer */
+
+/* Leaves the function that is to run within limits. */
+static int l_prepare(lua_State *L) {
+  const Asking *asking = lua_touserdata(L, 1);
+  api_push_function(L, asking->function);
+  if (asking->branch != NULL) branch_push_fork(L, asking->branch);
+  else if (asking->chat != NULL) holder_push(L, asking->chat);
+  for (int i = 0; i < asking->text_count; i++) {
+    if (asking->texts[i].bytes != NULL) lua_pushlstring(L, asking->texts[i].bytes, asking->texts[i].size);
+    else lua_pushnil(L);
+  }
+  if (asking->held != NULL) holder_push(L, asking->held);
+  if (asking->target != NULL) lua_pushlightuserdata(L, asking->target);
+  lua_call(L, lua_gettop(L) - 2, 1);
+  api_hold(L);
+  return 0;
+}
+
+ebb_status api_ask(ebb_runtime *runtime, const Asking *asking, const Sink *out) {
+  ebb_status status = api_run(runtime, l_prepare, (void *)(uintptr_t)asking);
+  return status == EBB_OK ? api_call_held(runtime, UINT64_MAX, out) : status;
+}
+
+ebb_status api_ask_text(ebb_runtime *runtime, const Asking *asking, ebb_text *answer) {
+  api_answer_buffer(runtime, 0);
+  ebb_status status = api_ask(runtime, asking, NULL);
+  return status == EBB_OK ? api_answer(runtime, 0, answer) : status;
+}
+
+ebb_status api_list(ebb_runtime *runtime, const char *function, ebb_text *json) {
+  if (json == NULL) return api_missing(runtime);
+  Asking asking = {.function = function};
+  ebb_status status = api_enter(runtime);
+  return status == EBB_OK ? api_leave(runtime, api_ask_text(runtime, &asking, json)) : status;
+}
+
+Text api_text(const char *string) { return string == NULL ? (Text){0} : text_of(string); }
+
+Text api_options(const char *options, size_t size) { return text_plain(options == NULL ? "" : options, size); }

@@ -1,5 +1,5 @@
 /*
-** Edits. Appending, the one that happens all the time, goes straight to the core;
+** Edits of a chat. Appending, the one that happens all the time, goes straight to the core;
 ** so do those that take no JSON.
 */
 #include <stdio.h>
@@ -7,6 +7,8 @@
 
 #include "api/api.h"
 #include "base/utf8.h"
+#include "core/forget.h"
+#include "document/redact.h"
 #include "json/source_position.h"
 
 /* ---- appending ---- */
@@ -140,10 +142,11 @@ ebb_status ebb_chat_apply(ebb_chat *chat, const char *json, size_t size, ebb_tex
 
 static ebb_status rollback(ebb_chat *chat, uint32_t batch) {
   chat_tick(chat);
-  Status status = operation_rollback(chat_conversation(chat), batch, false, 0);
+  Conversation *conversation = chat_conversation(chat);
+  Status status = operation_rollback(conversation, batch, false, 0);
   if (status == STATUS_RANGE) {
     return api_fail(chat->runtime, EBB_OUT_OF_RANGE, NULL, "rollback: batch %u is not there; there are %u",
-                    (unsigned)batch, (unsigned)ebb_chat_batch_count(chat));
+                    (unsigned)batch, (unsigned)history_count(conversation_history(conversation)));
   }
   if (status != STATUS_OK) return api_fail_status(chat->runtime, status, "rollback");
   return EBB_OK;
@@ -195,7 +198,7 @@ static ebb_status mark(ebb_chat *chat, uint32_t index, const char *name, bool se
   Conversation *conversation = chat_conversation(chat);
   ebb_status status = check_name(chat->runtime, name, "mark");
   if (status != EBB_OK) return status;
-  uint32_t count = ebb_chat_count(chat);
+  uint32_t count = sequence_count(conversation_list(conversation));
   if (index >= count)
     return api_fail(chat->runtime, EBB_OUT_OF_RANGE, NULL, "mark: message %u: the chat has %u", (unsigned)index,
                     (unsigned)count);
@@ -217,3 +220,96 @@ ebb_status ebb_chat_unmark(ebb_chat *chat, uint32_t index, const char *name) {
   ebb_status status = api_enter(chat->runtime);
   return status == EBB_OK ? api_leave(chat->runtime, mark(chat, index, name, false)) : status;
 }
+
+/* ---- trims that run to the end, within the runtime's limits; task.c has those in slices ---- */
+
+/* The report goes into the sink (NULL: it is dropped), and *answer (NULL: it is no answer) gets it,
+   before the commit, after which nothing may fail. */
+static ebb_status trim(ebb_chat *chat, const char *policy, Text options, const Sink *report, ebb_text *answer) {
+  ebb_runtime *runtime = chat->runtime;
+  Branch branch = branch_of(chat);
+  Asking asking = {.function = "trim", .branch = &branch, .texts = {api_text(policy), options}, .text_count = 2};
+  chat_tick(chat);
+  quota_allow_excess(chat->quota, true);
+  ebb_status status = api_ask(runtime, &asking, report);
+  if (status == EBB_OK && answer != NULL) status = api_answer(runtime, 0, answer);
+  if (status == EBB_OK) status = branch_commit(&branch);
+  branch_end(&branch);
+  quota_allow_excess(chat->quota, false);
+  return status;
+}
+
+ebb_status ebb_chat_trim(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_text *report) {
+  if (chat == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  Text options_text = api_options(options, size);
+  Sink sink = sink_to_buffer(api_answer_buffer(chat->runtime, 0));
+  ebb_text answer;
+  status = trim(chat, policy, options_text, report == NULL ? NULL : &sink, report == NULL ? NULL : &answer);
+  if (status == EBB_OK && report != NULL) *report = answer;
+  return api_leave(chat->runtime, status);
+}
+
+ebb_status ebb_chat_trim_to(ebb_chat *chat, const char *policy, const char *options, size_t size, ebb_write write,
+                            void *user) {
+  if (chat == NULL || write == NULL || (options == NULL && size > 0)) return api_missing(chat_runtime(chat));
+  Writing writing = {.write = write, .user = user};
+  Sink sink = api_writer(&writing);
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  status = trim(chat, policy, api_options(options, size), &sink, NULL);
+  return api_leave(chat->runtime, api_end_writing(chat->runtime, &writing, status));
+}
+
+/* ---- forgetting for good: the text of a message, old batches with the messages that only they showed ---- */
+
+/* Forgets a message. Where memory for the records of journals is missing, all becomes again what it was. */
+static ebb_status overwrite(ebb_chat *chat, MessageId id) {
+  ebb_runtime *runtime = chat->runtime;
+  Forgotten *forgotten;
+  Status done = conversation_forget(chat_conversation(chat), id, text_plain("", 0), redact_message, &forgotten);
+  if (done != STATUS_OK) return api_fail_status(runtime, done, "forget");
+  quota_note_redaction(chat->quota);
+  ebb_status status = runtime->journal_hooks == NULL ? EBB_OK : runtime->journal_hooks->ready(runtime);
+  if (status != EBB_OK) conversation_unforget(forgotten);
+  forgotten_free(forgotten);
+  return status;
+}
+
+static ebb_status forget(ebb_chat *chat, uint32_t index) {
+  const Sequence *list = conversation_list(chat_conversation(chat));
+  uint32_t count = sequence_count(list);
+  if (index >= count) {
+    return api_fail(chat->runtime, EBB_OUT_OF_RANGE, NULL, "forget: message %u: the chat has %u", (unsigned)index,
+                    (unsigned)count);
+  }
+  return overwrite(chat, sequence_at(list, index));
+}
+
+ebb_status ebb_chat_forget(ebb_chat *chat, uint32_t index) {
+  if (chat == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, forget(chat, index)) : status;
+}
+
+static ebb_status compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
+  uint32_t pruned, message_count = 0;
+  quota_allow_excess(chat->quota, true);
+  Status status = conversation_compact(chat_conversation(chat), keep, &pruned, &message_count);
+  if (status == STATUS_MEMORY) {               /* garbage of scripts may hold what was let go of before */
+    api_collect_all(chat->runtime);
+    status = conversation_compact(chat_conversation(chat), keep, &pruned, &message_count);
+  }
+  quota_allow_excess(chat->quota, false);
+  if (status == STATUS_OK && removed != NULL) *removed = message_count;
+  return api_fail_status(chat->runtime, status, "compact");
+}
+
+ebb_status ebb_chat_compact(ebb_chat *chat, uint32_t keep, uint32_t *removed) {
+  if (chat == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  return status == EBB_OK ? api_leave(chat->runtime, compact(chat, keep, removed)) : status;
+}
+
+size_t ebb_chat_memory(const ebb_chat *chat) { return chat == NULL ? 0 : quota_used(chat->quota); }

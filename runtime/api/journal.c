@@ -1,12 +1,17 @@
 /*
-** Journals: what calls change goes to the host as records (state/journal.h), before they return. What a chat was at
-** the last record is kept as a fork, with which the chat is compared, and by which a change is undone that the host
-** did not take:
-**
-**     ebb_chat_append .. ebb_step --> api_leave --> end: compares, writes; on failure the chat is as it was
+** What the host is told of the changes of a call, at its end: records for journals, and calls of listeners. Neither
+** needs an edit to know of it: a chat is compared with what it was.
 */
 #include "api/api.h"
 #include "state/journal.h"
+
+/* ---- journals ----
+**
+** What calls change goes to the host as records (state/journal.h), before they return. What a chat was at
+** the last record is kept as a fork, with which the chat is compared, and by which a change is undone that the host
+** did not take:
+**
+**     ebb_chat_append .. ebb_step --> api_leave --> end: compares, writes; on failure the chat is as it was */
 
 /* Numbers of which one is another after each change. */
 typedef struct JournalState {
@@ -28,7 +33,7 @@ struct ChatJournal {
   uint64_t next_sum;         /* of the record that is ready */
 };
 
-static JournalState state_of(const ebb_chat *chat) {
+static JournalState journal_state(const ebb_chat *chat) {
   const Conversation *c = chat_conversation(chat);
   HistoryCounts counts = history_counts(conversation_history(c));
   return (JournalState){.version = conversation_version(c), .marks = marks_edits(conversation_marks(c)),
@@ -65,7 +70,7 @@ static ebb_status make_record(ebb_chat *chat, ChatJournal *journal, const Journa
 
 /* Makes all that needs memory for the next record. */
 static ebb_status ready_record(ebb_chat *chat, ChatJournal *journal) {
-  JournalState now = state_of(chat);
+  JournalState now = journal_state(chat);
   assert(journal->next == NULL);
   ebb_status status = make_record(chat, journal, &now, &journal->next_sum);
   if (status != EBB_OK) return status;
@@ -74,7 +79,7 @@ static ebb_status ready_record(ebb_chat *chat, ChatJournal *journal) {
 
 /* Hands a record to the host, and keeps the chat as it is now. On failure the journal is as it was. */
 static ebb_status write_record(ebb_chat *chat, ChatJournal *journal) {
-  JournalState now = state_of(chat);
+  JournalState now = journal_state(chat);
   ebb_status status = journal->next == NULL ? ready_record(chat, journal) : EBB_OK;
   Conversation *fork = journal->next;
   journal->next = NULL;
@@ -99,17 +104,17 @@ static ebb_status write_record(ebb_chat *chat, ChatJournal *journal) {
 /* Makes the conversation what it was at the last record. What was redacted since stays so; the caller of api_note
    undoes what else it has changed. */
 static void undo(ebb_chat *chat, ChatJournal *journal) {
-  JournalState failed = state_of(chat);
+  JournalState failed = journal_state(chat);
   conversation_exchange(chat_conversation(chat), journal->kept);
   conversation_free(journal->kept);
   journal->kept = NULL;                       /* forked anew at the next call */
   journal->undone |= has_lost(&failed, &journal->state);
-  journal->state = state_of(chat);
+  journal->state = journal_state(chat);
 }
 
 static ebb_status note(ebb_chat *chat) {
   ChatJournal *journal = chat->journal;
-  JournalState now = state_of(chat);
+  JournalState now = journal_state(chat);
   if (journal->write == NULL || is_equal(&now, &journal->state)) return EBB_OK;
   assert(journal->kept != NULL);
   ebb_status status = write_record(chat, journal);
@@ -145,7 +150,7 @@ static ebb_status ready(ebb_runtime *runtime) {
   ebb_status status = EBB_OK;
   for (link = runtime->journals.behind; link != &runtime->journals && status == EBB_OK; link = link->behind) {
     ChatJournal *journal = RING_OWNER(link, ChatJournal, link);
-    JournalState now = state_of(journal->chat);
+    JournalState now = journal_state(journal->chat);
     if (!is_equal(&now, &journal->state)) status = ready_record(journal->chat, journal);
   }
   if (status == EBB_OK) return EBB_OK;
@@ -175,7 +180,7 @@ static const JournalHooks HOOKS = {.begin = begin, .end = end, .ready = ready, .
 static ebb_status new_journal(ebb_chat *chat, uint64_t sum) {
   ChatJournal *journal = memory_new(&chat->runtime->memory, sizeof *journal);
   if (journal == NULL) return api_fail_status(chat->runtime, STATUS_MEMORY, "journal");
-  *journal = (ChatJournal){.chat = chat, .sum = sum, .state = state_of(chat)};
+  *journal = (ChatJournal){.chat = chat, .sum = sum, .state = journal_state(chat)};
   ring_init(&journal->link);
   buffer_init(&journal->record, chat->runtime->memory);
   chat->runtime->journal_hooks = &HOOKS;
@@ -202,7 +207,7 @@ static ebb_status start(ebb_chat *chat, ebb_journal write, void *user) {
 
 static ebb_status go_on(ebb_chat *chat, ebb_journal write, void *user) {
   ChatJournal *journal = chat->journal;
-  JournalState now = state_of(chat);
+  JournalState now = journal_state(chat);
   if (journal == NULL || journal->write != NULL || !is_equal(&now, &journal->state)) {
     return api_fail(chat->runtime, EBB_ARGUMENT, NULL,
                     "journal: only a chat that was read from records, and not changed since, goes on behind them");
@@ -259,4 +264,52 @@ ebb_status ebb_chat_read_journal(ebb_runtime *runtime, const void *records, size
   ebb_status status = api_enter(runtime);
   if (status != EBB_OK) return status;
   return api_leave(runtime, read_records(runtime, size == 0 ? "" : records, size, whole, chat));
+}
+
+/* ---- listeners ----
+**
+**     ebb_chat_append .. ebb_step --> api_leave --> tell: compares, and calls */
+
+static ChatState chat_state(const ebb_chat *chat) {
+  const Conversation *conversation = chat_conversation(chat);
+  const History *history = conversation_history(conversation);
+  const ConversationHandle *handle = chat->handle;
+  return (ChatState){.count = sequence_count(conversation_list(conversation)),
+                     .window_edits = windows_edits(conversation_windows(conversation)),
+                     .batch = history_current(history), .batch_count = history_count(history),
+                     .over = handle->has_limit && bind_request_tokens(conversation) > handle->limit};
+}
+
+static unsigned changes_of(const ChatState *before, const ChatState *now) {
+  unsigned changes = 0;
+  bool batch = now->batch != before->batch || now->batch_count != before->batch_count;
+  if (batch || now->count != before->count) changes |= EBB_CHANGED_MESSAGES;      /* batches grow, and nothing else */
+  if (batch) changes |= EBB_CHANGED_BATCH;
+  if (now->window_edits != before->window_edits) changes |= EBB_CHANGED_WINDOWS;
+  if (now->over && !before->over) changes |= EBB_CHANGED_OVER_LIMIT;
+  return changes;
+}
+
+/* Compares each chat that has a listener with what it was; runs at the end of a call. */
+static void tell(ebb_runtime *runtime) {
+  for (Ring *link = runtime->listening.behind; link != &runtime->listening; link = link->behind) {
+    ebb_chat *chat = RING_OWNER(link, ebb_chat, listening);
+    ChatState now = chat_state(chat);
+    unsigned changes = changes_of(&chat->listener_state, &now);
+    chat->listener_state = now;
+    if (changes != 0) chat->listener(chat->listener_user, chat, changes);
+  }
+}
+
+ebb_status ebb_chat_listen(ebb_chat *chat, ebb_listener listener, void *user) {
+  if (chat == NULL) return EBB_ARGUMENT;
+  ebb_status status = api_enter(chat->runtime);
+  if (status != EBB_OK) return status;
+  ring_remove(&chat->listening);
+  chat->listener = listener;
+  chat->listener_user = user;
+  chat->listener_state = chat_state(chat);
+  chat->runtime->tell = tell;
+  if (listener != NULL) ring_add(&chat->runtime->listening, &chat->listening);
+  return api_leave(chat->runtime, EBB_OK);
 }

@@ -1,5 +1,5 @@
 /*
-** Steps and events. A step goes in rounds. In a round every ready task has one turn,
+** Steps, timers and events. A step goes in rounds. In a round every ready task has one turn,
 ** with an equal share of what was left when the round began. What tasks
 ** that end or ask do not use is shared in the next round, until nothing is ready
 ** or nothing is left; then the next step goes on with the task whose turn it is.
@@ -7,10 +7,71 @@
 **     left 60 of 60    A 20   B 20   C 5, ends     a round
 **     left 15          A 7    B 8                  another
 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/api.h"
 #include "os/os.h"
+
+/* ---- timers ----
+**
+** A task that asks for one sleeps until the runtime's clock has come so far.
+**
+**     script         request { timer = 500 }          answers the time that it is then
+**     lua/ebb/libebb    "timer 500"                      no JSON, so no request of the host's
+**     here           sleepers, in the order in which they wake --ebb_step--> ready */
+
+static const char PREFIX[] = "timer ";
+
+static ebb_task *owner(Ring *link) { return RING_OWNER(link, ebb_task, sleeping); }
+
+/* Behind all that wake as early: mostly at the end. */
+static void fall_asleep(ebb_task *task) {
+  Ring *head = &task->runtime->sleepers, *before = head->before;
+  while (before != head && owner(before)->wake > task->wake) before = before->before;
+  ring_add(before->behind, &task->sleeping);
+}
+
+/* Lets the task sleep if its request, in task->json, is a timer; false for other requests. */
+static bool begin_timer(ebb_task *task) {
+  const char *text = task->json.bytes;
+  if (strncmp(text, PREFIX, sizeof PREFIX - 1) != 0) return false;
+  task->wake = api_now(task->runtime) + strtoll(text + sizeof PREFIX - 1, NULL, 10);
+  task_enter(task, PHASE_SLEEPING);
+  fall_asleep(task);
+  return true;
+}
+
+static void wake(ebb_task *task, int64_t now) {
+  char text[24];
+  int size = snprintf(text, sizeof text, "%" PRId64, now);
+  ebb_status status = task_give_answer(task, text_plain(text, (size_t)size));
+  if (status != EBB_OK) task_fail(task, status);
+}
+
+/* Wakes the tasks whose time has come. */
+static void wake_tasks(ebb_runtime *runtime) {
+  if (ring_is_alone(&runtime->sleepers)) return;
+  int64_t now = api_now(runtime);
+  while (!ring_is_alone(&runtime->sleepers)) {
+    ebb_task *first = owner(runtime->sleepers.behind);
+    if (first->wake > now) return;
+    wake(first, now);
+  }
+}
+
+ebb_status ebb_next_timer(ebb_runtime *runtime, int64_t *at_ms) {
+  if (at_ms == NULL) return api_missing(runtime);
+  ebb_status status = api_enter_read(runtime);
+  if (status != EBB_OK) return status;
+  bool sleeps = !ring_is_alone(&runtime->sleepers);
+  if (sleeps) *at_ms = owner(runtime->sleepers.behind)->wake;
+  return api_leave(runtime, sleeps ? EBB_OK : EBB_NONE);
+}
+
+/* ---- budgets ---- */
 
 enum { SHARE_LEAST_US = 50, SHARE_LEAST_FUEL = 5000 };   /* less would go into starting and stopping */
 
@@ -86,7 +147,7 @@ static void end_request(ebb_task *task) {
     status = take_json(task);
   }
   if (status != EBB_OK) task_fail(task, status);
-  else if (!timer_begin(task)) task_note_event(task, EBB_EVENT_REQUEST);
+  else if (!begin_timer(task)) task_note_event(task, EBB_EVENT_REQUEST);
 }
 
 static void run_slice(ebb_task *task, Amount slice) {
@@ -144,7 +205,7 @@ ebb_status ebb_step(ebb_runtime *runtime, uint64_t microseconds, uint64_t fuel) 
   Budget budget = {.all = {.microseconds = microseconds, .fuel = fuel}};
   if (is_bound(microseconds)) budget.began = now_us();
   task_end_stopped(runtime);
-  timer_wake(runtime);
+  wake_tasks(runtime);
   return api_leave(runtime, step(runtime, &budget));
 }
 

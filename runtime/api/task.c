@@ -46,6 +46,19 @@ static ebb_status start(Starting *starting) {
   return api_fail_end(runtime, end);
 }
 
+/* Ends a task, removes it from all rings and frees it. */
+static void task_discard(ebb_task *task) {
+  ebb_runtime *runtime = task->runtime;
+  bool had_ended = task->phase == PHASE_ENDED;
+  task_enter(task, PHASE_ENDED);
+  ring_remove(&task->event);
+  ring_remove(&task->chat_tasks);
+  task_free(task->task);
+  if (!had_ended) branch_end(&task->branch);
+  buffer_free(&task->json);
+  memory_free(&runtime->memory, task, sizeof *task);
+}
+
 /* Creates a task of the chat, and its sandbox task; on failure nothing is left. */
 static ebb_status make_task(ebb_chat *chat, Starting *starting, ebb_task **result) {
   ebb_runtime *runtime = chat->runtime;
@@ -138,18 +151,6 @@ void task_fail(ebb_task *task, ebb_status status) {
   task->message[length] = '\0';
   task->status = status;
   task_note_event(task, EBB_EVENT_FAILED);
-}
-
-void task_discard(ebb_task *task) {
-  ebb_runtime *runtime = task->runtime;
-  bool had_ended = task->phase == PHASE_ENDED;
-  task_enter(task, PHASE_ENDED);
-  ring_remove(&task->event);
-  ring_remove(&task->chat_tasks);
-  task_free(task->task);
-  if (!had_ended) branch_end(&task->branch);
-  buffer_free(&task->json);
-  memory_free(&runtime->memory, task, sizeof *task);
 }
 
 void ebb_task_free(ebb_task *task) {

@@ -53,7 +53,7 @@ local TABLE = { type = "object", fields = {}, items = ANY, camel = true, expecte
 
 local CHAT_OPTIONS = { model = ANY, encoding = ANY, limit = ANY, tools = ANY, tools_heading = ANY }
 
---- Vocabularies are the host's (runtime/api/vocab.c): each has one tokenizer here, to the runtime's end.
+--- Vocabularies are the host's (runtime/api/counting.c): each has one tokenizer here, to the runtime's end.
 local tokenizers = {}
 
 vocabularies.list = core.vocab.list
@@ -302,7 +302,7 @@ api.script_globals = globals_of_script
 
 local TIMER_MAX = 1000 * 86400 * 36525   -- milliseconds: a hundred years
 
---- Writes { timer = milliseconds } for runtime/api/timer.c: not as JSON, so that it is no request of the host's.
+--- Writes { timer = milliseconds } for runtime/api/step.c: not as JSON, so that it is no request of the host's.
 local function timer_text(value)
   if type(value) ~= "table" or value.timer == nil or next(value, (next(value))) ~= nil then return nil end
   local milliseconds = math.tointeger(value.timer)
