@@ -65,6 +65,13 @@ local function arity(parameters, where)
   return least, most
 end
 
+--- Refuses a file whose name is no macro's.
+---@param name string          of the file, without its ending
+---@param path string
+function registry.check_name(name, path)
+  schema.check(MACRO_NAME, name, path .. ": its name is the macro's", { code = "shape" })
+end
+
 --- Checks a declaration; raises for wrong fields. Returns how many arguments it takes, at least and at most.
 ---@param declaration any
 ---@param file? string         that returned it

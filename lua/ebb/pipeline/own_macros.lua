@@ -54,6 +54,23 @@ local function caller(run, sandboxes)
   end
 end
 
+--- Macros of the user's folder, which are loaded where a text uses them; those of a file with a wrong name, too, and
+--- of one that fails, with what is wrong.
+---@param loading? ebb.Loading
+---@return { file: { name: string, path: string, folder: string }, macro?: ebb.Macro, problem?: ebb.Error }[]
+function own_macros.of_folder(loading)
+  local rows = {}
+  for i, file in ipairs(script_path.list(script_path.macros, true)) do
+    local ok, result = pcall(function()
+      registries.check_name(file.name, file.path)
+      return plugins.find(file.name, loading, plugins.MACRO)
+    end)
+    if not ok and not core.is_error(result) then error(result, 0) end
+    rows[i] = { file = file, macro = ok and result or nil, problem = not ok and result or nil }
+  end
+  return rows
+end
+
 --- Finds macros in the user's folder, by the name of their file; each has a sandbox of its own, unless it is trusted.
 local function seek_in_folder(loading)
   return function(name)

@@ -19,6 +19,19 @@ script_path.macros = { xdg.path("config", "macros") }
 ---@type string[]   of types of nodes
 script_path.types = { xdg.path("config", "types") }
 
+--- What a name may be, and may not be, by folders; macros are named in any script, and with dots.
+local NAMES = setmetatable({ [script_path.macros] = { "^[%w_\x80-\xFF][%w_.\x80-\xFF-]*$", "%.lua$" } },
+  { __index = function() return { "^[%w_%-]+$", "^$" } end })
+
+--- True for a name that a file in these folders can have.
+---@param name string
+---@param folders string[]
+---@return boolean
+function script_path.is_name(name, folders)
+  local rule = NAMES[folders]
+  return name:find(rule[1]) ~= nil and not name:find(rule[2])
+end
+
 --- Makes the globals of each script that is loaded; nil: those of script_file. It is here, as libebb sets it with
 --- each runtime, and most runtimes load no file.
 ---@type (fun(): table)?
@@ -29,7 +42,7 @@ script_path.globals = nil
 ---@param folders string[]
 ---@return string?
 function script_path.find(name, folders)
-  if not name:find "^[%w_%-]+$" then return nil end
+  if not script_path.is_name(name, folders) then return nil end
   for _, folder in ipairs(folders) do
     local path = ("%s/%s.lua"):format(folder, name)
     local identity, problem = core.file_identity(path)
@@ -39,15 +52,17 @@ end
 
 --- The files of Lua in folders, sorted in each; of files of one name the first.
 ---@param folders string[]
+---@param with_odd? boolean     those whose names no script can have, too
 ---@return { name: string, path: string, folder: string }[]
-function script_path.list(folders)
+function script_path.list(folders, with_odd)
   local rows, listed = {}, {}
   for _, folder in ipairs(folders) do
     local names = core.list_folder(folder) or {}
     table.sort(names)
     for _, entry in ipairs(names) do
-      local name = entry:match "^([%w_%-]+)%.lua$"
-      if name and not listed[name] then
+      local name = entry:match "^(.+)%.lua$"
+      local counts = name and (with_odd or script_path.is_name(name, folders))
+      if counts and not listed[name] then
         rows[#rows + 1], listed[name] = { name = name, path = ("%s/%s"):format(folder, entry), folder = folder }, true
       end
     end
