@@ -45,13 +45,30 @@ local function without_messages(options)
   return rest, options.messages
 end
 
+--- True if one of some messages describes tools to the model already, under the heading of the options or that of the
+--- design documents. Messages as raw JSON are read.
+local function describe_tools(messages, heading)
+  for _, message in ipairs(messages.role and { messages } or messages) do
+    if getmetatable(message) == "json.raw" then message = core.json.decode(message[1]) end
+    if type(message) == "table" and message.role == "system" then
+      local content = message.content
+      local text = type(content) == "table" and type(content[1]) == "table" and content[1].text or content
+      for _, beginning in ipairs { heading or "Available tools:", "可用工具:" } do
+        if type(text) == "string" and text:sub(1, #beginning) == beginning then return true end
+      end
+    end
+  end
+  return false
+end
+
 --- A new conversation, with the messages of `options.messages` in it.
 ---@param options? ebb.ConversationOptions
 ---@return ebb.Conversation
 function ebb.conversation(options)
   local rest, messages = without_messages(options)
   local core_options, model = models.resolve(rest, "conversation")
-  local chat = core.conversation(core_options)
+  local is_described = messages and rest.tools and describe_tools(messages, rest.tools_heading)
+  local chat = core.conversation(core_options, is_described)
   models.assign(chat, model, rest and rest.model)
   models.keep_options(chat, rest)
   if messages and (messages.role or next(messages) ~= nil) then chat:append(messages) end

@@ -37,13 +37,15 @@ ConversationHandle *bind_new_conversation(lua_State *L) {
   return handle;
 }
 
-/* conversation(options) -> Conversation */
+/* conversation(options, described) -> Conversation. `described`: messages that are appended next describe the tools, so
+   that no message with them is added */
 static int l_new(lua_State *L) {
+  bool described = lua_toboolean(L, 2);
   lua_settop(L, 1);
   ConversationHandle *handle = bind_new_conversation(L);
   bind_configure(L, 2, 1);
   handle->callbacks->self = 2;
-  Status status = conversation_describe_tools(handle->conversation);
+  Status status = described ? STATUS_OK : conversation_describe_tools(handle->conversation);
   if (status != STATUS_OK) return bind_raise_edit(L, 2, status, "tools");
   return 1;
 }
@@ -225,7 +227,7 @@ static int l_index(lua_State *L) {
 
 void bind_open_conversation(lua_State *L) {
   static const BindMethod functions[] = {
-    {"conversation", l_new, "options", CHARGE_STEP},
+    {"conversation", l_new, "options described", CHARGE_STEP},
     {"transaction", bind_transaction, "conversation run", CHARGE_LIST},
     {"owner", l_owner, "list", CHARGE_STEP},
     {"state", l_state, "conversation", CHARGE_STEP},

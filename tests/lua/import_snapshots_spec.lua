@@ -152,6 +152,10 @@ describe("files of a MessageArrayState", function()
       "other member: owner", "other member: batchSnapshots[0].by",
       "wrong count: batchSnapshots[0].messageCount is 2, it has 1",
     }, words)
+    local gap = assert(import.read('{"messages":[],"batchSnapshots":[{"batchIndex":0,"messages":[]}],'
+      .. '"currentBatchIndex":7}'))
+    assert.same({ "missing batch", "messages is of batch 7, the one before it is 0" },
+      { gap.report[1].kind, gap.report[1].message })
   end)
 
   it("are refused with the place of what is wrong", function()

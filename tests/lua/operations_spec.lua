@@ -2,7 +2,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 local conversation, texts, refusal = helper.conversation, helper.texts, helper.refusal
-local json = helper.ebb.json
+local ebb, json = helper.ebb, helper.ebb.json
 
 local function numbers(first, last)
   local words = {}
@@ -128,6 +128,37 @@ describe("clear", function()
     chat:clear { keep_system_message = false }
     chat:clear {}
     assert.equal("Tools:\n- search: finds", texts(chat))
+  end)
+end)
+
+describe("the tool description of a new conversation", function()
+  local tools = { { name = "查", description = "finds" } }
+  local function first_texts(messages, heading)
+    local chat = ebb.conversation { tools = tools, tools_heading = heading, messages = messages }
+    chat:clear {}
+    local list = {}
+    for i, message in ipairs(chat) do list[i] = message.text end
+    return table.concat(list, " ")
+  end
+  local user = { role = "user", content = "u" }
+
+  it("is not added where a message has one, under either heading, in any form", function()
+    local own = "可用工具:\n无"
+    for _, message in ipairs {
+      { role = "system", content = own }, { role = "system", content = { { type = "text", text = own } } },
+      ebb.json.raw(('{"role":"system","content":%s}'):format(ebb.json.encode(own))),
+    } do
+      assert.equal(own, first_texts { message, user })
+    end
+    assert.equal("可用工具:\n无", first_texts { role = "system", content = "可用工具:\n无" })
+    assert.equal("T:\nnone", first_texts({ user, { role = "system", content = "T:\nnone" } }, "T:"))
+  end)
+
+  it("is the first message where none has one", function()
+    assert.equal("Available tools:\n- 查: finds s", first_texts { { role = "system", content = "s" }, user })
+    local chat = ebb.conversation { tools = tools, messages = { { role = "user", content = "可用工具:\n无" } } }
+    assert.equal(2, #chat)
+    assert.equal("system", chat[1].role)
   end)
 end)
 

@@ -95,6 +95,18 @@ local function read_states(source)
   return states
 end
 
+--- Reports numbers of batches that come without the batches before them: these are missing in the file.
+local function report_gaps(states, report)
+  local following = 0
+  for _, state in ipairs(states) do
+    if state.index > following then
+      report:add("missing batch", ("%s is of batch %d, the one before it is %d"):format(state.place, state.index,
+        following - 1))
+    end
+    following = state.index + 1
+  end
+end
+
 ---- Building ----
 
 --- Runs an edit of messages of a state; what it refuses gets their place.
@@ -169,6 +181,7 @@ end
 
 function snapshots.read(source)
   local states = read_states(source)
+  report_gaps(states, source.report)
   local chat, messages = build(states), {}
   for i, message in ipairs(chat) do messages[i] = message:totable() end
   for _, state in ipairs(states) do

@@ -71,7 +71,7 @@ end
 
 ---- What was read ----
 
-local PLURALS = { branch = "branches", entry = "entries" }
+local PLURALS = { batch = "batches", branch = "branches", entry = "entries" }
 
 --- Words that follow a noun and explain it: "calls without result".
 local EXPLAINS = { as = true, before = true, ["for"] = true, ["in"] = true, of = true, that = true, with = true,
