@@ -124,7 +124,7 @@ function ebb.load(path, options)
   return read_chat(core.load, path, options, "load")
 end
 
---- Which file a name leads to, and in which state.
+--- Returns the identity of the file that a name leads to, and of its state.
 ---@param path string
 ---@return string? identity
 ---@return ebb.Error? problem
@@ -300,7 +300,7 @@ function Conversation.over_limit(chat)
   return limit ~= nil and chat:tokens() > limit
 end
 
---- From now on the conversation is counted by another encoding or for another model.
+--- Counts the conversation by another encoding or for another model from now on.
 function Conversation.recount(chat, options)
   local counter, model = models.counter(options, "recount")
   core.counter.recount(chat, counter)
@@ -515,7 +515,7 @@ local function keeps_shape(chat, options)
   return options == nil or type(options) == "table" and (options.shape == nil or options.shape == chat.shape)
 end
 
---- In other dialects than ours the markup of windows replaces their items, and a body has one form.
+--- Saves the conversation. In other dialects than ours, windows' markup replaces their items, and a body has one form.
 function Conversation.save(chat, path, options)
   check_chat(chat, "save")
   if type(options) == "table" and options.dialect ~= nil and options.dialect ~= "ebb" then

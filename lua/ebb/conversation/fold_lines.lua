@@ -87,7 +87,7 @@ end
 
 ---- Stack traces ----
 
---- Is this a frame of a stack trace, in Java, JavaScript, Python, Go, C?
+--- True if this is a frame of a stack trace, in Java, JavaScript, Python, Go, C.
 local function is_frame(line)
   return line:find "^%s+at%s" or line:find '^%s+File ".*line %d' or line:find "^%s*#%d+%s+%S" or line:find "^\t/.*:%d"
 end

@@ -25,7 +25,7 @@ local operations = {}
 
 local json = core.json
 
---- Is this JSON that is kept as text? Then its kind shows in its first byte.
+--- Returns the first byte of JSON that is kept as text, which tells its kind; nil for other values.
 local function raw_kind(value)
   if getmetatable(value) ~= "json.raw" then return nil end
   return json.encode(value):match "^%s*(.)"

@@ -38,7 +38,7 @@ results.options = {
   users = { type = "boolean", default = false, help = "read user messages as results, too (agents without tools)" },
 }
 
---- Does a text look like the report of a failure? Its first words say so.
+--- True if a text looks like the report of a failure, by its first words.
 ---@param text string
 ---@return boolean
 function results.is_error(text)

@@ -38,7 +38,7 @@ end
 ---@field former? string       its parent before a compaction preserved it
 ---@field order integer         its place in the file
 
---- Why a line with a message is nothing that the model gets; nil if it gets it.
+--- Returns why the model does not get a line with a message; nil if it does.
 local function why_hidden(record)
   if record.isApiErrorMessage == true then return "error line" end
   if record.isVisibleInTranscriptOnly == true and record.isCompactSummary ~= true then return "transcript line" end
@@ -166,7 +166,7 @@ local function is_progress(line)
   return fields.text(line.record, "type") == "progress"
 end
 
---- Which lines may take the place of a parent that does not exist: those of the same chain.
+--- Returns the chain of a line: lines of one chain may replace a parent that does not exist.
 local function chain_of(line)
   if is_progress(line) then return nil end
   return line.side and "side" or "main"

@@ -25,7 +25,7 @@ end
 ---@field line integer
 ---@field summary? boolean      of a compaction
 
---- How texts begin that Codex puts among the user's messages.
+--- Beginnings of texts that Codex puts among the user's messages.
 local INJECTED = {
   "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCTIONS>", "<turn_aborted>",
   "<user_shell_command>", "<skill>", "<subagent_notification>", "<permissions instructions>",

@@ -26,7 +26,7 @@ local function dialect_of(request)
   end
 end
 
---- Why a result has no answer: the status, and the code of the error.
+--- Returns why a result has no answer: the status, and the code of the error.
 local function failure_of(record)
   local response = fields.object(record, "response")
   local problem = fields.object(record, "error") or fields.object(fields.object(response, "body"), "error")

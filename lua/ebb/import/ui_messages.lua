@@ -103,7 +103,7 @@ end
 
 local HALF = { ["input-streaming"] = true, ["partial-call"] = true }      -- the input is not all there
 
---- Why a call was not run, where a person or the program denied it.
+--- Returns why a call was not run, if a person or the program denied it.
 local function denial_of(tool, state)
   local approval = fields.object(tool, "approval")
   local is_denied = state == "output-denied"

@@ -161,7 +161,7 @@ local function mentions_tools(messages)
   return false
 end
 
---- Does the message say anything itself? An anchor does only if it is a template.
+--- True if the message says anything itself. An anchor does only if it is a template.
 local function has_content(message, anchors)
   if message.type == "message" then return true end
   return anchors[message.type] and not NO_TEMPLATE[message.content]

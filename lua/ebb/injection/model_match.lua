@@ -1,4 +1,4 @@
---- Is a preset message meant for this model?
+--- Tells whether a preset message is meant for a model.
 --
 -- Patterns are regular expressions, without case, searched in the model's id, in
 -- what follows its profile ("openai:gpt-4o"), and in the last segment of that.
@@ -16,7 +16,7 @@ local function forms(id)
   return { id, plain, plain:match "([^/]+)$" or plain }
 end
 
---- Does one of the patterns match one of the texts?
+--- True if one of the patterns matches one of the texts.
 local function any_matches(patterns, texts, report)
   for _, pattern in ipairs(patterns) do
     local regex, problem = core.regex.compile(pattern, "i")

@@ -13,7 +13,7 @@ local function results_of(message)
   return ids
 end
 
---- May the message call something, or answer? Most messages are a text and nothing else.
+--- True if the message may call something, or answer. Most messages are a text and nothing else.
 local function may_call(message)
   return type(message.content) ~= "string" or message.tool_calls ~= nil or message.function_call ~= nil
     or message.tool_call_id ~= nil or message.role == "function"

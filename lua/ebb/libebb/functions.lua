@@ -11,7 +11,7 @@ local json = core.json
 --- The host's functions by name, and tables of them.
 local placed = {}
 
---- How one script sees them, as __index of its globals: later ones too, and none
+--- Returns the functions as one script sees them, as __index of its globals: later ones too, and none
 --- that another script has changed.
 ---@return fun(globals: table, name: string): any
 function functions.view()

@@ -1,4 +1,4 @@
---- Which entries are used in a request: sweeps over those that may be, until nothing more is activated.
+--- Activates the entries for a request: sweeps over candidates until nothing more is activated.
 --
 --     first sweep     by messages, constants, sticky entries
 --     recursion       by the contents of what the sweep before activated; one level of delayed entries after the other

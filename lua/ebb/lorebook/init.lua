@@ -50,7 +50,7 @@ local function by_order(entries)
   return entries
 end
 
---- Which scopes are sorted together, one group after the other.
+--- The scopes that each strategy sorts together, one group after the other.
 local STRATEGIES = {
   evenly = { { "chat" }, { "user" }, { "agent", "global" } },
   character_first = { { "chat" }, { "user" }, { "agent" }, { "global" } },

@@ -1,4 +1,4 @@
---- Whether an entry's keys occur in what it may see: the last messages, texts of the agent, contents of other entries.
+--- Matches an entry's keys with what it may see: the last messages, texts of the agent, contents of other entries.
 --
 -- Keywords are looked up in what one pass over each text noted. Expressions are searched in the texts joined as other
 -- programs join them, the newest message first, each after a byte 1:

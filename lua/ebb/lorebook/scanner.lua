@@ -1,4 +1,4 @@
---- Which keywords occur in the messages of a history, and how near its end.
+--- Finds the keywords that occur in the messages of a history, and how near its end.
 --
 --     messages    1     2     3     4     5
 --     hits        {7}   {}    {2,7} {}    {9}

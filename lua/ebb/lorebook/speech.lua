@@ -3,7 +3,7 @@
 --     local said = speech.of(messages, { user = "Ann: ", assistant = "" })
 --     said.count, said.replies, said:text(said.count)
 --
--- Which messages speak is looked up once (bind/speech.c); a text is read where it is needed, so most stay in the core.
+-- Messages that speak are looked up once (bind/speech.c); a text is read when it is needed, so most stay in the core.
 
 local core = require "ebb.support.core"
 

@@ -35,7 +35,7 @@ local function node_problem(node, text, registry, language)
   return count_problem(macro, node.name, given_to(node), language)
 end
 
---- All nodes of a list of items, in the order of the text; recursion is as deep as nesting may be.
+--- Visits all nodes of a list of items, in the order of the text; recursion is as deep as nesting may be.
 local function each_node(items, visit)
   for _, item in ipairs(items) do
     if type(item) == "table" and item.first then
@@ -48,7 +48,7 @@ local function each_node(items, visit)
   end
 end
 
---- All that is wrong with a template, in the order of its text.
+--- Lists all faults of a template, in the order of its text.
 ---@param text string
 ---@param registry ebb.MacroRegistry
 ---@return ebb.MacroProblem[]
@@ -69,7 +69,7 @@ function check.template(text, registry)
   return problems
 end
 
---- Whether the content of braces is a macro with the right number of arguments.
+--- True if the content of braces is a macro with the right number of arguments.
 ---@param content string       "user", "setvar::a::b"
 ---@param registry ebb.MacroRegistry
 ---@param language "en"|"zh"

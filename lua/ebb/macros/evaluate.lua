@@ -167,7 +167,7 @@ function Call:value(name)
   return text and environments.TEMPLATES[name] and self:expand(text) or text
 end
 
---- To be asked before a text is made that is larger than its arguments.
+--- Takes bytes from the budget before a macro makes a text that is larger than its arguments; stops the run at a limit.
 ---@param bytes integer
 function Call:allow(bytes)
   if math.type(bytes) ~= "integer" or bytes < 0 then    -- a macro may not give back what all of them have
@@ -269,12 +269,12 @@ local function call_macro(run, node, macro, arguments, lifetime)
   return text, failure
 end
 
---- How a macro is written: "setvar::name::value".
+--- Writes a macro with its parameters: "setvar::name::value".
 local function form_of(name, macro)
   return table.concat({ name, table.unpack(macro.parameters) }, "::")
 end
 
---- Is the number of arguments right? The text of the error if not.
+--- Checks the number of arguments. Returns the text of the error if it is wrong.
 local function check_count(run, node, macro, count)
   if count < macro.least then
     local key = macro.most > macro.least and "needs_some" or "needs"

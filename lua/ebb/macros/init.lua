@@ -84,7 +84,7 @@ function macros.check(text, registry)
   return check.template(text, registry_of(registry, "macros.check"))
 end
 
---- Whether the content of braces is a macro with the right number of arguments.
+--- True if the content of braces is a macro with the right number of arguments.
 ---@param content string       "user", "setvar::a::b"
 ---@param options? { registry: ebb.MacroRegistry?, language: ("en"|"zh")? }
 ---@return { valid: boolean, error: string?, suggestions: string[]? }

@@ -1,4 +1,4 @@
---- Which macros there are. A registry begins with the built-in ones; hosts and
+--- Registries of macros. A registry begins with the built-in ones; hosts and
 -- plugins add theirs to one of their own, so that runtimes do not meet in it.
 
 local refuse = require "ebb.support.refuse"
@@ -8,7 +8,7 @@ local texts = require "ebb.macros.text"
 
 local registry = {}
 
---- From what never changes to what changes with every request. A date counts as
+--- Stabilities, from values that never change to values that change with every request. A date counts as
 --- "session": it changes once a day, and no cache lives that long.
 registry.STABILITIES = { "stable", "session", "turn", "volatile" }
 registry.RANK = { stable = 1, session = 2, turn = 3, volatile = 4 }
@@ -42,7 +42,7 @@ local MACRO = {
   },
 }
 
---- How many arguments the parameters ask for: at least, at most.
+--- Returns the least and the largest number of arguments that the parameters allow.
 local function arity(parameters, where)
   local least, most = 0, #parameters
   for i, parameter in ipairs(parameters) do
@@ -143,7 +143,7 @@ function Registry:ask(seek, lists)
   self.seek, self.lists, self.missed = seek, lists, {}
 end
 
---- All names and aliases, sorted.
+--- Returns all names and aliases, sorted.
 ---@return string[]
 function Registry:names()
   local list = {}

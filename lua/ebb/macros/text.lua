@@ -121,7 +121,7 @@ function text.short(s, size)
   return s:sub(1, size) .. "..."
 end
 
---- Does a character belong to the one before it? Accents, variation selectors,
+--- True if a character belongs to the one before it: accents, variation selectors,
 --- skin tones, and whatever a joiner joins.
 local function attached(character, before)
   if #character == 1 then return false end
@@ -167,7 +167,7 @@ function text.replace(s, find, with)
   return table.concat(parts)
 end
 
---- How often `find` occurs in the text, one place not overlapping the next.
+--- Counts `find` in the text, without overlaps.
 ---@param s string
 ---@param find string
 ---@return integer
@@ -216,7 +216,7 @@ function text.strip_left(s)
   end
 end
 
---- From the end, byte by byte: a pattern anchored there only begins anew at each blank.
+--- Cuts blanks from the end, byte by byte: a pattern anchored there only begins anew at each blank.
 ---@param s string
 ---@return string
 function text.strip_right(s)

@@ -11,7 +11,7 @@ local List = {}
 ---@return integer tokens
 function List:tokens(options) end
 ---@alias ebb.Trust "exact"|"derived"|"estimated"|"calibrated"|"given"
---- How far these tokens can be trusted: "derived" (exact text, published rules), "estimated", "calibrated"
+--- Returns how far these tokens can be trusted: "derived" (exact text, published rules), "estimated", "calibrated"
 --- (estimated, times what was reported) or "given" (a counter of your own). Takes the options of `tokens`.
 ---@param options? { encoding?: string, model?: string }
 ---@return ebb.Trust trust
@@ -32,7 +32,7 @@ function List:recent(role, n) end
 ---@param j? integer
 ---@return ebb.Selection
 function List:range(role, i, j) end
---- How many messages, of a role or in all.
+--- Counts the messages, of a role or in all.
 ---@param role? ebb.Role|ebb.Role[]
 ---@return integer
 function List:count(role) end
@@ -44,11 +44,11 @@ function List:marked(name) end
 --- windows have no role: `where { window = true }:positions()`.
 ---@return table<ebb.Role, integer[]>
 function List:indices() end
---- All but obsolete items of windows. Costs O(k log n) for k items, however long the list is.
+--- Returns all messages but obsolete items of windows. Costs O(k log n) for k items, however long the list is.
 ---@return ebb.Selection
 function List:active() end
---- Which texts occur in the list's texts (contents, results, arguments of calls), each by itself: with no letter or
---- digit of ASCII right before or after it. One walk over all texts, however many are looked for.
+--- Returns which texts occur in the list's texts (contents, results, arguments of calls) as whole words: with no ASCII
+--- letter or digit right before or after them. Walks once over all texts, however many are looked for.
 ---@param texts string[]
 ---@return boolean[] shown     per text; an empty text is never shown
 function List:shows(texts) end
@@ -185,7 +185,7 @@ function Conversation:rollback(batch, length) end
 ---@param name string
 ---@return integer batch       the current one, whose state it names
 function Conversation:checkpoint(name) end
---- All batches but the pruned ones, in order: a tree, by `parent`.
+--- Lists all batches but the pruned ones, in order: a tree, by `parent`.
 ---@return ebb.BatchInfo[]
 function Conversation:batches() end
 --- A batch as a list that can only be read: in its latest state, or when it had `length` messages.
@@ -225,7 +225,7 @@ function Conversation:forget(message) end
 --- Counts of messages and batches. O(1).
 ---@return ebb.Stats
 function Conversation:stats() end
---- Every message that is stored, by seq: all there ever were, but those pruned.
+--- Returns every stored message by seq: all there ever were, but those pruned.
 ---@return ebb.Selection
 function Conversation:all() end
 --- Marks a message. A mark belongs to the message, in whatever batch it is, and outlives replacements.
@@ -347,7 +347,7 @@ function Conversation:explain(message) end
 ---@return ebb.Conversation copy
 ---@return ebb.RepairReport report
 function Conversation:repaired(options) end
---- From now on it is counted by this encoding, or for this model; forks stay as they are.
+--- Counts the conversation by this encoding, or for this model, from now on; forks stay as they are.
 ---@param options { encoding?: string, model?: string }
 ---@return integer tokens
 function Conversation:recount(options) end

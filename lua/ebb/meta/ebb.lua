@@ -91,7 +91,7 @@ function ebb.conversation(options) end
 ---                           digest differs: `lenient` reads it with a warning), "unknown_version"
 ---@return string? text       of standard input, which cannot be read again, where it is no conversation
 function ebb.load(path, options) end
---- Which file a name leads to, and in which state: for chat:save { unchanged = ... }. Ask before you load.
+--- Returns which file a name leads to, and its state: for chat:save { unchanged = ... }. Ask before you load.
 ---@param path string
 ---@return string? identity   bytes to compare
 ---@return integer|ebb.Error size   in bytes; with nil the error

@@ -33,7 +33,7 @@ function macros.list(registry) end
 ---@param registry? ebb.MacroRegistry
 ---@return ebb.MacroProblem[]
 function macros.check(text, registry) end
---- Whether the content of braces is a macro with the right number of arguments: "user", "setvar::a::b".
+--- True if the content of braces is a macro with the right number of arguments: "user", "setvar::a::b".
 ---@param content string
 ---@param options? { registry?: ebb.MacroRegistry, language?: "en"|"zh" }   language: of `error`
 ---@return { valid: boolean, error?: string, suggestions?: string[] }
@@ -140,7 +140,7 @@ function Registry:add(declaration) end
 ---@param name string
 ---@return ebb.MacroDeclaration?
 function Registry:find(name) end
---- All names and aliases, sorted.
+--- Returns all names and aliases, sorted.
 ---@return string[]
 function Registry:names() end
 --- The declarations, sorted by name.

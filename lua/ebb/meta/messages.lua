@@ -107,15 +107,15 @@ function Selection:last(n) end
 ---@param j integer
 ---@return ebb.Selection
 function Selection:slice(i, j) end
---- How many there are; #selection is the same.
+--- Returns the number of messages; #selection is the same.
 ---@return integer
 function Selection:count() end
 --- Tokens of these messages, without the framing of a request. O(n).
 ---@return integer
 function Selection:tokens() end
---- Their positions in the list, in order.
+--- Returns the messages' positions in the list, in order.
 ---@return integer[]
 function Selection:positions() end
---- Their seqs, in order: their numbers in the full history, which stay when positions change.
+--- Returns the messages' seqs, in order: their numbers in the full history, which stay when positions change.
 ---@return integer[]
 function Selection:seqs() end

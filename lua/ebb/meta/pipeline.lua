@@ -254,12 +254,12 @@ function Context:history_chat(messages, counter) end
 ---@return boolean
 function Context:only_core_follows() end
 --- Tokens of the request if the later processors got these messages; nil if one of them failed.
---- They run on copies.
+--- The messages themselves stay as they are: the processors run on copies.
 ---@param messages ebb.WorkingMessage[]
 ---@return integer? tokens
 function Context:forecast(messages) end
---- How a file is run that this setting of the processor names: {limits, trusted, folder}; folder: of the file of an
---- agent or a model that has the setting, below which the file must lie. Not in a sandbox.
+--- Returns how to run a file that this setting of the processor names: {limits, trusted, folder}; folder: that of the
+--- agent's or model's file with the setting, below which the file must lie. Not in a sandbox.
 ---@param key string
 ---@return ebb.Loading
 function Context:loading(key) end

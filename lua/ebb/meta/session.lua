@@ -112,7 +112,7 @@ function Session:close() end
 ---@class ebb.Store            A database of sessions
 ---@field place string         the path; a URL without user, password and options
 local Store = {}
---- All sessions, by name.
+--- Lists all sessions, by name.
 ---@return ebb.SessionInfo[]? infos
 ---@return ebb.Error? problem
 function Store:list() end

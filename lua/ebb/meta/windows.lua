@@ -44,7 +44,7 @@ function Window:update(fields) end
 ---@param summary? string
 ---@return ebb.Window
 function Window:close(summary) end
---- Its items show nothing until `show`; actions can still be called.
+--- Hides the window: its items show nothing until `show`; actions can still be called.
 ---@return ebb.Window
 function Window:hide() end
 --- Undoes `hide`.
@@ -54,7 +54,7 @@ function Window:show() end
 ---@param flag? boolean        default true
 ---@return ebb.Window
 function Window:pin(flag) end
---- Its state as a table, in the form that markup is written from.
+--- Returns the window's state as a table, in the form that markup is written from.
 ---@return ebb.WindowView
 function Window:view() end
 --- The text that the model reads. Always valid markup: a content that fails becomes one line with the error.
@@ -76,7 +76,7 @@ function Windows:open(options) end
 ---@param id string
 ---@return ebb.Window?         also a closed one
 function Windows:get(id) end
---- All windows of the conversation.
+--- Returns all windows of the conversation.
 ---@return ebb.Window[]        in the order in which they were first opened, closed ones too
 function Windows:list() end
 ---@class ebb.Render
@@ -144,7 +144,7 @@ function Windows:tools(options) end
 ---@return integer
 function Windows:clock() end
 --- Sets the listener, which is called after each event of the windows; nil removes it. Forks do not inherit it.
---- Its errors are logged.
+--- Errors of the listener are logged.
 ---@param listener? fun(event: ebb.WindowEvent)
 function Windows:on(listener) end
 --- Opens a window that lists the newest events of the others, one line each; or continues the open one with this id,

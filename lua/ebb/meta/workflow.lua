@@ -127,7 +127,7 @@ function nodes.load(path) end
 ---@param value any
 ---@return boolean
 function nodes.is_workflow(value) end
---- Why a value is no workflow: a slip in a field's name, or that there are no nodes in it.
+--- Returns why a value is no workflow: a slip in a field's name, or that there are no nodes in it.
 ---@param value any            of which is_workflow says false
 ---@param path string          of the file that it came from
 ---@return ebb.Error

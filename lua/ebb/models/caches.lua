@@ -44,7 +44,7 @@ caches.rules = {
   deepseek = rule(64, 64, 7200, 1),
 }
 
---- By the beginning of a model's name; the longest one that fits counts.
+--- The cache's rules by the beginning of a model's name; the longest one that fits counts.
 local FAMILIES = {
   ["gpt-"] = { "openai" }, ["chatgpt-"] = { "openai" }, ["o1"] = { "openai" }, ["o3"] = { "openai" },
   ["o4"] = { "openai" }, ["codex-"] = { "openai" },
@@ -65,7 +65,7 @@ local FAMILIES = {
 --- The cache's rules by the form of requests, for unknown names. Many servers accept OpenAI's form.
 local BY_DIALECT = { anthropic = "anthropic", gemini = "gemini", responses = "openai" }
 
---- Their names, sorted.
+--- Returns the names of all caches, sorted.
 ---@return string[]
 function caches.names()
   local names = {}

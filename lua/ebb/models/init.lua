@@ -17,7 +17,7 @@ local models = {}
 
 local ESTIMATORS = { bytes4 = true, cjk = true, claude = true, claude_4_7 = true, utf16_2_5 = true }   -- as in the core
 
---- Their names, sorted.
+--- The names of all estimators, sorted.
 ---@type string[]
 models.estimators = tables.keys(ESTIMATORS)
 
@@ -38,7 +38,7 @@ local function listed()
   return list
 end
 
---- Is `rest` what may follow a model's name: a date, a build, "latest", "preview"?
+--- True if `rest` may follow a model's name: a date, a build, "latest", "preview".
 local function is_version(rest)
   rest = rest:gsub("^%-preview", ""):gsub("^%-exp", "")
   return rest == "" or rest == "-latest" or rest:find "^%-%d[%d%-]*$" ~= nil
@@ -247,7 +247,7 @@ local function counter_of(encoding)
   return { tokenizer = tokenizer }
 end
 
---- How to count by what options ask for: an encoding, or a model's, for which an
+--- Returns the core's options for counting by an encoding, or as a model does, for which an
 --- estimator stands in where its vocabulary is missing; images by the model's rule.
 ---@param encoding? string
 ---@param model? ebb.Model

@@ -42,7 +42,7 @@ function margins.percent(model, name)
   return margins.narrowed(name, is_estimator and encoding or models.STAND_IN, percent)
 end
 
---- From now on budgets of a conversation have its margin taken off before they are given; forks do not know it.
+--- Takes the margin off budgets of a conversation from now on, before they are given; forks do not know it.
 ---@param chat ebb.Conversation
 function margins.settle(chat)
   core.state(chat).has_net_budgets = true

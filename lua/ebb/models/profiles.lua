@@ -214,7 +214,7 @@ profiles.known = setmetatable({}, {
   __pairs = function() return pairs(list) end,
 })
 
---- Their names, sorted.
+--- Returns the names of all profiles, sorted.
 ---@return string[]
 function profiles.names() return tables.keys(list) end
 

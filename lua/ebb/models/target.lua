@@ -70,7 +70,7 @@ local function chosen_profile(options, caller)
   return name, name and profiles.find(name)
 end
 
---- Which of its dialects a profile means.
+--- Returns the dialect that a profile means, of those it has.
 local function of_profile(profile, options, input)
   local wanted = options.model and of_model(options.model, input) or input
   return tables.contains(profile.dialects, wanted) and wanted or profile.dialects[1]

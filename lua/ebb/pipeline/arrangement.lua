@@ -1,4 +1,4 @@
---- Which processors a pipeline has, in which order, with which settings: what may be changed once it is made.
+--- Arranges a pipeline's processors, their order and their settings: what may be changed once it is made.
 --
 -- Each change is tried on a copy: where a setting is wrong with it, the pipeline stays as it was.
 

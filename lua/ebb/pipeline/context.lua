@@ -70,7 +70,7 @@ function Context:call(service, request)
   return tables.copy(answer[1]), answer[2]
 end
 
---- How a file is run that a setting of the current processor names.
+--- Returns how to run a file that a setting of the current processor names.
 ---@param key string           of the setting
 ---@return ebb.Loading
 function Context:loading(key)

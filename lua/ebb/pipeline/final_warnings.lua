@@ -48,7 +48,7 @@ local function holds(message, text)
   return false
 end
 
---- Is it of the stored conversation, in part at least?
+--- True if a message is of the stored conversation, at least in part.
 local function has_history(message)
   for _, source in ipairs(message.sources or { message }) do
     if source.source == "history" then return true end

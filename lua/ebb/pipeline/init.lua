@@ -1,4 +1,4 @@
---- From a stored conversation to the body of a request.
+--- Builds the body of a request from a stored conversation.
 --
 --     local pipeline = ebb.pipeline { agent = "agent.json", set = { "token-limiter.budget=4000" } }
 --     local result, problem = pipeline:run(chat)
@@ -79,7 +79,7 @@ arrangement.install(Pipeline, PIPELINE)
 
 ---- Making one ----
 
---- How files of others are run.
+--- Returns how files of others are run.
 ---@return ebb.Loading
 local function loading_of(options)
   if options.trusted and options.limits and next(options.limits) then
@@ -126,7 +126,7 @@ function pipeline.new(options)
   return pipe
 end
 
---- All settings by id, with where they came from.
+--- Returns all settings by id, each with its origin.
 ---@return table<string, ebb.Setting>
 local function merge_settings(self)
   local of_model = self.model_file and self.model_file.processors
@@ -370,14 +370,14 @@ local function budget_of(run, run_context)
   end
 end
 
---- As `finish`, of the messages that the last step left; what the limiter foresaw is not made again.
+--- Finishes the request with the last step's messages; reuses the limiter's forecast if it exists.
 local function finish_last(run, messages)
   local seen = run.foreseen
   if seen and seen.messages == run.limited then return seen.chat, seen.report, seen.losses, seen.origins end
   return finish(run, messages)
 end
 
---- How the request was made, for its composition.
+--- Returns what the composition needs to know about the making of the request.
 ---@return ebb.pipeline.Making
 local function made_of(run, messages, origins)
   local _, system = requests.without_system(run.request:around(), run.form)

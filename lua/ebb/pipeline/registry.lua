@@ -1,4 +1,4 @@
---- Which processors there are, in which order they run.
+--- The registry of processors and the order in which they run.
 --
 -- A lower priority runs earlier; equal ones in the order in which their ids were
 -- first registered. Registering an id again replaces it in its place. Core

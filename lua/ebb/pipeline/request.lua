@@ -166,7 +166,7 @@ function Request:around()
   return self.envelope.before .. self.envelope.after
 end
 
---- How a body is read, with a counter in place of the request's.
+--- Returns the options for reading a body, with a counter in place of the request's.
 local function options_of(self, counter)
   if not counter then return self.parse_options end
   local options = tables.copy(self.parse_options)

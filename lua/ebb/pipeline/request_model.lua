@@ -74,7 +74,7 @@ function request_model.members(self)
   return members
 end
 
---- How the request is read and counted.
+--- Returns the options by which the request is read and counted.
 ---@param self ebb.Pipeline
 ---@param chat ebb.Conversation
 ---@return table core_options

@@ -240,7 +240,7 @@ end
 ---@field key string
 ---@field value any
 
---- All settings, merged.
+--- Merges all settings.
 ---@param registry ebb.Registry
 ---@param entries { model?: ebb.ProcessorEntry[], agent?: ebb.ProcessorEntry[] }
 ---@param singles? ebb.SettingGiven[]

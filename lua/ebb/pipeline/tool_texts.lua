@@ -30,7 +30,7 @@ local function type_of(property)
   return kinds and table.concat(kinds, " or ") or property.enum and "choice" or "any"
 end
 
---- Which of the parameters must be there, as a set.
+--- Returns the names of required parameters as a set.
 local function required_of(members)
   local required = {}
   for _, name in ipairs(settings.stops(members.required) or {}) do

@@ -36,7 +36,7 @@ local function complaint_about(trigger)
   end
 end
 
---- Are all measures of a condition passed?
+--- True if all measures of a condition are passed.
 local function holds(condition, measured)
   for name, value in pairs(condition) do
     if measured[name] <= value then return false end
@@ -119,7 +119,7 @@ local function cleared_content(kept, message, placeholder)
   return encode(cleared) ~= encode(content) and cleared or nil
 end
 
---- Each message that has something to clear, and its content then.
+--- Iterates over messages that have something to clear, each with its new content.
 local function each_cleared(draft, kept, placeholder)
   local walk = draft:messages { has = "tool_result", droppable = true }
   return function()

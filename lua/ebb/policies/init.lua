@@ -20,7 +20,7 @@ function built_in.find(name)
   end
 end
 
---- All of them, loaded when looked at: `ebb.policies`.
+--- The built-in policies by name, each loaded when it is looked at: `ebb.policies`.
 built_in.policies = setmetatable({}, {
   __index = function(_, name) return built_in.find(name) end,
   __newindex = function()

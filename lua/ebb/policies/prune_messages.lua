@@ -26,7 +26,7 @@ local APPROVAL = { ["tool-approval-request"] = true, ["tool-approval-response"] 
 
 local TAILS = { none = math.huge, all = 0, before_last_message = 1 }
 
---- How many newest messages a word keeps, math.huge for all of them; nil if it is no such word.
+--- Returns how many newest messages a word keeps, math.huge for all of them; nil if it is no such word.
 local function tail_of(word)
   local name = tostring(word):gsub("-", "_")
   local n = TAILS[name] or tonumber(name:match "^before_last_(%d+)_messages$")
@@ -62,7 +62,7 @@ local function rules_of(entries, count)
   return rules
 end
 
---- Is this call, result or approval pruned by one of the rules?
+--- True if one of the rules prunes this call, result or approval.
 ---@param kind "ids"|"approvals"
 local function is_pruned(rules, after, kind, id, name)
   for _, rule in ipairs(rules) do

@@ -102,7 +102,7 @@ local function text_of(message, from_end)
   end
 end
 
---- As much content of a message as fits in `room` tokens, or nil.
+--- Cuts a message's content to as much as fits in `room` tokens; nil if nothing does.
 local function piece_of(draft, message, room, options)
   local from_end, content, whole = options.strategy == "last", message.content, message:totable()
   local function fits(candidate)

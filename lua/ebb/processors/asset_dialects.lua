@@ -1,4 +1,4 @@
---- How attachments are written in a request, by dialect: one table to add another to.
+--- The forms of attachments in requests, by dialect: one table to add another to.
 --
 --     roles            whose messages may hold them
 --     limits           what the provider takes: bytes of one, how many, bytes of all

@@ -33,7 +33,7 @@ local function nothing_known(model, kind)
   return words:format(model and ("model '%s'"):format(model) or "the model", PLURAL[kind], hints.abilities)
 end
 
---- Why the request has no place for it; nil: it has.
+--- Returns why the request has no place for an attachment; nil if it has one.
 local function obstacle(run, role, kind, mime)
   if kind == "text" then return nil end
   local able = run.context.capabilities[ABILITY[kind]]

@@ -47,7 +47,7 @@ end
 
 local NAME_SHOWN = 200   -- bytes
 
---- How messages call an attachment: printable, and not too long.
+--- Returns the name of an attachment for messages: printable, and not too long.
 ---@param attachment ebb.Attachment
 ---@return string
 function assets.name(attachment)
@@ -208,12 +208,12 @@ function assets.none(context)
   return run ~= nil and run.adds_only_texts and not run.request.refers
 end
 
---- Is the part an attachment?
+--- True if the part is an attachment.
 ---@param part table
 ---@return boolean
 function assets.is_part(part) return part.type == "asset" and type(part.attachment) == "table" end
 
---- Does the message refer to files?
+--- True if the message refers to files.
 ---@param message ebb.WorkingMessage
 ---@return boolean
 function assets.has(message)

@@ -45,12 +45,12 @@ local CALL_PARTS = { tool_use = true, tool_result = true, tool_call = true, func
   function_response = true }
 local REASONING_PARTS = { reasoning = true, thinking = true, redacted_thinking = true }
 
---- Is a field as good as not there? Recorded answers have `refusal: null, annotations: []`.
+--- True if a field's value means that there is none. Recorded answers have `refusal: null, annotations: []`.
 local function is_nothing(value)
   return value == nil or value == null or type(value) == "table" and next(value) == nil
 end
 
---- Does the message call a tool, or answer a call?
+--- True if the message calls a tool, or answers a call.
 ---@param message ebb.WorkingMessage
 ---@return boolean
 function content.has_calls(message)
@@ -62,7 +62,7 @@ function content.has_calls(message)
   return false
 end
 
---- Does it answer a call, so that nothing may come between?
+--- True if the message answers a call, so that nothing may come between.
 ---@param message ebb.WorkingMessage
 ---@return boolean
 function content.answers(message)
@@ -73,7 +73,7 @@ function content.answers(message)
   return false
 end
 
---- Does it say nothing but its content, so that it may become a part of another
+--- True if the message has nothing but its content, so that it may become a part of another
 --- message? Calls, results, reasoning, refusals, audio and fields that nothing here
 --- knows belong to the message that has them.
 ---@param message ebb.WorkingMessage

@@ -20,12 +20,12 @@ local function is_window(message)
   return type(text) == "string" and text:find '^<Window id="' ~= nil and text:find "</Window>$" ~= nil
 end
 
---- May the message become a part of another one?
+--- True if the message may become a part of another one.
 local function joins(message, apart)
   return not apart[message.source] and not (apart.window and is_window(message)) and content.is_plain(message)
 end
 
---- Can `message` be added to those that begin with `first`, which may be joined?
+--- True if `message` can be added to those that begin with `first`, which may be joined.
 local function fits(first, message, apart)
   return first.role == message.role and first.name == message.name and joins(message, apart)
 end

@@ -56,7 +56,7 @@ local function keeps_reasoning(message, which)
   return which == "all"
 end
 
---- Without what says nothing; `odd`: the positions of those that may. Returns how many went.
+--- Drops blank messages. `odd`: positions to look at. Returns the messages and how many were dropped.
 local function without_blank(messages, odd)
   local loaded, done, blank = {}, 0, 0
   for _, position in ipairs(odd) do

@@ -276,7 +276,7 @@ local function cannot_fit(plan, result, message)
     "raise the budget, use fewer presets, or set when_full = drop_history")
 end
 
---- When the guarded history alone is too much.
+--- Refuses the run, for the guarded history alone is too much.
 local function give_up(plan, message)
   local smallest = cut_to_guarded(plan)
   if smallest and final_tokens(plan, smallest) <= plan.budget then return smallest end

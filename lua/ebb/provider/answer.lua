@@ -89,7 +89,7 @@ local function problem(message, again) return nil, { message = message, again = 
 
 local function unusable(why) return problem("the answer cannot be used: " .. why) end
 
---- Why the messages of an answer are not the model's; nil if all are. Every trim keeps a system message, so that a
+--- Returns why the messages of an answer are not the model's; nil if all are. Every trim keeps a system message, so a
 --- server that sends one would stay for good.
 local function other_role(form, answer)
   for _, role in ipairs(answer.roles or {}) do

@@ -4,7 +4,7 @@
 --                                     \
 --                                      429, 500, cut, slow: asked again, later each time
 --
--- How bytes travel is the host's: the command sends them through libcurl, a recording answers them itself.
+-- The host moves the bytes: the command sends them through libcurl, a recording answers them itself.
 
 local answers = require "ebb.provider.answer"
 local core = require "ebb.support.core"
@@ -47,7 +47,7 @@ provider.SECONDS, provider.IDLE_SECONDS = 600, 120                  -- of a whol
 ---@field say? fun(line: string)        of what is asked again
 ---@field show? fun(text: string)       the text of a stream as it comes; nil: answers come whole
 
---- How a dialect is spoken.
+--- Returns the module that speaks a dialect.
 ---@param dialect ebb.Dialect
 ---@return table
 function provider.form(dialect) return FORMS[dialect] end

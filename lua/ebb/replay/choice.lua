@@ -1,5 +1,5 @@
---- Which policy to take after a replay: of those that refuse the fewest requests, the ones that keep nearly as much as
---- the best one (SLACK) of what the replies used; of these the cheapest.
+--- Chooses a policy after a replay: the cheapest of those that refuse the fewest requests and keep nearly as much of
+--- the values that replies used as the best one (SLACK).
 
 local choice = {}
 

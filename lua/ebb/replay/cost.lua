@@ -33,7 +33,7 @@ function cost.rates(prices, rule)
     reply = prices.output }
 end
 
---- By position of a reply in the recording: when its request was made, in ms.
+--- Returns, by position of a reply in the recording, when its request was made, in ms.
 local function request_times(recording)
   local times, before = {}, nil
   for position, message in ipairs(recording) do

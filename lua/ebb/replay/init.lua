@@ -169,8 +169,8 @@ local function count_dropped(run, report)
   end
 end
 
---- How much of this request the one before it had begun with: messages and tokens. A message whose thinking this
---- one is the first to leave out is not the same.
+--- Returns how much of this request the one before it had begun with: messages and tokens. A message whose thinking
+--- this request is the first to leave out is not shared.
 local function shared_with_last(run, batch, length, unthought)
   if not run.last then return 0, 0 end
   local oldest = unthought and unthought[#unthought]

@@ -148,7 +148,7 @@ function Thinking:before(chat, position)
   return self.tokens > 0 and sum_to(self, place_at(self, chat, position)) or 0
 end
 
---- How many messages of the list have places before this one.
+--- Counts the messages of the list that have places before this one.
 local function count_before(self, chat, place)
   local low, high = 0, #chat      -- the first `low` messages come before it
   while low < high do
@@ -158,7 +158,7 @@ local function count_before(self, chat, place)
   return low
 end
 
---- How many messages the list has before the one of a seq that was appended.
+--- Counts the messages that the list has before the one of a seq that was appended.
 ---@param chat ebb.Conversation
 ---@param seq integer
 ---@return integer

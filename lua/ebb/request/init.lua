@@ -153,7 +153,7 @@ local function window_texts(chat)
   return core.window.count(chat) > 0 and require("ebb.windows.render").written(chat) or nil
 end
 
---- How the core writes messages for a dialect.
+--- Returns the core's options for writing messages in a dialect.
 local function core_options(chat, dialect, options)
   local model = options.model or chat:model()
   local goal = target.of({ to = dialect, profile = options.profile, model = model }, "write")

@@ -274,7 +274,7 @@ local function problem_at(schema, place)
   return problem_at(schema.items, place .. ".items")
 end
 
---- Why OpenAI refuses a schema as that of a strict tool, with the place; nil if it takes it.
+--- Returns why OpenAI refuses a schema as that of a strict tool, with the place; nil if it takes it.
 ---@param json string
 ---@return string?
 function tool_schema.strict_problem(json)

@@ -280,7 +280,7 @@ local function report_of(run, count)
   return report
 end
 
---- How many messages have a depth: what windows read is no history.
+--- Counts the messages that have a depth: what windows read is no history.
 local function spoken(messages)
   local count = 0
   for _, message in ipairs(messages) do

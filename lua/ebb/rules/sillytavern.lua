@@ -45,7 +45,7 @@ local function depth_of(value)
   return type(value) == "number" and value >= 0 and value or nil
 end
 
---- Its two words for the whole match are one of Ebb's.
+--- Replaces SillyTavern's two words for the whole match by Ebb's.
 local function replacement_of(text)
   return ((text or ""):gsub("{{match}}", "$&"):gsub("%$0", "$&"))
 end

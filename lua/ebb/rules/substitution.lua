@@ -24,7 +24,7 @@ local function closing(text, first)
   end
 end
 
---- Each macro of the text through `paste(value)`; `unescape`: `\{{` loses its backslash.
+--- Replaces each macro of the text by `paste(value)`; `unescape`: `\{{` loses its backslash.
 local function each(text, expand, paste, unescape)
   local out, at = {}, 1
   while true do
@@ -58,7 +58,7 @@ local function dollars_doubled(value)
   return (value:gsub("%$", "$$"))
 end
 
---- Does the rule have macros that count?
+--- True if the rule has macros that count.
 function substitution.wanted(rule)
   return rule.replacement:find("{{", 1, true) ~= nil
     or (rule.mode ~= "NONE" and rule.pattern:find("{{", 1, true) ~= nil)

@@ -1,4 +1,4 @@
---- How long a text may be that a script in a sandbox has expanded: its tree of macros lies in the program's memory,
+--- Bounds the texts that a script in a sandbox has expanded: the tree of macros lies in the program's memory,
 --- and takes up to 40 times as many bytes.
 
 local refuse = require "ebb.support.refuse"

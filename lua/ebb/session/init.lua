@@ -47,8 +47,8 @@ local function storage() return require "ebb.support.storage" end
 
 ---- Reading ----
 
---- Was nothing committed yet? The version alone does not say so: it grows as well when a lease is taken over. What is
---- left of a damaged database may lack the number of batches.
+--- True if the session has no commits. The version alone does not tell: taking over a lease raises it, too. A salvaged
+--- part of a damaged database may lack the number of batches.
 local function is_empty(self, info)
   return info.version == 0 or info.batches == 0 and not self.store.options.salvage
 end
@@ -118,7 +118,7 @@ local function place_of(of)
     past = of.past }
 end
 
---- May a commit that failed be on disk all the same? Not where others had locked it.
+--- True if a failed commit may still be on disk: not if others had locked the database.
 local function may_be_there(version, problem)
   return version == nil and problem.code == "io" and not problem.message:find("has locked it for longer", 1, true)
 end
@@ -464,7 +464,7 @@ end
 
 local Meta = { __name = "Session" }
 
---- All of the session; raises what keeps it from being read.
+--- Returns the whole conversation of the session; raises the error that keeps it from being read.
 local function whole(self)
   local ok, problem = complete(self)
   if not ok then error(problem, 0) end

@@ -51,8 +51,8 @@ local function rows_of(store, info)
   end
 end
 
---- How many messages are lost, at least and at most. Those that were pruned have no row either: so no more than there
---- are rows lost, and no fewer than what was visible lacks.
+--- Returns how many messages are lost, at least and at most. Pruned messages have no row either: so no more are lost
+--- than rows are missing, and no fewer than the visible list lacks.
 local function losses(info, seqs, rows)
   local missing = math.max(0, info.stored - seqs)
   local most = rows[2] > rows[1] and math.min(missing, rows[2] - rows[1]) or missing

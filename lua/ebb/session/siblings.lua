@@ -26,7 +26,7 @@ local function shared(by_id, mine, other, messages)
   return list[1] and list
 end
 
---- All of a conversation, as text.
+--- Writes all of a conversation, as text.
 local function whole(chat) return (chat:fork():write "ebb") end
 
 --- Makes a session forget messages whose rows are overwritten already. One that kept nothing of them stays at its

@@ -48,7 +48,7 @@ end
 
 Store.__tostring = function(self) return ("Store %s"):format(self.place) end
 
---- All sessions, by name.
+--- Lists all sessions, by name.
 ---@return ebb.SessionInfo[]? infos
 ---@return ebb.Error? problem
 function Store:list() return self.db:list() end

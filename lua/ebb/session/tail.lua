@@ -139,7 +139,7 @@ local OF_THE_LIST = { append = true, truncate = true, insert = true, replace = t
 --- Options of trims that look at the list alone.
 local OF_TRIMS = { budget = true, reserve = true, guards = true, policy = true }
 
---- Whether a trim needs the list alone: other policies may remember what they did in earlier batches, and thinking is
+--- True if a trim needs the list alone: other policies may remember what they did in earlier batches, and thinking is
 --- bound to what they showed.
 local function fits_trim(self, options)
   local chat = self.tail.chat
@@ -151,7 +151,7 @@ local function fits_trim(self, options)
   return core.window.count(chat) == 0 and not require("ebb.models.bound_thinking").of_chat(chat)
 end
 
---- Whether an edit needs no message before the tail. The caller's on_limit is told of all tokens.
+--- True if an edit needs no message before the tail. The caller's on_limit is told of all tokens.
 local function fits(self, method, first, ...)
   if self.options and self.options.on_limit then return false end
   if method == "trim" then return select("#", ...) == 0 and fits_trim(self, first) end

@@ -18,7 +18,7 @@ local lcs = {}
 local PAIRS_MAX = 4096   -- of one key
 local REACH = 32         -- ranks to both sides, beyond that
 
---- How often each key occurs in list[first..last].
+--- Counts each key in list[first..last].
 local function counts_of(list, first, last)
   local counts = {}
   for i = first, last do

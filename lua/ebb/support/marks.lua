@@ -99,8 +99,8 @@ local function are_small(draft, tokens)
   return tokens > 0
 end
 
---- How many of the newest units have to stay, so that a cut leaves more than what is guarded; none where the low mark
---- is its share of the budget.
+--- Returns how many of the newest units have to stay, so that a cut leaves more than what is guarded; 0 if the newest
+--- messages are small.
 local function newest_units(draft, at)
   local guarded, sum, keep = core.draft.info(draft).guarded_tokens, 0, 0
   local least = math.min(LEAST * (at.low - guarded), at.lifted)

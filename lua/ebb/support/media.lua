@@ -153,7 +153,7 @@ end
 
 ---- Text ----
 
---- Why bytes are no text that a model could read; nil: they are one.
+--- Returns why bytes are no text that a model could read; nil if they are one.
 ---@param bytes string
 ---@return string?
 function media.text_fault(bytes)

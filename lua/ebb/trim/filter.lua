@@ -99,7 +99,7 @@ end
 
 ---- Asking ----
 
---- How errors call a filter: a text has no name.
+--- Returns the name of a filter for errors: a text has no name.
 ---@param definition ebb.FilterFile
 ---@return string
 function filter.owner(definition)
@@ -168,7 +168,7 @@ end
 ---- Doing ----
 
 --- Makes an edit of the draft; whatever refuses it, the filter and the message are named.
---- That memory ran out is not the filter's doing.
+--- Edits the draft. A failure is reported as the filter's, unless memory ran out.
 local function attempt(definition, index, edit, draft, ...)
   local ok, result, why = pcall(edit, draft, ...)
   if not ok and core.is_error(result) and result.code == "memory" then error(result, 0) end
@@ -230,7 +230,7 @@ local function place_of(edits, message)
   return edits.place_of[message.seq]
 end
 
---- Without guards a draft drops just what it is told; so a unit is named as a whole.
+--- Drops a whole unit: an unguarded draft drops single messages, so all of the unit's are named.
 local function drop(definition, draft, edits, index, message)
   local unit = not definition.exact and message.unit
   if unit and unit.count > 1 then
@@ -394,7 +394,7 @@ local CALL = trim_options.with({ "limits", "trusted" }, {
   description = { type = "string", max = 4096 },
 })
 
---- Is this the call itself, with the filter first, and not a filter or conditions?
+--- True if the argument is the call's own table, with the filter first, and not a filter or conditions.
 local function is_call(argument)
   return type(argument) == "table" and argument[1] ~= nil
 end

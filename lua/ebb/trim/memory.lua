@@ -61,7 +61,7 @@ local function place_of(value, why)
   return "", why
 end
 
---- How messages name a policy: one from a text is called "policy text" already.
+--- Returns the name of a policy for messages: one from a text is called "policy text" already.
 local function owner(name) return name:find "^policy%f[^%w_]" and name or "policy " .. name end
 
 local function complaint(memories, problem)

@@ -82,7 +82,7 @@ local function from_source(text, loading)
   return named(check_policy(value, name), name)
 end
 
---- How a policy is written with its options, in Lua and in JSON.
+--- Writes a policy with its options, in Lua and in JSON.
 local function form_of(name, options)
   local members = options:gsub("([%w_]+) = ", '"%1": ')
   return ('policy = { "%s", %s }, in JSON {"name": "%s", %s}'):format(name, options, name, members)

@@ -7,7 +7,7 @@ close_action.ID, close_action.PARAMS = "close", "summary:string?"
 
 local BUILT_IN = { id = close_action.ID, params = close_action.PARAMS, label = "Close" }
 
---- Does a model that calls this id want to close?
+--- True if a model that calls this id wants to close the window.
 ---@param id string
 ---@return boolean
 function close_action.is(id)
@@ -15,7 +15,7 @@ function close_action.is(id)
   return lower == close_action.ID or lower == "system.close"
 end
 
---- Is it `close` with the built-in parameters? They may be named, as in the markup of a window.
+--- True if it is `close` with the built-in parameters. They may be named, as in the markup of a window.
 local function is_close(action)
   return action.id == close_action.ID and (action.params or close_action.PARAMS) == close_action.PARAMS
     and not action.run

@@ -24,7 +24,7 @@ local function kind(message)
   return (message.role:gsub("^%l", string.upper))
 end
 
---- Which positions are obsolete.
+--- Returns the positions of obsolete items, as a set.
 local function obsolete_of(list)
   local set = {}
   for _, item in ipairs(core.window.items(list)) do

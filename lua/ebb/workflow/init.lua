@@ -94,7 +94,7 @@ local function check_fields(workflow)
   schema.check({ type = "object", fields = FIELDS }, { folder = workflow.folder, name = workflow.name }, "workflow")
 end
 
---- Is this what a workflow file returns, rather than a script that has done its work?
+--- True if this is what a workflow file returns, rather than a script that has done its work.
 ---@param value any
 ---@return boolean
 function nodes.is_workflow(value)
@@ -171,7 +171,7 @@ end
 
 nodes.BYTES_MAX = locate.BYTES_MAX   -- of a file
 
---- Why the value of a file is no workflow.
+--- Returns why the value of a file is no workflow.
 ---@param value any
 ---@param path string
 ---@return ebb.Error

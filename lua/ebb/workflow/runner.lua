@@ -104,7 +104,7 @@ function Run:conclude()
   return true
 end
 
---- From now on the nodes work on another conversation.
+--- Lets later nodes work on another conversation.
 ---@param chat ebb.Conversation
 function Run:use(chat) self.chat = chat end
 

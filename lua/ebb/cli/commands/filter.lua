@@ -37,7 +37,7 @@ local function find(word, loading)
   return { filter = filter_file, options = values }
 end
 
---- Is this file a conversation? Its first byte begins no Lua file.
+--- True if this file is a conversation. Its first byte begins no Lua file.
 local function is_conversation(word)
   local file = io.open(word, "rb")
   local begin = file and file:read(1)

@@ -148,7 +148,7 @@ local function to_data(policy)
   }
 end
 
---- All of them; a file that cannot be loaded has its `error`.
+--- Lists all policies as JSON; a file that cannot be loaded has its `error`.
 local function list_as_json()
   local data = core.json.array {}
   for i, row in ipairs(listed_names()) do

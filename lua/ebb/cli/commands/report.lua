@@ -166,7 +166,7 @@ local function article(chat, message, fates)
     body_of(message))
 end
 
---- All messages that were ever stored: the visible ones in their order, the others before the next that is newer.
+--- Lists all messages that were ever stored: the visible ones in order, the others before the next newer one.
 local function articles(chat)
   local list, fates = {}, fates_of(chat)
   local all, next_stored = chat:all(), 1

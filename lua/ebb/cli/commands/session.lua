@@ -139,7 +139,7 @@ end
 
 function ACTIONS.import(args, file, name) return ACTIONS.new(args, name, file) end
 
---- On a dry run checks the names of an action, and says what it would do.
+--- Checks the names of an action on a dry run, and says what it would do.
 ---@param what string
 ---@param new? string     must be free
 ---@return boolean is_dry
@@ -419,7 +419,7 @@ local function set(...)
   return names
 end
 
---- Which actions take an option.
+--- The actions that take each option.
 local ONLY = {
   count = { log = true, show = true }, keep = { prune = true }, messages = { export = true },
   json = set("ls", "log", "new", "import", "append", "undo", "rollback", "checkpoint", "prune", "salvage"),

@@ -96,7 +96,7 @@ local function check_replay(args)
   end
 end
 
---- Each word by itself; what `;` or `,` joins runs in order.
+--- Loads the policies of each word by itself; those joined by `;` or `,` run in order.
 local function specs_of(words, loading)
   local specs = {}
   for i, word in ipairs(words) do
@@ -195,7 +195,7 @@ local function check_fit(args, report, problem)
   return failure.check(report, problem)
 end
 
---- How thinking is weighed: what is written as a request leaves out what is bound to what has changed, other files
+--- Returns the thinking to weigh: a written request leaves out thinking that is bound to what has changed, other files
 --- keep it, and saved conversations know it when they are written.
 local function thinking_of(chat, rules)
   if chat.saved then return nil end

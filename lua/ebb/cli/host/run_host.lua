@@ -53,8 +53,8 @@ local function together(count, run)
   return texts
 end
 
---- How the host runs the command of a tool, or a server: with the variables that it may have, and its standard error
---- through ours.
+--- Returns how the host runs the command of a tool, or a server: with the variables that it may have, and its standard
+--- error through ours.
 local function apart(wanted)
   return wanted and { variables = wanted.variables, hear = terminal.listener() } or nil
 end

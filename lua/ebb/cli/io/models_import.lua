@@ -37,7 +37,7 @@ local function is_named(name, patterns)
   return false
 end
 
---- Why an entry is not imported; nil: it is.
+--- Returns why an entry is not imported; nil if it is.
 local function reason_to_leave(entry, args)
   if args.only[1] and not is_named(entry.name, args.only) then return NOT_NAMED end
   local is_chosen = entry.model and (args.all or args.only[1])

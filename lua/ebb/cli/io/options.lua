@@ -108,7 +108,7 @@ function options.examples(lines)
   return "Examples:\n  " .. table.concat(lines, "\n  ")
 end
 
---- For the help of commands that take a policy.
+--- A paragraph for the help of commands that take a policy.
 options.OWN_POLICY = [[
 Your own policy is a Lua file, such as:
   return function(draft, budget) draft:drop_oldest { to = budget } end
@@ -198,7 +198,7 @@ function options.macro_registry(args, loading)
   return failure.typed(require("ebb.pipeline.own_macros").registry, args.macros, loading)
 end
 
---- How policies and filters from files and texts are run.
+--- Adds the options for running policies and filters from files and texts.
 function options.sandbox(parser)
   options.group(parser, "Limits of your own Lua", function()
     parser:option("--deadline", "Time limit in ms (default: 2000 plus 0.02 per message; 0: unlimited).")
@@ -222,7 +222,7 @@ function options.loading(args)
   return { trusted = args.trusted or false, limits = failure.typed(loader.check_limits, limits) }
 end
 
---- How tokens are counted, and how input is read.
+--- Adds the options for counting tokens and reading input.
 ---@param parser table
 ---@param is_session? boolean     the command names sessions itself
 function options.reading(parser, is_session)
@@ -430,7 +430,7 @@ end
 
 local LONG_TO_READ = 100e6   -- bytes; about a second
 
---- Does not open the file: a FIFO is opened once.
+--- Shows which file is being read, without opening it: a FIFO is opened once.
 local function show_reading(path)
   local known, size = core.file_identity(path)
   if known and size >= LONG_TO_READ then terminal.progress(("reading %s, %.0f MB"):format(path, size / 1e6), true) end

@@ -265,7 +265,7 @@ function outgoing.tell(report, args)
   outgoing.tell_left(report.left, report.dialect, not args.repair)
 end
 
---- Notes how the conversation is written: as a request, without members that requests lack and reasoning that is no
+--- Decides how the conversation is written: as a request, without members that requests lack and reasoning that is no
 --- longer valid; as a body of one form, which keeps them; or unchanged.
 ---@param rules ebb.cli.Rules
 ---@param chat ebb.Conversation

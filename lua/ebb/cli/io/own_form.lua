@@ -1,5 +1,4 @@
---- A body that is written has one form: what was added to it in another one is written in the body's, and what that
---- leaves out is told.
+--- Writes a body in its own dialect: converts messages that were added in another one, and tells what that leaves out.
 
 local core = require "ebb.support.core"
 local losses = require "ebb.cli.io.losses"

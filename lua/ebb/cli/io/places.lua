@@ -130,7 +130,7 @@ end
 
 ---- Checking ----
 
---- Both are the conversation, which a command may write back.
+--- True if both places are the conversation, which a command may write back.
 local function is_rewritten(write, read) return write.is_chat and read.is_chat end
 
 --- Refuses an output that is an input or another output.

@@ -114,7 +114,7 @@ function sessions.load(args, name, conversation)
   return branch
 end
 
---- Does the command write its result to a session?
+--- True if the command writes its result to a session.
 ---@param args table
 ---@return boolean
 function sessions.is_edited(args) return edited ~= nil and args.session ~= nil and not args.output end
@@ -158,7 +158,7 @@ function sessions.save_beside(args)
   if version ~= edited.version then terminal.inform(("session %s: version %d"):format(args.session, version)) end
 end
 
---- Was another program faster than the commit of the result? It is told once, for a run that fails sooner has none.
+--- True if another program committed before the result. Tells it once, for a run that fails sooner has no result.
 ---@return boolean
 function sessions.take_late()
   local is_late = edited ~= nil and edited.is_late == true

@@ -11,7 +11,7 @@ local CARD = "card.json"     -- of a CHARX
 
 local MAGIC = { gzip = "\x1F\x8B", zstd = "\x28\xB5\x2F\xFD" }
 
---- Which program compressed a file; nil for other files.
+--- Returns the program that compressed a file; nil for other files.
 ---@param bytes string
 ---@return "gzip"|"zstd"|nil
 function unpacked.form(bytes)

@@ -21,7 +21,7 @@ local each_items = {}
 ---@field size? integer
 ---@field identity string      of the file, or the version of the session, as it was found
 
---- Is a line a conversation by itself, rather than a message of one?
+--- True if a line is a conversation by itself, rather than a message of one.
 local function is_conversation(line)
   local value = core.json.decode(line)
   if type(value) ~= "table" then return false end
@@ -96,7 +96,7 @@ local function check_names(list)
   end
 end
 
---- All conversations that the paths name, in order.
+--- Lists all conversations that the paths name, in order.
 ---@param paths string[]
 ---@param args table          the parsed command line
 ---@param ending? string       of results that are no conversations: ".txt"

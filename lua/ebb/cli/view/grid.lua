@@ -181,7 +181,7 @@ local function lay_out(cells, width)
   end
 end
 
---- All columns, and no cell is cut.
+--- Lays out all columns without cutting a cell.
 ---@return ebb.cli.Layout
 local function lay_out_whole(cells)
   local columns, plain = cells.columns, true

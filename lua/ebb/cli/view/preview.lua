@@ -62,7 +62,7 @@ local function log_lines(result, page)
   return table.concat(lines)
 end
 
---- For people.
+--- Writes a preview for people.
 ---@param result ebb.PipelineResult
 ---@param page ebb.cli.Page
 ---@return string
@@ -84,7 +84,7 @@ local function exact(chat)
   return list
 end
 
---- For programs. The details of a log entry are its processor's.
+--- Returns a preview as data for programs. The details of a log entry are its processor's.
 ---@param result ebb.PipelineResult
 ---@return string
 function preview.json(result)

@@ -52,8 +52,8 @@ local function shown_seqs(runs, list)
   return shown
 end
 
---- How many messages an edit dropped, replaced and inserted in all, as `ebb trim` tells: one that a policy replaced
---- and another one dropped was dropped, and one that came and went is neither.
+--- Counts the messages that an edit dropped, replaced and inserted in all, as `ebb trim` does: one that a policy
+--- replaced and another one dropped counts as dropped, and one that came and went as neither.
 local function net_counts(runs, list)
   local counts, came = { dropped = 0, replaced = 0, inserted = 0 }, {}
   local shown = shown_seqs(runs, list)

@@ -70,7 +70,7 @@ end
 --- FIFOs by the paths of their copies, which places.lua made.
 local fifos = {}
 
---- From now on a copy is called by the name of its FIFO.
+--- Calls a copy by the name of its FIFO from now on.
 ---@param copy string
 ---@param name string
 function terminal.rename(copy, name) fifos[copy] = name end
@@ -83,7 +83,7 @@ function terminal.name_of(path) return fifos[path] or path end
 --- The file that all messages are about, where a command runs on many; nil: they name what they are about.
 local subject
 
---- From now on each line of a message begins with the name of a file, unless it does already.
+--- Begins each line of later messages with the name of a file, unless it does already.
 ---@param name string
 function terminal.name_lines(name) subject = name end
 
@@ -100,7 +100,7 @@ local messages
 --- The number of the run of a command: what is told once is told anew in the next one.
 terminal.run_number = 1
 
---- From now on messages are kept, until `release` writes them or `drop` forgets them.
+--- Keeps later messages, until `release` writes them or `drop` forgets them.
 function terminal.hold() messages = {} end
 
 function terminal.release()

@@ -10,7 +10,7 @@ local trace = {}
 
 local CHANGES_MAX = 200   -- messages shown of one processor
 
---- For pipeline:run, as `on_step`: writes to standard error.
+--- Makes the option `on_step` of pipeline:run, which writes to standard error.
 ---@return fun(step: table, failure: string?, chat: ebb.Conversation)
 function trace.new()
   local before, page = core.conversation(), terminal.messages()

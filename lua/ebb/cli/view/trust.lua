@@ -35,7 +35,7 @@ end
 
 local IMAGES = "; images count by their size where their bytes are in the request"
 
---- Why the cost of one message is assumed.
+--- Returns why the cost of one message is assumed.
 ---@param message ebb.Message
 ---@return string reason
 function trust.of_message(message)
@@ -58,7 +58,7 @@ local function assumed_tools(chat, empty)
   return names
 end
 
---- Why what the request has outside of its messages is assumed.
+--- Returns why the cost of the request outside of its messages is assumed.
 local function of_tools(chat)
   local empty = chat:fork()
   empty:truncate { keep_last = 0 }
@@ -68,7 +68,7 @@ local function of_tools(chat)
   return ("how the provider frames its tools is assumed%s: their schemas have no published rule"):format(which)
 end
 
---- Why all counts of a conversation are estimates; nil where a vocabulary or the caller counts.
+--- Returns why all counts of a conversation are estimates; nil where a vocabulary or the caller counts.
 ---@param chat ebb.Conversation
 ---@return string? reason
 function trust.of_estimator(chat)
@@ -100,8 +100,8 @@ function trust.assumed(chat, all)
   return assumed
 end
 
---- Why a conversation's count is estimated: what counts its texts, and its first part that is assumed. Nil for counts
---- that are not estimated.
+--- Returns why a conversation's count is estimated: the estimator of its texts, and its first part that is assumed. Nil
+--- for counts that are not estimated.
 ---@param chat ebb.Conversation
 ---@param assumed? ebb.cli.Assumed
 ---@return string? reason

@@ -45,7 +45,7 @@ local function roll(call, dice)
   return ("%d (%s)"):format(total, text)
 end
 
---- By the session alone, as sessions of AIO Hub are used to: all picks among n choices take the same place.
+--- Picks by the session alone, as sessions of AIO Hub expect: all picks among n choices take the same place.
 local function pick(call, ...)
   local session = call.environment.session_id or ("seed %d"):format(call.environment.seed)
   return (select(random.session_hash(session) % select("#", ...) + 1, ...))

@@ -81,7 +81,7 @@ local function emit_name(name, emit)
   elseif not name.starts then emit(name.label, name.text, "name") end
 end
 
---- Does a heading or label end here, such as `**Flight Option**:`?
+--- True if a heading or label ends here, such as `**Flight Option**:`.
 local function is_heading(line, run, after)
   return byte(run, -1) == 58 or find(line, "^[^%w]*:", after) ~= nil
 end
@@ -199,7 +199,7 @@ local function path_of(path, depth)
   return short(parent and GENERAL[key] and parent .. "." .. key or key)
 end
 
---- Is a key a value itself, such as `card_81`, `2024-05-21` or `JG7FMM`, and not the name of a field, as `line2` is?
+--- True if a key is a value itself, such as `card_81`, `2024-05-21` or `JG7FMM`, not a field's name like `line2`.
 local function names_something(key)
   if #key < LENGTH_MIN or not find(key, "%d") then return false end
   return find(key, "^%d") ~= nil or not find(key, "%l") or find(key, "%d%d") ~= nil and find(key, "[_-]") ~= nil
@@ -250,7 +250,7 @@ function values.of_json(text, label, emit)
   end
 end
 
---- Does a text begin as an object or as a list of objects, or is it in brackets altogether?
+--- True if a text begins as an object or as a list of objects, or is in brackets altogether.
 local function is_json(text)
   local first = find(text, "%S")
   if not first or not find(text, "^[%[{]", first) then return false end

@@ -58,8 +58,8 @@ end
 ---@field names string[]        of the fields, sorted
 ---@field is_plain boolean      each field's result has its own name
 
---- By the table that declares the fields: objects of one kind are read by the thousand. Such tables do not change once
---- something was read by them.
+--- Prepared fields by the table that declares them: objects of one kind are read by the thousand. Such tables do not
+--- change once something was read by them.
 ---@type table<table, ebb.schema.Layout>
 local layouts = setmetatable({}, { __mode = "k" })
 
@@ -178,7 +178,7 @@ types.object = {
 
 ---- Reading ----
 
---- How far an alternative came: the depth of its problem, and whether the type was right there.
+--- Returns how far an alternative came: the depth of its problem, and whether the type was right there.
 local function reach_of(problem)
   return 2 * #problem.path + (problem.kind == "type" and 0 or 1)
 end

@@ -1,4 +1,4 @@
---- How error texts describe values and places.
+--- Describes values and places for error texts.
 
 local core = require "ebb.support.core"
 

@@ -149,7 +149,7 @@ local function caller_of_function(run, limits)
   end
 end
 
---- How the host runs a command or a server.
+--- Returns how the host runs a command or a server.
 local function running(value)
   local variables = table.move(tools.VARIABLES, 1, #tools.VARIABLES, 1, {})
   local more = value.env or {}
