@@ -128,7 +128,7 @@ local function layer_of(module)
   return word and LUA_RANK[word] and word
 end
 
---- May the module, which has no layer of its own, require `other`?
+--- True if the module, which has no layer of its own, may require `other`.
 local function allowed_outside(module, other)
   local to = layer_of(other)
   if module == "ebb" then return to ~= "cli" and to ~= "libebb" end   -- the face shows everything but what stands on it

@@ -21,8 +21,8 @@ local PHRASES = {
 --- Names that are participles, as a local or a parameter in the library's Lua.
 local NAMES = { "given", "found", "made", "asked", "told", "held", "sent" }
 
---- First words of comments that are not sentences ("What a trim knows."): a comment says who does what.
-local OPENINGS = "(What|Those|Where|Who|Of|The same|Has|One whose)"
+--- First words of comments that are not sentences ("What a trim knows.", "Is it a call?"): a comment says who does what.
+local OPENINGS = "(What|Those|Where|Who|Of|The same|Has|One whose|How|Which|Why|Whether|Is|Are|Does|May|Can|Was)"
 
 --- The folders whose comments are held against OPENINGS: the files, how a comment line begins, and whether a hit is a
 --- complaint; if not, only --count shows it.

@@ -129,7 +129,7 @@ local function count(text, word)
   return n
 end
 
---- How near a runner is to a file, by names: higher is nearer.
+--- Measures how near a runner is to a file, by names: higher is nearer.
 local function nearness(runner, stem, folder, module)
   local name = runner.path:match "([^/]+)%.%w+$":gsub("_spec$", ""):gsub("^test_", "")
   local points = 0

@@ -132,7 +132,7 @@ function kit.edit(session, edit, operation)
   end, { operation = operation })
 end
 
---- Is it the edit that EDIT names, if it names one?
+--- True if it is the edit that EDIT names, or if EDIT names none.
 function kit.sweeps(edit)
   local only = os.getenv "EDIT"
   return not only or only == edit[1]

@@ -18,7 +18,7 @@ local function remove()
   for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(kit.place .. rest) end
 end
 
---- How often each text is in a session, whether it is visible or not; and the order of the texts.
+--- Counts each text in a session, whether it is visible or not; returns the order of the texts, too.
 local function texts_of(name)
   local session <close> = assert(kit.open(name, { create = false }))
   local times, order = {}, {}

@@ -33,7 +33,7 @@ local HISTORY = "s10 u20 a30 c9(x,y) r5(x) r6(y) u7! a8 u5 c3(z)"
 
 local current   -- the world of the call
 
---- Does what a callback may do while the call that asked it is still running.
+--- Edits the draft and the chat, as a callback may do while the call that asked it is still running.
 local function meddle()
   if not current or random(20) > 1 then return end
   pcall(core.draft.discard, current.draft)
@@ -431,7 +431,7 @@ describe("a bound function that is called with a wrong type", function()
     ["ebb.write_file"] = true, ["Storage:close"] = true, ["Storage:wait"] = true,
     ["ebb.make_folder"] = true, ["Conversation:save"] = true }
 
-  --- Which argument is the place of a database.
+  --- The number of the argument that is the place of a database.
   local PLACES = { ["storage.open"] = 1, ["ebb.session"] = 1, ["ebb.sessions"] = 1, ["Storage:backup"] = 2 }
 
   --- Arguments of a call; databases are made in the folder only.

@@ -243,7 +243,7 @@ end
 
 local function summary() return "In short." end
 
---- How often each policy has changed something.
+--- The number of times that each policy has changed something.
 local worked = {}
 
 --- Policies that others do the work for.

@@ -1,4 +1,4 @@
---- How the command ends where files meet: two outputs, outputs that are inputs, and what a new
+--- Checks how the command ends if files meet: two outputs, outputs that are inputs, and what a new
 --- file keeps of the old one. tests/faults/ends.sh has signals and writers at random moments.
 
 local command = dofile "tests/lua/command.lua"

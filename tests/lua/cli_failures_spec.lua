@@ -1,4 +1,4 @@
---- How the command fails: exit status, what it says, and what it leaves behind.
+--- Checks failures of the command: exit status, messages, and the files that are left.
 
 local command = dofile "tests/lua/command.lua"
 local read, path_of, file = command.read, command.path_of, command.file

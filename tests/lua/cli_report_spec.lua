@@ -5,7 +5,7 @@ local command = dofile "tests/lua/command.lua"
 local contains, does, fails, file, path_of = command.contains, command.does, command.fails, command.file,
   command.path_of
 
---- How often a text occurs in another.
+--- Counts a text in another.
 local function count(needle, text)
   return select(2, text:gsub(needle:gsub("%p", "%%%0"), ""))
 end

@@ -1,4 +1,4 @@
---- How the specs of the command run it: arguments in; exit status, standard
+--- Runs the command for its specs: arguments in; exit status, standard
 -- output, standard error and files out. EBB names another build of it.
 --
 -- Each test has a folder of its own, `command.folder`.

@@ -22,7 +22,7 @@ local function seconds_of_loop()
   return os.clock() - start
 end
 
---- How much slower processes are than this one: under valgrind.
+--- The factor by which processes are slower than this one: under valgrind.
 local SLOWER = tonumber(os.getenv "SLOWER" or "1")
 
 local usual   -- seconds of the loop, as first timed

@@ -246,7 +246,7 @@ describe("A digest over time", function()
     return texts, chat
   end
 
-  --- How often the first messages change from one request to the next: the system's and the note.
+  --- Counts how often the first messages, the system's and the note, change from one request to the next.
   local function changes(texts)
     local count = 0
     for i = 2, #texts do

@@ -69,7 +69,7 @@ describe("the links of", function()
   end)
 end)
 
---- How documents call a variable, and the methods that it has.
+--- Names of variables in documents, and the methods that they have.
 local METHODS = {
   { "chat", core.methods.Conversation }, { "draft", core.methods.Draft }, { "ledger", core.methods.Ledger },
   { "chat%.windows", core.methods.Windows },

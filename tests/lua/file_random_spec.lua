@@ -71,7 +71,7 @@ local function pipeline_of(world, budget)
   return ebb.pipeline(options)
 end
 
---- How often the text stands in the body.
+--- Counts the text in the body.
 local function count(body, text)
   local from, times = 1, 0
   while true do
@@ -81,7 +81,7 @@ local function count(body, text)
   end
 end
 
---- How often a file stands in a body, as bytes, as a text or as a transcript.
+--- Counts a file in a body, as bytes, as a text or as a transcript.
 local function times_of(file, body)
   local text = file.kind == "text" and file.bytes or file.base64
   return count(body, text) + count(body, "转写" .. file.digest)

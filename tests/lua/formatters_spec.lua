@@ -372,7 +372,7 @@ local function expected_of(case)
   return plain(type(other[2]) == "function" and other[2](case) or other[2])
 end
 
---- How many messages each one was merged from, as the case says it.
+--- Counts the messages that each one was merged from, as the case says it.
 local function merged_counts(messages)
   local counts = {}
   for i, message in ipairs(messages) do

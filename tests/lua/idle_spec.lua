@@ -133,7 +133,7 @@ describe("idle of quota", function()
 end)
 
 describe("idle of prune_messages", function()
-  --- Was the reasoning pruned, and nothing else?
+  --- Runs the policy after a pause; true if the reasoning was pruned, and nothing else.
   local function run(pause, idle, share)
     local chat = conversation(pause)
     chat:insert(1, { role = "assistant", content = "", reasoning_content = ("hm "):rep(20) })

@@ -1,4 +1,4 @@
---- How the specs of importers write files: records as tables, results as one line per message.
+--- Writes files for the specs of importers: records as tables, results as one line per message.
 
 local assert = require "luassert"
 local helper = dofile "tests/lua/helper.lua"
@@ -115,7 +115,7 @@ function kit.report(result)
   return words
 end
 
---- How many of a kind the report counts.
+--- Returns the number that the report counts of a kind.
 function kit.count(result, kind)
   local count = 0
   for _, entry in ipairs(result.report) do

@@ -338,7 +338,7 @@ local function random_presets(random)
   return presets
 end
 
---- Is a place inside of a unit? By looking at every call before it and every result behind it.
+--- True if a place is inside of a unit, by a look at every call before it and every result after it.
 local function is_inside(list, place)
   local answered = {}      -- result position -> call position, the nearest call before it that is unanswered
   local taken = {}

@@ -21,7 +21,7 @@ local function guarded_tokens(chat)
   return tokens
 end
 
---- How many calls a list shows, and its tokens of what may go.
+--- Counts the calls that a list shows, and its tokens of what may go.
 local function left(chat, guarded)
   local calls = 0
   for _, message in ipairs(chat) do

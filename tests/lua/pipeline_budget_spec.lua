@@ -234,7 +234,7 @@ end)
 describe("the work of a limited run", function()
   local core = require "ebb.support.core"
 
-  --- How many messages are written and read, over all requests that a run tries.
+  --- Counts the messages that are written and read, over all requests that a run tries.
   local function messages_parsed(set, processors)
     local chat, count, parse = chat_of(), 0, core.working.parse
     local pipeline = ebb.pipeline { agent = AGENT, set = set, encoding = "cjk", processors = processors }

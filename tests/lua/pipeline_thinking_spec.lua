@@ -24,7 +24,7 @@ local function parsed(messages, model)
   return assert(ebb.parse(json.encode(body), { encoding = "bytes4" }))
 end
 
---- Which messages of a request have thinking: T, and which do not: -.
+--- Marks the messages of a request that have thinking with T, the others with -.
 local function thoughts(body)
   local marks = {}
   for i, message in ipairs(json.decode(body).messages) do

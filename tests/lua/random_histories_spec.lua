@@ -272,7 +272,7 @@ local function check_units(units, guarded, report)
   end
 end
 
---- How many; a result that answers nothing is called by another name once its neighbours have gone.
+--- Counts violations, not their names: a result that answers nothing gets another one once its neighbours have gone.
 local function violations(chat)
   return #chat:check "openai"
 end

@@ -19,7 +19,7 @@ local function chance(n) return math.random(n) == 1 end
 
 -- An event: {say = "user"}, {calls = {call ..}} or {result = text, of = call}. A call: {n, id?, name}.
 
---- How the calls of a history are known: every id once, some of them refused; ids again in each exchange; none.
+--- Ids for the calls of a history: every id once, some of them refused; ids again in each exchange; none.
 local IDS = {
   once = function(n) return chance(4) and ("c %d.x"):format(n) or "c" .. n end,
   again = function(_, k) return "id" .. k end,

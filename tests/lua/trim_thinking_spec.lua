@@ -46,7 +46,7 @@ local function random_messages(n)
   return list
 end
 
---- Whether a chat without its oldest units but `kept` fits, by what is really sent.
+--- True if a chat without its oldest units but `kept` fits, by what is really sent.
 local function fits_with(chat, dropped, budget)
   local copy = chat:fork()
   local report = copy:trim { budget = 1000000, guards = true, policy = function(draft)
@@ -57,7 +57,7 @@ local function fits_with(chat, dropped, budget)
   return report and (sent(copy)) <= budget
 end
 
---- How many units a policy dropped, of those that may go.
+--- Counts the units that a policy may drop.
 local function droppable(chat)
   local draft, count = chat:draft {}, 0
   for _ in draft:units { droppable = true } do count = count + 1 end

@@ -1,5 +1,5 @@
---- Which result each call of a request has, read plainly from its JSON: as the provider does it, by id and place. For
---- tests whose calls have the argument n = 1, 2 .. and whose results are plain texts.
+--- Pairs the calls of a request with their results, read plainly from its JSON as the provider does, by id and place.
+--- For tests whose calls have the argument n = 1, 2 .. and whose results are plain texts.
 
 local json = require("ebb.support.core").json
 

@@ -285,7 +285,7 @@ local ROWS = {
 
 ---- Differences by rule ----
 
---- How many messages one operation of the original adds to the store.
+--- Counts the messages that one operation of the original adds to the store.
 local function added(operation)
   return #(operation.messages or {}) + (operation.message and 1 or 0)
 end

@@ -64,7 +64,7 @@ function Files:take()
   return file
 end
 
---- How a list of attachments names it.
+--- Makes the entry for a file in a list of attachments.
 function Files:entry(file, member)
   local form, id = self.roll(4), "id-" .. file.name
   if not file.is_here then return form == 1 and { assetId = id, type = file.kind } or { id = id, name = file.name } end

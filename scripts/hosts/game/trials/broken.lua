@@ -1,2 +1,2 @@
---- Is no policy: the one that was there stays.
+--- A file that is no policy: the earlier one stays.
 return { name = "broken", trim = 7 }
