@@ -57,8 +57,8 @@ local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = tru
 
 --- The headers of system calls; only a port below os/ has them, and the command.
 local SYSTEM_HEADERS = {
-  ["dirent.h"] = true, ["dlfcn.h"] = true, ["fcntl.h"] = true, ["locale.h"] = true, ["poll.h"] = true, ["pthread.h"] = true,
-  ["sched.h"] = true, ["signal.h"] = true, ["time.h"] = true, ["unistd.h"] = true,
+  ["dirent.h"] = true, ["dlfcn.h"] = true, ["fcntl.h"] = true, ["locale.h"] = true, ["poll.h"] = true,
+  ["pthread.h"] = true, ["sched.h"] = true, ["signal.h"] = true, ["time.h"] = true, ["unistd.h"] = true,
 }
 local MAKES_SYSTEM_CALLS = { ["os/posix"] = true, host = true }
 

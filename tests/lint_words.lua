@@ -21,7 +21,7 @@ local PHRASES = {
 --- Names that are participles, as a local or a parameter in the library's Lua.
 local NAMES = { "given", "found", "made", "asked", "told", "held", "sent" }
 
---- First words of comments that are not sentences ("What a trim knows.", "Is it a call?"): a comment says who does what.
+--- First words of comments that are no sentences ("What a trim knows.", "Is it a call?"): a comment says who does what.
 local OPENINGS = "(What|Those|Where|Who|Of|The same|Has|One whose|How|Which|Why|Whether|Is|Are|Does|May|Can|Was)"
 
 --- The folders whose comments are held against OPENINGS: the files, how a comment line begins, and whether a hit is a
@@ -32,6 +32,11 @@ local COMMENTED = {
   { folder = "tests", files = "*.lua", begins = "^ *---? ", is_held = true },
   { folder = "runtime", files = "*.[ch]", begins = "^ *(/[*][*]?|[*]) ", is_held = false },
 }
+
+--- Words that say after, next to, is: not in comments and quoted texts of these files. The idioms may stay.
+local PLAIN = { { "behind", "after" }, { "beside", "next to" }, { "stands", "is, comes, occurs" } }
+local IDIOMS = { "stands for", "stands in for", "stands in where", "stands in until" }
+local PLAIN_FILES = "'lua/*.lua' 'scripts/*.lua' 'scripts/*.md' README.md CONTRIBUTING.md"
 
 local SOURCES = "runtime lua scripts tests docs man Makefile README.md CONTRIBUTING.md"
 
@@ -72,6 +77,21 @@ end
 for _, row in ipairs(COMMENTED) do
   for line in grep(row.begins .. OPENINGS, "", ("'%s/%s'"):format(row.folder, row.files)) do
     if row.is_held or count_only then complain(line, "subject, verb, object: say what it does or returns") end
+  end
+end
+
+--- True if a line of a file has the word in its comment or in a text, not only as a name of the program.
+local function says(line, word)
+  for _, idiom in ipairs(IDIOMS) do line = line:gsub(idiom, "") end
+  if not line:find "^[^:]+%.lua:" then return line:find(word, 1, true) ~= nil end
+  local texts = { line:match "%-%-.*" }
+  for text in line:gsub("%-%-.*", ""):gmatch '"[^"]*"' do texts[#texts + 1] = text end
+  return table.concat(texts, " "):find("%f[%w]" .. word .. "%f[%W]") ~= nil
+end
+
+for _, row in ipairs(PLAIN) do
+  for line in grep(row[1], "-i", PLAIN_FILES) do
+    if says(line:lower(), row[1]) then complain(line, row[2]) end
   end
 end
 

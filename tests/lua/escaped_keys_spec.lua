@@ -56,7 +56,7 @@ local CASES = {
 
 local TARGETS = { "openai", "responses", "anthropic", "gemini" }
 
---- What was written, and JSON in its strings as it reads: that stays as it was written.
+--- Decodes JSON, with the escapes \\u00xx of keys in its strings read.
 local function read(text)
   return json.decode((text:gsub("\\\\u00(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end)))
 end

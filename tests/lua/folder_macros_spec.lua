@@ -6,7 +6,7 @@ local core = require "ebb.support.core"
 local BODY = 'return { name = "%s", summary = "wraps a text", parameters = { "text" }, stability = "stable", '
   .. 'run = function(_, text) return "<" .. text .. ">" end }\n'
 
--- the name of the file, that of its macro; what is said of it where it is none
+-- the name of the file, that of its macro; the complaint if the macro is refused
 local FILES = {
   { "loud", "loud" }, { "倒", "倒" }, { "a.b", "a.b" }, { "我-的_2", "我-的_2" },
   { "my macro", "x", "expected a name of up to 64 letters, digits, _ . and -, got 'my macro'" },

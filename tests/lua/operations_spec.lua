@@ -402,7 +402,7 @@ describe("the caller's description of a batch", function()
         chat:apply('[{"operation": "clear"}, {"operation": "rollback", "rollback": {"targetBatchIndex": 0}, '
           .. '"description": "x"}]')
       end,
-      ["operations[0]: description stands twice, in truncate too"] = function()
+      ["operations[0]: description occurs twice, in truncate too"] = function()
         chat:apply '{"operation": "truncate", "truncate": {"keepLast": 1, "description": "x"}, "description": "y"}'
       end,
       ["operations[0].insert.description: at position -1"] = function()

@@ -1,4 +1,4 @@
---- What `ebb run` and `ebb repl` say of a script that fails: the place in it, and Ebb's own frames for a fault only.
+--- Checks the traces of failing scripts in `ebb run` and `ebb repl`: the place, and Ebb's own frames for a fault only.
 
 local command = dofile "tests/lua/command.lua"
 

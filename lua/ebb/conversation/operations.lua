@@ -250,7 +250,7 @@ end
 local ANY = { type = "any" }
 local OPERATION = { type = "table", expected = "an operation" }
 
---- Reads the node form; a description may stand in the table of the fields, or beside it.
+--- Reads the node form; a description may be in the table of the fields, or next to it.
 local function read_node(entry, name, key, path, place)
   local form = FORMS[name]
   local beside = { [key] = ANY, description = form.fields.description }
@@ -258,7 +258,7 @@ local function read_node(entry, name, key, path, place)
   local description = schema.check(declaration, entry, path, JSON).description
   log_ignored(entry, path)
   if description and entry[key].description ~= nil then
-    refuse("argument", ("%s: description stands twice, in %s too"):format(path, key))
+    refuse("argument", ("%s: description occurs twice, in %s too"):format(path, key))
   end
   place[#place + 1] = key
   local step = step_of(name, form, form.node_fields or form.fields, entry[key], path .. "." .. key)

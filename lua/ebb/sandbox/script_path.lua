@@ -19,7 +19,7 @@ script_path.macros = { xdg.path("config", "macros") }
 ---@type string[]   of types of nodes
 script_path.types = { xdg.path("config", "types") }
 
---- What a name may be, and may not be, by folders; macros are named in any script, and with dots.
+--- Patterns that a name must match and must not match, by folders; macros are named in any script, and with dots.
 local NAMES = setmetatable({ [script_path.macros] = { "^[%w_\x80-\xFF][%w_.\x80-\xFF-]*$", "%.lua$" } },
   { __index = function() return { "^[%w_%-]+$", "^$" } end })
 

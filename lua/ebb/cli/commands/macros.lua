@@ -37,7 +37,7 @@ local function list_own(registry, loading)
   return rows
 end
 
---- What is listed of such a macro.
+--- Returns the members of such a macro that the list shows, or the name and the problem of a file that has no macro.
 local function listing_of(own)
   local macro = own.macro
   if not macro then return { name = own.file.name, problem = own.problem.message, file = own.file.path } end

@@ -381,7 +381,7 @@ local LENIENT = { syntax = true, shape = true, encoding = true, duplicate = true
 local function skips_call(warnings)
   for _, warning in ipairs(warnings) do
     local what = warning.lenient and warning.message:match "^skipped .*: expected (.*)"
-    what = what and what:gsub("%b()", "")       -- "content (it may be missing only beside tool calls)" is of none
+    what = what and what:gsub("%b()", "")       -- "content (why it is expected)" is of none
     if what and (what:find("call", 1, true) or what:find("result", 1, true)) then return true end
   end
   return false
