@@ -18,7 +18,7 @@ static const Text KEY_NAMES[KEY_COUNT] = {
   [KEY_ID] = WORD("id"), [KEY_CALL_ID] = WORD("call_id"), [KEY_TOOL_USE_ID] = WORD("tool_use_id"),
   [KEY_TOOL_CALL_ID] = WORD("tool_call_id"), [KEY_NAME] = WORD("name"), [KEY_INPUT] = WORD("input"),
   [KEY_ARGUMENTS] = WORD("arguments"), [KEY_IMAGE_URL] = WORD("image_url"), [KEY_SOURCE] = WORD("source"),
-  [KEY_IMAGE] = WORD("image"), [KEY_FILE] = WORD("file"), [KEY_FILE_ID] = WORD("file_id"),
+  [KEY_VIDEO_URL] = WORD("video_url"), [KEY_IMAGE] = WORD("image"), [KEY_FILE] = WORD("file"), [KEY_FILE_ID] = WORD("file_id"),
   [KEY_FILE_DATA] = WORD("file_data"), [KEY_FILE_URL] = WORD("file_url"), [KEY_FILENAME] = WORD("filename"),
   [KEY_INPUT_AUDIO] = WORD("input_audio"), [KEY_DETAIL] = WORD("detail"), [KEY_TITLE] = WORD("title"),
   [KEY_IS_ERROR] = WORD("is_error"), [KEY_CACHE_CONTROL] = WORD("cache_control"),

@@ -93,7 +93,8 @@ describe("an attachment", function()
     { "claude-sonnet-4-5", "image document" }, { "us.anthropic.claude-opus-4-1-20250805-v1:0", "image document" },
     { "claude-3-5-sonnet-20241022", "image document" }, { "gemini-2.5-pro", "image document sound" },
     { "gemini-3.1-pro-preview", "image document sound" }, { "gemini-2.0-flash-lite", "image document sound" },
-    { "gpt-4o", "image document" }, { "gpt-5-mini", "image document" }, { "gpt-3.5-turbo", "" }, { "o3-mini", "" },
+    { "gpt-4o", "image document" }, { "gpt-5-mini", "image document" }, { "gpt-3.5-turbo", "", "documents" },
+    { "o3-mini", "", "documents" },
     { "gpt-4-turbo", "image", "documents" }, { "gpt-4o-audio-preview", "image sound", "documents" },
     { "gemini-2.5-flash-image", "image", "documents sound" }, { "qwen3-8b", "", "images documents sound" },
     { "a-model-of-nobody", "image", "documents sound" },
@@ -250,6 +251,52 @@ local function translated(case)
     return { bytes = file.bytes }
   end }
 end
+
+--- What Gemini takes though OpenAI does not: each is the part of a request of Gemini's, and told elsewhere.
+describe("a file for gemini", function()
+  local OGG, HEIC, WEBM = "OggS\0\2", "\0\0\0\24ftypheic\0\0\0\0", "\26\69\223\163webm"
+  local FILES = {
+    { "clip.mp4", "\0\0\0\24ftypmp42", "video/mp4" }, { "clip.webm", WEBM, "video/webm" },
+    { "voice.ogg", OGG, "audio/ogg" }, { "photo.heic", HEIC, "image/heic" },
+  }
+  local function sent(attachment, model)
+    local chat = ebb.conversation { messages = { { role = "user", content = "看", attachments = { attachment } } } }
+    local result = assert(ebb.pipeline { model_config = { model = model, capabilities = { video = true, audio = true,
+      vision = true } } }:run(chat))
+    local told = {}
+    for i, entry in ipairs(result.logs) do told[i] = entry.message end
+    return ebb.json.decode(result.body), table.concat(told, "\n"), result
+  end
+
+  for _, file in ipairs(FILES) do
+    it("is sent as it is: " .. file[3], function()
+      local attachment = { name = file[1], data = uri(file[3], file[2]) }
+      local body = sent(attachment, "gemini-2.5-pro")
+      assert.same({ { text = "看" }, { inlineData = { mimeType = file[3], data = core.base64.encode(file[2]) } } },
+        table.move(body.contents[1].parts, 1, 2, 1, {}))
+      local other, told = sent(attachment, "gpt-4o")
+      assert.equal("看", other.messages[1].content)
+      assert.truthy(told:find(file[1] .. ": left out: ", 1, true), told)
+    end)
+  end
+
+  it("may be the address of a film, which only gemini fetches", function()
+    for _, attachment in ipairs { { url = "https://www.youtube.com/watch?v=x", kind = "video" },
+      { path = "gs://films/a.mp4", kind = "video" } } do
+      local body = sent(attachment, "gemini-2.5-pro")
+      local parts = body.contents[1].parts
+      assert.equal(attachment.url or attachment.path, parts[2].fileData.fileUri)
+      assert.equal("video/mp4", parts[2].fileData.mimeType)
+    end
+  end)
+
+  it("is converted from the form of compatible servers, too", function()
+    local list = { { role = "user", content = { text "看",
+      { type = "video_url", video_url = { url = uri("video/mp4", FILES[1][2]) } } } } }
+    local written = ebb.json.decode((assert(ebb.parse(ebb.json.encode(list))):write "gemini"))
+    assert.equal("video/mp4", written[1].parts[2].inlineData.mimeType)
+  end)
+end)
 
 describe("cases of", function()
   if not helper.shared then

@@ -93,6 +93,7 @@ end
 local PAGES, TEXT, ALL = listed["claude-sonnet-4-5"].abilities, listed["gpt-4"].abilities,
   listed["gemini-2.5-pro"].abilities
 local SOUND, UNKNOWN = { audio = true }, {}
+local SPEAKS = { vision = false, audio = false, video = false, document = false }     -- a text becomes speech
 
 --- The first that fits counts. Windows are those of the providers' pages and the models' cards; abilities are from the
 --- sources that listed.lua names.
@@ -124,8 +125,8 @@ local ROWS = {
   own(gemini(1048576, 8192, ALL), "gemini%-2%.0"),
   like_but(UNKNOWN, "gemini-2.5-flash", "gemini%-[%d.]+%-flash%-image"),
   like_but(UNKNOWN, "gemini-2.5-pro", "gemini%-[%d.]+%-pro%-image"),
-  like_but(TEXT, "gemini-2.5-flash", "gemini%-[%d.]+%-flash%-preview%-tts"),
-  like_but(TEXT, "gemini-2.5-pro", "gemini%-[%d.]+%-pro%-preview%-tts"),
+  like_but(SPEAKS, "gemini-2.5-flash", "gemini%-[%d.]+%-flash%-preview%-tts"),
+  like_but(SPEAKS, "gemini-2.5-pro", "gemini%-[%d.]+%-pro%-preview%-tts"),
   like("gemini-2.5-flash", "gemini%-%d%.%d%-flash", "gemini%-%d%-flash", "gemini%-flash"),
   like("gemini-2.5-pro", "gemini%-%d%.%d", "gemini%-%d", "gemini%-exp"),
   own(open("gemma3", 32768, 8192), "gemma%-?3n?"), own(open("cjk", 8192, 2048), "gemma%-?%d", "gemma"),

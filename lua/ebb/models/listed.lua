@@ -6,9 +6,10 @@
 -- Abilities, what a model reads besides text, are those of models.dev (2026-07-02, `modalities.input`) and of
 -- LiteLLM's model_prices_and_context_window.json (2026-07-24, `supports_*_input`). models.dev does not name documents
 -- for some of OpenAI's models: there OpenAI's guide "File inputs" decides (read 2026-11: models with vision, gpt-4o and
--- later). An ability that is absent is not known: on documents of gpt-4-turbo the sources differ.
+-- later; of models without vision, such as o3-mini, it says nothing). An ability that is absent is not known: on
+-- documents of gpt-4-turbo the sources differ.
 
-local TEXT = { vision = false, audio = false, video = false, document = false }
+local TEXT = { vision = false, audio = false, video = false }
 local PAGES = { vision = true, audio = false, video = false, document = true }
 local ALL = { vision = true, audio = true, video = true, document = true }
 

@@ -25,6 +25,7 @@ local PLURAL = { image = "images", audio = "sound", video = "film", document = "
 ---@field context ebb.Context
 ---@field config table
 ---@field dialect ebb.AssetDialect
+---@field target string
 ---@field count table<string, integer>   of each kind
 ---@field total integer         bytes of all
 
@@ -39,7 +40,9 @@ local function obstacle(run, role, kind, mime)
   local able = run.context.capabilities[ABILITY[kind]]
   if able == false then return ("the model takes no %s"):format(kind) end
   if not run.dialect.roles[role] then return ("messages of role %s hold no %s"):format(role, kind) end
-  if not run.dialect[kind] then return ("a request has no form for %s"):format(mime or kind) end
+  local targets = (run.dialect.targets or {})[kind]
+  local has_form = run.dialect[kind] and (not targets or targets[run.target])
+  if not has_form then return ("a request has no form for %s"):format(mime or kind) end
   if able == nil and ABILITY[kind] then return nothing_known(run.context.capabilities.model, kind) end
 end
 
@@ -67,7 +70,7 @@ end
 --- An address that the host has not resolved: the provider may fetch some.
 local function by_address(run, attachment, role, problem)
   local url, kind = assets.url(attachment), assets.kind(attachment)
-  local part = url and run.dialect.address and run.dialect.address(url, kind, run.config)
+  local part = url and run.dialect.address and run.dialect.address(url, kind, run.config, run.target)
   if not part or problem.code ~= "absent" then return error(problem, 0) end
   local why = obstacle(run, role, kind)
   if why then return drop(run, assets.name(attachment), why) end
@@ -84,7 +87,7 @@ local function resolve(run, role, attachment)
   if not asset then return by_address(run, attachment, role, problem) end
   why = obstacle(run, role, asset.kind, asset.mime)       -- its bytes may be of another kind
   local part
-  if not why then part, why = run.dialect[asset.kind](asset, run.config) end
+  if not why then part, why = run.dialect[asset.kind](asset, run.config, run.target) end
   if not part then return drop(run, asset.name, why) end
   report(run, asset, part)
   return part
@@ -131,6 +134,12 @@ local function dialect_of(context)
     "known: " .. table.concat(names, ", "))
 end
 
+--- The dialect in which the request is sent.
+local function target_of(context)
+  local target = context.run and context.run.target
+  return target and target.dialect or context.capabilities.dialect or "openai"
+end
+
 local function report_all(run)
   local limits = run.dialect.limits
   for kind, most in pairs(limits.count) do
@@ -167,7 +176,8 @@ return {
     local run, result
     for i, message in ipairs(context.messages) do
       if assets.has(message) then
-        run = run or { context = context, config = config, dialect = dialect_of(context), count = {}, total = 0 }
+        run = run or { context = context, config = config, dialect = dialect_of(context), count = {}, total = 0,
+          target = target_of(context) }
         result = result or table.move(context.messages, 1, #context.messages, 1, {})
         result[i] = resolved(run, message)
       end

@@ -28,7 +28,8 @@ local function read_attachment(reference)
   if not (path or data or url) then return nil end
   return { id = id, path = path, data = not path and data or nil, url = url, name = read_text(reference, "name"),
     mime = read_text(reference, "mimeType") or read_text(reference, "mime"),
-    kind = tables.contains(KINDS, reference.type) and reference.type or nil }
+    kind = tables.contains(KINDS, reference.type) and reference.type
+      or tables.contains(KINDS, reference.kind) and reference.kind or nil }
 end
 
 --- The attachments of a list in which each element is a reference; nil for other lists. Ebb's own stay as they are.

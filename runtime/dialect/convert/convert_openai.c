@@ -21,9 +21,20 @@ static Status read_file(Pieces *pieces, Piece *piece, const PieceFields *fields)
   return pieces_add(pieces, piece);
 }
 
+/* A video of compatible servers: {"video_url": {"url"}}, which OpenAI itself does not take. */
+static Status read_video(Pieces *pieces, Piece *piece, const PieceFields *fields) {
+  PieceFields inner;
+  piece_fields(piece_json(fields, KEY_VIDEO_URL), &inner);
+  piece->kind = PIECE_MEDIA;
+  piece->media = (Media){.kind = MEDIA_VIDEO};
+  media_from_url(&piece->media, piece_string(&inner, KEY_URL));
+  return pieces_add(pieces, piece);
+}
+
 static const PartForm PARTS[] = {
   {"text", part_read_text}, {"refusal", part_read_refusal}, {"image_url", part_read_image_url},
-  {"input_audio", part_read_audio}, {"file", read_file}, {NULL, NULL},
+  {"input_audio", part_read_audio}, {"file", read_file}, {"video_url", read_video},
+  {NULL, NULL},
 };
 
 /* ---- parts ---- */
