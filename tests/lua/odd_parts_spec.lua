@@ -46,7 +46,8 @@ local CONVERTED = {
   { "a signature and no text", signed({ detail("q", "S1") }, ""), "gemini",
     '"parts":[{"text":"","thoughtSignature":"S1"}]', "" },
   { "signatures with ids of calls, with others, without, twice, and a text that is no signature", signed({
-    detail("a", "S1"), detail("zz", "S2"), detail(nil, "S3"), detail("a", "S4"), 5, { type = "x" }, detail("a", "S5", "o"), detail() },
+    detail("a", "S1"), detail("zz", "S2"), detail(nil, "S3"), detail("a", "S4"), 5, { type = "x" },
+    detail("a", "S5", "o"), detail() },
     "t", { call "a", call "b" }), "gemini", '"thoughtSignature":"S3"},{"functionCall":{"id":"a","name":"f","args":{}},'
     .. '"thoughtSignature":"S1"},{"functionCall":{"id":"b","name":"f","args":{}},"thoughtSignature":"S2"},'
     .. '{"text":"","thoughtSignature":"S4"}', "2 lost_member" },
