@@ -1,6 +1,6 @@
 --- Holds the files against the layers of the architecture: who may include or
 -- require whom, who may see Lua's headers, that C stays within its columns, and
--- that no machine's paths stand in the files. Run from the top of the checkout; exit status 1 if anything is wrong.
+-- that no machine's paths are in the files. Run from the top of the checkout; exit status 1 if anything is wrong.
 
 local complaints = 0
 
@@ -29,7 +29,7 @@ local function ranks(order)
   return rank
 end
 
--- ---- C: each hall, a folder of runtime/, may use those that stand below it ----
+-- ---- C: each hall, a folder of runtime/, may use those that are below it ----
 
 --- The halls of dialect/ form one layer: dialect.c names the rules of all; and os/ is the face of its ports.
 local TOGETHER = { dialect = true, os = true }
@@ -94,7 +94,7 @@ local function check_c_file(path)
   end
 end
 
--- ---- Lua: the same for folders of lua/ebb; a few files stand outside of them ----
+-- ---- Lua: the same for folders of lua/ebb; a few files are outside of them ----
 
 local LUA_RANK = ranks {
   "support", "models conversation", "sandbox windows session",
@@ -109,7 +109,7 @@ end
 assert(next(COMMAND_ONLY), "the Makefile has no COMMAND_ONLY")
 local CORE_HOLDER = "lua/ebb/support/core.lua"   -- the one place that requires ebb.core
 
---- Folders of the command, from the ground. Files beside them say how commands fail, and find the one that is named.
+--- Folders of the command, from the ground. Files next to them say how commands fail, and find the one that is named.
 local CLI_RANK = { view = 1, io = 2, host = 3, many = 4, replay = 4, commands = 5 }
 
 local function check_cli(path, number, module, other)

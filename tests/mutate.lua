@@ -87,7 +87,7 @@ end
 ---@field by string
 ---@field line integer
 
---- The changes that a text offers: one for each operator, number and call that stands as a statement.
+--- The changes that a text offers: one for each operator, number and call that is a statement.
 local function changes_of(text, is_lua)
   local code, list, starts = blank(text, is_lua), {}, { 1 }
   for at in code:gmatch "()\n" do starts[#starts + 1] = at + 1 end

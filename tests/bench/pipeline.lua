@@ -75,7 +75,7 @@ for _, case in ipairs {
   print(("  %-46s %7.1f ms"):format(case[1], median(case[2], case[3])))
 end
 
---- Least milliseconds of a run behind a new message.
+--- Least milliseconds of a run after a new message.
 local function renewed(books)
   local set = { "token-limiter.budget=10000000", "regex-processor.enabled=false" }
   local pipeline = ebb.pipeline { agent = agent(), set = set, lorebooks = books }

@@ -1,5 +1,5 @@
 --- A session of a million messages: opened by its tail, its last 200 messages, an append, and a trim to the tail;
---- beside them how long all of it takes to read. Warm: the file is in the system's cache.
+--- next to them how long all of it takes to read. Warm: the file is in the system's cache.
 --
 --     lua5.4 tests/bench/session_tail.lua
 --

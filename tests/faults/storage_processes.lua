@@ -29,7 +29,7 @@ local function texts_of(name)
   return times, order, session.version, session:variables()["local"].turns
 end
 
---- `prefix`: what stands before each turn, for the shell.
+--- `prefix`: what comes before each turn, for the shell.
 local function share(count, prefix)
   remove()
   kit.open("shared"):close()

@@ -25,7 +25,7 @@ local function remove()
   for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(kit.place .. rest) end
 end
 
---- Lets three processes append beside one that empties the log. Returns their last lines.
+--- Lets three processes append next to one that empties the log. Returns their last lines.
 local function run(emptier)
   remove()
   local store = assert(ebb.sessions(kit.place))

@@ -1,6 +1,6 @@
 --- A process that appends turns to a shared session, for storage_processes.lua: PLACE NAME TURNS [TEXT].
 --
--- It writes each turn that was acknowledged, and at last the longest wait in ms. TEXT stands before each turn, and its
+-- It writes each turn that was acknowledged, and at last the longest wait in ms. TEXT comes before each turn, and its
 -- macros are expanded.
 
 local build = os.getenv "EBB_BUILD" or "build"

@@ -37,7 +37,7 @@ describe("a reference of a seed program", function()
     assert.same({ text "look", IMAGE }, images(content))
   end)
 
-  it("beside the content is sent behind it, and its own member is not", function()
+  it("next to the content is sent after it, and its own member is not", function()
     local content, message = sent { role = "user", content = "look", _attachments = {
       { id = "a1", name = "photo.png", type = "image", mimeType = "image/png", path = "photo.png" } } }
     assert.same({ text "look", IMAGE }, images(content))
@@ -125,7 +125,7 @@ describe("a part that names an attachment of its own message", function()
     end)
   end
 
-  it("leaves the other entries behind the content", function()
+  it("leaves the other entries after the content", function()
     local message = with(reference { assetId = "k7" }, "_attachments",
       { { id = "n1", path = "notes.txt" }, { id = "k7", path = "photo.png" } })
     assert.equal("上|IMAGE|下\nwords", shapes((sent(message))))

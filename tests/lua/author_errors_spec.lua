@@ -190,7 +190,7 @@ describe("options of policies in a list of JSON", function()
     return ebb.workflow.run(chat, { { type = "trim", budget = 12, policy = policy } }), helper.texts(chat)
   end
 
-  it("stand beside the name", function()
+  it("are next to the name", function()
     local source = "return { options = { keep = { type = 'integer', default = 9 } }, "
       .. "trim = function(draft, _, options) for i = 1, #draft - options.keep do draft:drop(draft[1]) end end }"
     local path = helper.lua_file(source)
@@ -215,7 +215,7 @@ describe("options of policies in a list of JSON", function()
     end)
   end
 
-  it("names a file beside the workflow's", function()
+  it("names a file next to the workflow's", function()
     command.make_folder()
     command.file("own.lua", "return { options = { keep = { type = 'integer' } }, trim = function(draft, _, options) "
       .. "draft:note('keeps ' .. options.keep) end }")
@@ -398,7 +398,7 @@ describe("hints for the user's own Lua", function()
     end)
   end
 
-  it("name a file beside the one that does not exist", function()
+  it("name a file next to the one that does not exist", function()
     local path = helper.lua_file(POLICY)
     finally(helper.clean)
     local wrong = path:gsub("%.lua$", "s.lua")

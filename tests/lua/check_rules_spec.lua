@@ -392,7 +392,7 @@ describe("bound thinking", function()
       { type = "text", text = "a" .. n } } }
   end
 
-  it("ends behind the first message that an edit changed, and not in what was added since", function()
+  it("ends after the first message that an edit changed, and not in what was added since", function()
     local chat = ebb.conversation()
     for i = 1, 3 do chat:append { { role = "user", content = "u" .. i }, thinking(i) } end
     local target = { dialect = "anthropic", model = "claude-opus-5-5" }
@@ -442,7 +442,7 @@ describe("what only strict servers refuse", function()
     assert.same({}, one:check { profile = "mistral" })
   end)
 
-  it("stays beside what is repaired", function()
+  it("stays next to what is repaired", function()
     local chat = assert(ebb.parse('[{"role":"user","content":"a"},{"role":"user","content":"b"},'
       .. '{"role":"user","content":" "}]'))
     local copy, report = chat:repaired { dialect = "anthropic" }
@@ -465,7 +465,7 @@ describe("rules for some models", function()
     assert.equal("strict", last(nil))
   end)
 
-  it("want signatures of Gemini's calls behind the last text of the user only", function()
+  it("want signatures of Gemini's calls after the last text of the user only", function()
     local body = BODIES.gemini()
     body.contents[2].parts[1].thoughtSignature = nil
     assert.is_nil(find(check("gemini", body, {}), "missing_signature"))

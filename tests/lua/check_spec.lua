@@ -227,7 +227,7 @@ local OPERATIONS = {
   end,
 }
 
---- Beside each built-in policy by its name: those that do little without options.
+--- Next to each built-in policy by its name: those that do little without options.
 local SPECS = {
   { "quota", messages = { tool = 1, assistant = 2 } },
   { "prune_messages", reasoning = "all", tool_calls = { "all" } },

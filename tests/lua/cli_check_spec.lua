@@ -238,7 +238,7 @@ describe("the command check of several files", function()
     contains("only one of the files", fails(command.USAGE, "check - -"))
   end)
 
-  it("takes a session, standard input and folders beside files", function()
+  it("takes a session, standard input and folders next to files", function()
     contains("1 message, nothing that openai would refuse", does("check", file("a.json", GOOD)))
     local run = command.ebb(("check %s %s"):format(command.path_of "small.json", "scripts/samples"))
     contains(command.path_of "small.json" .. "\n", run.out)

@@ -119,7 +119,7 @@ describe("the commands that ebb runs", function()
     end
   end)
 
-  it("end where a script calls os.exit beside them", function()
+  it("end where a script calls os.exit next to them", function()
     file("exit.lua", ([[
       local host = require "ebb.host"
       GLOBAL = host.dialogue "sh %s"

@@ -214,7 +214,7 @@ describe("lcs", function()
     end
   end)
 
-  it("stays a common subsequence where keys stand too often to try all pairs", function()
+  it("stays a common subsequence where keys are too often to try all pairs", function()
     local a, b = {}, {}
     for i = 1, 4000 do a[i], b[i] = "k" .. math.random(3), "k" .. math.random(3) end
 

@@ -61,7 +61,7 @@ describe("ebb each", function()
       #lines_of "out/journal-3-3.jsonl" })
   end)
 
-  it("goes on behind what fails, lists it, and runs it again where that is wanted", function()
+  it("goes on after what fails, lists it, and runs it again where that is wanted", function()
     folder(6)
     file("in/003.json", "[{")
     file("in/005.json", conversation(5):gsub("answer", "fail"))

@@ -49,14 +49,14 @@ for _, row in ipairs(COMMANDS) do
       assert.equal(command.SMALL, command.read(path_of "small.json"))
     end)
 
-    it("--explain shows what changed, beside the same result", function()
+    it("--explain shows what changed, next to the same result", function()
       local plain, explained = run(row), run(row, "--explain")
       expect_success(explained)
       assert.equal(plain.out, explained.out)
       if row.name ~= "convert" then assert.is_true(#explained.err > #plain.err) end
     end)
 
-    it("--ledger writes the report beside the same result", function()
+    it("--ledger writes the report next to the same result", function()
       local plain, written = run(row), run(row, "--ledger " .. path_of "ledger.json")
       expect_success(written)
       assert.same({ plain.out, plain.err }, { written.out, written.err })

@@ -118,7 +118,7 @@ describe("a file of another program", function()
     assert.equal(own, (does("trim --budget 500 " .. file("own.json", own))))
   end)
 
-  it("is told in the plural: entries, and what stands before a preposition", function()
+  it("is told in the plural: entries, and what comes before a preposition", function()
     local head = '{"type":"session","id":"s","cwd":"p"}\n'
     local function entry(kind, id, parent, more)
       return ('{"type":"%s","id":"%s","parentId":"%s",%s}\n'):format(kind, id, parent, more)

@@ -50,7 +50,7 @@ describe("ebb pipeline, with strangers' files:", function()
     end
   end)
 
-  it("no agent names a folder above or beside its own", function()
+  it("no agent names a folder above or next to its own", function()
     for _, root in ipairs { "/", "..", "../", "files/../..", "/etc", "../agent", "files/.." } do
       local run = command.ebb(("pipeline %s --agent %s"):format(chat "secret.txt", agent(root)))
       assert.equal(command.REFUSED, run.status, root)

@@ -177,7 +177,7 @@ describe("ebb pipeline", function()
     assert.falsy(loaded:find("m201", 1, true))
   end)
 
-  it("says where rules that are left out stand in their files", function()
+  it("says where rules that are left out are in their files", function()
     local path = command.file("in.json", CHAT)
     local agent = command.file("agent.json", [[{"presets": [{"type": "chat_history"}],
       "regexConfig": {"presets": [{"name": "mine", "rules": [
@@ -249,7 +249,7 @@ describe("ebb pipeline says what became of the history:", function()
     assert.equal("", quiet)
   end)
 
-  it("--ledger as JSON, beside the request", function()
+  it("--ledger as JSON, next to the request", function()
     local chat = command.file("in.json", LONG)
     local ledger = command.path_of "cuts.json"
     local out = command.does(("pipeline %s --encoding cjk --budget 30 --ledger %s"):format(chat, ledger))

@@ -22,7 +22,7 @@ describe("a file that is written", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
-  it("is not the database of sessions, nor a file beside it", function()
+  it("is not the database of sessions, nor a file next to it", function()
     does(words "session new a D/small.json --db D/d.db")
     os.execute(words "ln -s d.db D/link.db; ln D/d.db D/hard.db")
     file("agent.json", '{"name":"a"}')

@@ -1,4 +1,4 @@
---- The command's side of policies: names, files, folders and texts; a model behind a command.
+--- The command's side of policies: names, files, folders and texts; a command as the model.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"
@@ -26,7 +26,7 @@ describe("the command's policies", function()
         :format(path_of "small.json")))
     end)
 
-    it("in the folder of the user's settings, behind what is built in", function()
+    it("in the folder of the user's settings, after what is built in", function()
       os.execute("mkdir -p " .. path_of "config/ebb/policies")
       file("config/ebb/policies/drop_one.lua", DROP_FIRST)
       file("config/ebb/policies/keep_recent.lua", "error 'never loaded'")

@@ -29,7 +29,7 @@ local function lines_of(text)
   return lines
 end
 
---- Two recordings in a folder, beside a file of another kind.
+--- Two recordings in a folder, next to a file of another kind.
 local function make_recordings()
   os.execute(("mkdir %s"):format(path_of "logs"))
   file("logs/a.json", recording(20, 1))
@@ -347,7 +347,7 @@ describe("trim --suggest", function()
     end
   end)
 
-  it("takes folders and several files, and has the figures behind its lines", function()
+  it("takes folders and several files, and has the figures after its lines", function()
     local folder = path_of "logs"
     os.execute(("mkdir -p %s && cp %s %s/a.json && cp %s %s/b.json"):format(folder, SAMPLE, folder, SAMPLE, folder))
     local words = "trim --suggest %s --budget 3000 --json"

@@ -458,7 +458,7 @@ describe("the command", function()
       contains("estimated: cjk counts", select(2, does("trim --budget 100 --dry-run " .. path_of "small.json")))
     end)
 
-    it("lists prices beside models that have them", function()
+    it("lists prices next to models that have them", function()
       local config = path_of "config"
       os.execute("mkdir -p " .. config .. "/ebb")
       file("config/ebb/models.json", '{"gpt-4o":{"prices":{"input":2.5,"cachedInput":1.25,"output":10}}}')
@@ -468,7 +468,7 @@ describe("the command", function()
       assert.falsy(does("models"):find("price", 1, true))
     end)
 
-    it("takes the way of --repair behind a space, too", function()
+    it("takes the way of --repair after a space, too", function()
       local broken = file("call.json", '[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"a",'
         .. '"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"b"}]')
       local out = does("filter 'return function() end' --repair synthesize --input " .. broken)
@@ -495,7 +495,7 @@ describe("the command", function()
       contains("filter text, message 1:", fails(command.SCRIPT, words))
     end)
 
-    it("drops the key of reasoning that a filter leaves out, also beside calls", function()
+    it("drops the key of reasoning that a filter leaves out, also next to calls", function()
       local path = file("thinks.json", '[{"role":"user","content":"a"},{"role":"assistant","content":null,'
         .. '"reasoning_content":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"f",'
         .. '"arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"x"}]')

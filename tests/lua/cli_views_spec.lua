@@ -118,7 +118,7 @@ describe("the command's views", function()
     assert.truthy(err:find "1%-%d+ +%d+  dropped +keep_recent .- %d+ messages\n", err)
   end)
 
-  it("show what stands in the place of a replaced message, and of an inserted one", function()
+  it("show the replacement of a message, and an inserted one", function()
     file("both.lua", "return function(draft)\n  draft:replace(draft[2], { content = 'NOW HERE' }, 'long')\n" ..
       "  draft:insert(3, { role = 'user', content = 'CAME IN' }, 'new')\nend")
     local _, err = command.does(("trim %s/small.json --budget 100 --explain --dry-run --policy %s/both.lua")

@@ -589,7 +589,7 @@ describe("four times the input takes at most five times as long #time:", functio
     for name in pairs(DRAFTS) do all[name] = true end
     assert.equal("", gate.difference(all, named))
   end)
-  --- The limiter's draft stands over copies of the messages, which are made as they are read.
+  --- The limiter's draft is over copies of the messages, which are made as they are read.
   for _, name in ipairs { "messages", "replace", "drop", "units" } do
     on_chats("a pipeline's sandboxed policy: " .. name, function(chat)
       ebb.pipeline {

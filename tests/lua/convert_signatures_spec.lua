@@ -157,7 +157,7 @@ describe("a thought signature of gemini goes to openai:", function()
   end)
 end)
 
---- Parts of the model's contents, one behind the other, then the results of a user.
+--- Parts of the model's contents, one after the other, then the results of a user.
 local function apart(...)
   local contents = {}
   for i, parts in ipairs { ... } do
@@ -214,7 +214,7 @@ local function responses(...)
   return table.concat(list, ",")
 end
 
---- Contents behind a question: parts of the model, or "results k1 k2", or a text of the user.
+--- Contents after a question: parts of the model, or "results k1 k2", or a text of the user.
 local function steps(...)
   local contents = {}
   for i, words in ipairs { ... } do
@@ -227,7 +227,7 @@ local function steps(...)
   return ('{"contents":[{"role":"user","parts":[{"text":"q"}]},%s]}'):format(table.concat(contents, ","))
 end
 
--- what it shows, contents, the signatures behind a repair for Gemini 3
+-- what it shows, contents, the signatures after a repair for Gemini 3
 local REPAIRED = {
   { "the first call, which is dropped", steps(K1_SIGNED, K2, "results k2"), "k2=" .. STAND_IN },
   { "the first call of one content", steps(K1_SIGNED .. "," .. K2, "results k2"), "k2=" .. STAND_IN },
@@ -253,7 +253,7 @@ describe("a repair signs the first call of a step, where the signature was of", 
     end)
   end
 
-  it("a call, but not where the server refuses what stands in", function()
+  it("a call, but not where the server refuses a substitute", function()
     local chat = assert(ebb.parse(steps(K1, "results k1")))
     local copy, report = chat:repaired { dialect = "gemini", model = G3, profile = "vertex" }
     assert.same({ "", "missing_signature", false },

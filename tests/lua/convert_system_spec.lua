@@ -97,7 +97,7 @@ describe("system messages among the others", function()
     assert.same({}, assert(ebb.parse(text)):check())
   end)
 
-  it("wherever they stand, give nothing that the provider refuses", function()
+  it("wherever they are, give nothing that the provider refuses", function()
     math.randomseed(helper.seed())
     for _ = 1, 300 do
       local words = {}
@@ -148,7 +148,7 @@ describe("a body of Anthropic with system messages inside", function()
     end
   end)
 
-  it("keeps them where a trim drops what stood before", function()
+  it("keeps them where a trim drops what came before", function()
     local text = body(U, A, U, INSIDE[2], A, LAST)
     local out, said = command.does("trim --budget 180 " .. command.file("body.json", text))
     contains(INSIDE[2], out)

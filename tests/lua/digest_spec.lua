@@ -1,4 +1,4 @@
---- The policy digest: what its note shows, where it stands, and when it changes.
+--- The policy digest: what its note shows, where it is, and when it changes.
 
 local gate = dofile "tests/lua/growth_gate.lua"
 local helper = dofile "tests/lua/helper.lua"
@@ -20,7 +20,7 @@ local function conversation(messages)
   return chat
 end
 
---- Messages, and behind them texts of a size that pushes them out.
+--- Messages, and after them texts of a size that pushes them out.
 local function pushed_out(messages, filler)
   for i = 1, 12 do
     messages[#messages + 1] = { role = i % 2 == 1 and "user" or "assistant", content = ("ok "):rep(filler or 60) }
@@ -198,7 +198,7 @@ describe("The note of a digest", function()
     assert.truthy(chat[1].content:find "较早的消息")
   end)
 
-  it("stands where the oldest messages went, behind a task an assistant's", function()
+  it("is where the oldest messages went, after a task an assistant's", function()
     local messages = { { role = "system", content = "You help." }, { role = "user", content = "Mend build.lua." } }
     for i = 1, 20 do
       messages[#messages + 1] = call("c" .. i, "read", ('{"path": "src/file_%d.lua"}'):format(i))
@@ -505,7 +505,7 @@ describe("The options of digest", function()
 end)
 
 describe("list:shows", function()
-  it("tells which texts stand in a list, in contents, results and arguments", function()
+  it("tells which texts are in a list, in contents, results and arguments", function()
     local chat = conversation { { role = "user", content = "order\nW-2041" }, call("c1", "get", '{"id": "u_7"}'),
       result("c1", '{"city": "Oslo"}') }
     assert.same({ true, true, true, false, false, false }, chat:shows { "W-2041", "u_7", "Oslo", "W-204", "", "Rome" })

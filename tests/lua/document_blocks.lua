@@ -5,7 +5,7 @@
 --     ```sh                     is run by sh, with `ebb`, the sample scripts and libebb at hand
 --     ```lua                    without a name: is run by lua5.4 with the module on its path
 --     <!-- needs: o200k_base --> what the next text block prints is not compared where that is not installed
---     ```text                   behind a block that was run: what that printed on standard output
+--     ```text                   after a block that was run: what that printed on standard output
 --     ```json                   without a name: is JSON
 --
 -- Any other block needs one of the comments. UPDATE=1 writes what was printed into the documents.

@@ -40,7 +40,7 @@ end
 ---@field chat ebb.Conversation
 ---@field files table
 ---@field is_quoted boolean      a note may quote the text of a message that is kept cut short, transcripts among it
----@field is_exact boolean       texts stay what they are, so that each file stands where its text does
+---@field is_exact boolean       texts stay what they are, so that each file is where its text is
 
 local function world_of(number)
   local roll = agents.dice(SEED * 1000003 + number)

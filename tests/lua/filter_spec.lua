@@ -123,7 +123,7 @@ describe("answers of many messages", function()
     return result
   end
 
-  it("are what a list makes of them, whatever is dropped beside them", function()
+  it("are what a list makes of them, whatever is dropped next to them", function()
     local seed = tonumber(os.getenv "SEED") or os.time()
     math.randomseed(seed)
     for _ = 1, 50 do

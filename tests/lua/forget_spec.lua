@@ -131,7 +131,7 @@ describe("prune", function()
     assert.same({ 1, 2, 4, 5 }, numbers(chat:fork()))
   end)
 
-  it("keeps what stands around the messages of a loaded body", function()
+  it("keeps what is around the messages of a loaded body", function()
     local parts = {}
     for i = 1, 3000 do
       parts[i] = ('{"role":"user","content":[{"type":"kind_%d","text":"%d, long enough for a block"}]}'):format(i, i)

@@ -119,12 +119,12 @@ function helper.snapshot(chat)
   return ebb.json.encode(chat:state()) .. table.concat(all)
 end
 
---- A conversation saved in version 1, which has no digest: a test may change what stands in it.
+--- A conversation saved in version 1, which has no digest: a test may change what is in it.
 function helper.saved_before_digests(chat)
   return ((chat:write "ebb"):gsub('{"ebb":2', '{"ebb":1', 1):gsub(',\n"digest":"[^"]*"', ""))
 end
 
---- An empty conversation that had `count` messages, as it is saved: seqs go on behind them.
+--- An empty conversation that had `count` messages, as it is saved: seqs go on after them.
 function helper.saved_after(count)
   local text = helper.saved_before_digests(ebb.conversation { clock = function() return 1700000000000 end })
   return (text:gsub('"origins"', ('"removed":[1,%d],\n"origins"'):format(count), 1))
@@ -166,7 +166,7 @@ function helper.clean()
   helper.made = {}
 end
 
---- Paths of the shared recordings, and of those in some folders beside them; none where the shared data is missing.
+--- Paths of the shared recordings, and of those in some folders next to them; none where the shared data is missing.
 ---@param ... string     folders: "anthropic"
 ---@return string[]
 function helper.recordings(...)
@@ -191,7 +191,7 @@ function helper.conversations()
   return table.move(recordings, 1, #recordings, #paths + 1, paths)
 end
 
---- A .tiktoken file: the bytes, and "ab" and "abc" behind them.
+--- A .tiktoken file: the bytes, and "ab" and "abc" after them.
 function helper.tiktoken()
   local digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
   local lines = {}

@@ -81,7 +81,7 @@ function commands.write(path, text)
   return path
 end
 
---- Writes JSONL, and beside it as G the same in which each message has another text or name.
+--- Writes JSONL, and next to it as G the same in which each message has another text or name.
 ---@param path string
 ---@param document string
 ---@return string path

@@ -259,7 +259,7 @@ describe("a card in a picture", function()
     assert.equal("Zoë ???>>>", read(HEAD .. chunk("tEXt", "chara\0" .. wrapped) .. TAIL).agent.name)
   end)
 
-  it("counts the files beside it", function()
+  it("counts the files next to it", function()
     local result = read(HEAD .. chunk("tEXt", "chara-ext-asset_:a.png\0AAAA") .. text_chunk("ccv3",
       v3()) .. TAIL .. "xx")
     mentions(result, "asset of the picture")

@@ -107,7 +107,7 @@ describe("an export of ChatGPT", function()
     node("a2", "u2", said("assistant", "newer", { create_time = 4 })),
   }
 
-  it("is read along the current node, whatever children stand first", function()
+  it("is read along the current node, whatever children come first", function()
     local result = read("chatgpt", shard(export(EDITED, "a2")))
     assert.same({ "u:new | a:newer", 2, 2 },
       { kit.openai(result), result.branches, count(result, "message of another branch") })
@@ -193,7 +193,7 @@ describe("an export of ChatGPT", function()
     assert.same({ 1, 1 }, { count(result, "open call"), count(result, "result without call") })
   end)
 
-  it("has images beside it, thoughts, and instructions of the user", function()
+  it("has images next to it, thoughts, and instructions of the user", function()
     local function with(content) return { author = { role = "assistant" }, content = content } end
     local nodes = {
       node("0", nil, { author = { role = "user" }, content = { content_type = "user_editable_context",
@@ -228,7 +228,7 @@ describe("an export of ChatGPT", function()
     assert.matches("expected at least one conversation", (refusal("[]", { from = "chatgpt" })))
   end)
 
-  it("with an entry of another shape is refused, or read on behind it", function()
+  it("with an entry of another shape is refused, or read on after it", function()
     local text = json.encode(list { export(EDITED, "a2"), { mapping = 5 } })
     assert.matches("^f: conversation 2: expected mapping", (refusal(text, { path = "f" })))
     local result = read("chatgpt", text, { skip_bad = true })
@@ -264,7 +264,7 @@ describe("an export of Claude.ai", function()
       count(result, "empty message"), count(result, "other message") })
   end)
 
-  it("is split where calls and results stand in one message", function()
+  it("is split where calls and results are in one message", function()
     local function use(name, id)
       return { type = "tool_use", id = id, name = name, input = { q = 1 }, message = "x" }
     end

@@ -169,7 +169,7 @@ describe("a session of Claude Code", function()
     assert.matches("^s.jsonl: no branch 'nope'", message)
   end)
 
-  it("of a subagent is all sidechain, and is read as it stands", function()
+  it("of a subagent is all sidechain, and is read unchanged", function()
     local records = { user("a", nil, "task", SIDE), reply("b", "a", "m1", "sub", SIDE) }
     local found = kit.read("claude_code", kit.jsonl(records))
     assert.equal("u:task | a:sub", kit.anthropic(found))

@@ -484,7 +484,7 @@ describe("a list in no known form", function()
     end)
   end
 
-  it("is none where reasoning stands in a request's own form", function()
+  it("is none where reasoning is in a request's own form", function()
     for _, body in ipairs {
       '{"model":"gpt-oss","input":[{"role":"user","content":"q"},{"type":"reasoning","content":[{"type":"reasoning_text","text":"h"}]}]}',
       '[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"reasoning","text":"h"},{"type":"text","text":"a"}]}]',

@@ -10,7 +10,7 @@ local json = ebb.json
 
 local function list(...) return json.array { ... } end
 
---- A text that stands nowhere else.
+--- A text that is nowhere else.
 local count = 0
 local function text(what)
   count = count + 1

@@ -6,7 +6,7 @@ local import = require "ebb.import"
 
 local kit = { import = import, json = helper.ebb.json }
 
---- JSONL of records (tables) and of lines that are written as they stand (strings).
+--- JSONL of records (tables) and of lines that are written as they are (strings).
 function kit.jsonl(records)
   local lines = {}
   for i, record in ipairs(records) do

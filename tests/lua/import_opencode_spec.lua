@@ -74,7 +74,7 @@ describe("an export of opencode", function()
     end)
   end
 
-  it("hides what a revert hides: a message and all behind it, or from a part on", function()
+  it("hides what a revert hides: a message and all after it, or from a part on", function()
     local messages = { user("1", { text "q" }), reply("2", { text("one", { id = "p1" }), text("two", { id = "p2" }) }),
       user("3", { text "bad" }), reply("4", { text "worse" }) }
     assert.equal("u:q | a:one+two", kit.anthropic(kit.read("opencode", export(messages,

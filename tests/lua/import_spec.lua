@@ -8,7 +8,7 @@ local import, json, refusal = kit.import, kit.json, kit.refusal
 local LINE = '{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}\n'
 
 describe("the form of a file", function()
-  it("is told by what stands in it", function()
+  it("is told by what is in it", function()
     assert.equal("claude_code", import.recognise(LINE))
     for _, entry in ipairs(import.list()) do
       assert.truthy(entry.name and entry.title and entry.kind)

@@ -187,7 +187,7 @@ describe("a depth", function()
     end
   end)
 
-  it("that is deeper stands first where several clamp to the head", function()
+  it("that is deeper comes first where several clamp to the head", function()
     local function at(depth) return { content = tostring(depth), injectionStrategy = { depth = depth } } end
     assert.equal("99 5 2 u1 a2", (woven("u1 a2", { at(2), at(5), at(99) })))
   end)
@@ -380,7 +380,7 @@ local function model_places(list, strategy)
 end
 
 describe("random presets", function()
-  it("lose nothing, put nothing in twice, tear no unit, and stand where a plain model says", function()
+  it("lose nothing, put nothing in twice, tear no unit, and are where a plain model says", function()
     math.randomseed(seed)
     for round = 1, ROUNDS do
       local words, presets = random_history(math.random), random_presets(math.random)
@@ -388,7 +388,7 @@ describe("random presets", function()
       local result = injection.assemble(list, presets)
       local what = ("SEED=%d round %d: %s"):format(seed, round, words)
 
-      -- The history is there whole and in order; each message knows how many of it stand before.
+      -- The history is there whole and in order; each message knows how many of it come before.
       local before, counts, at = 0, {}, {}
       for i, message in ipairs(result) do
         if message.source == "history" then

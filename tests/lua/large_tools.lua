@@ -56,7 +56,7 @@ end
 ---@field note? integer        of system messages between the steps; default: none
 ---@field steps? integer
 ---@field result? integer      tokens of a result, roughly
----@field ending? string       "user": a question stands behind the last answer; default: a result is to be answered
+---@field ending? string       "user": a question comes after the last answer; default: a result is to be answered
 
 ---@param options LargeTools
 ---@return table body

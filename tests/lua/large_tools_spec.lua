@@ -136,7 +136,7 @@ end)
 
 describe("A cut where the cache is cold", function()
   for _, policy in ipairs { "keep_recent", "keep_turns", "trim_messages", "stable_prefix", "digest", "agent" } do
-    it("leaves calls beside large tools: " .. policy, function()
+    it("leaves calls with large tools: " .. policy, function()
       local body = large_tools.body {}
       for i, message in ipairs(body.messages) do message.timestamp = 1700000000000 + i * 1000 end
       body.messages[#body.messages].timestamp = 1700009000000

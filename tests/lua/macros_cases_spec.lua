@@ -1,6 +1,6 @@
 --- Checks the result of each macro: at least one case for every macro and alias that there is.
 --
--- The clock stands at Friday, 2025-11-07 22:30:05.678 UTC.
+-- The clock is at Friday, 2025-11-07 22:30:05.678 UTC.
 
 dofile "tests/lua/helper.lua"
 local macros = require "ebb.macros"

@@ -223,7 +223,7 @@ describe("a macro of its author's #time", function()
     assert.equal("limit", codes(report))
   end)
 
-  it("may not go on behind a limit", function()
+  it("may not go on after a limit", function()
     local registry = with("m", function(call)
       while true do
         local ok, problem = pcall(call.expand, call, ("{{user}}"):rep(1000))

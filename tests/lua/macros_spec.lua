@@ -146,13 +146,13 @@ describe("the report", function()
     assert.equal("roll@10 roll@37", names(report.errors))
   end)
 
-  it("may stand in the text instead", function()
+  it("may be in the text instead", function()
     assert.equal("a [error: not dice: expected NdM, such as 2d6] b", expanded("a {{roll::x}} b", { error_text = "en" }))
   end)
 end)
 
 describe("options of an expansion", function()
-  it("values stand before those of the environment", function()
+  it("values come before those of the environment", function()
     local text = macros.expand("{{input}} {{user}}", environment(), { values = { input = "typed" } })
     assert.equal("typed Ann", text)
   end)
@@ -329,7 +329,7 @@ describe("a registry", function()
     return macros.expand(text, environment { registry = with(...) })
   end
 
-  it("adds macros beside those built in, and leaves others alone", function()
+  it("adds macros next to those built in, and leaves others alone", function()
     local declaration = { name = "greet", parameters = { "name", "mark?" }, run = function(_, name, mark)
       return "Hi " .. name .. (mark or "")
     end }
@@ -468,7 +468,7 @@ describe("a check", function()
     { "user}}", false, "expected name or name::argument" }, { "a {{", false, "expected name or name::argument" },
   }
   for _, case in ipairs(contents) do
-    it("of what stands in the braces: " .. case[1], function()
+    it("of what is in the braces: " .. case[1], function()
       local result = macros.validate(case[1])
       assert.equal(case[2], result.valid)
       assert.equal(case[3], result.error)

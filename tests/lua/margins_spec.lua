@@ -43,7 +43,7 @@ describe("margins", function()
     end
   end)
 
-  it("are none by an encoding of the caller's choice, the one that stands in too", function()
+  it("are none by an encoding of the caller's choice, even the substitute", function()
     local model = "ebb-test-margin"
     ebb.models[model] = { encoding = "not-installed", window = 8000, output = 1000, dialect = "openai" }
     finally(function() ebb.models[model] = nil end)

@@ -24,7 +24,7 @@ local function a_chat()
   return chat
 end
 
-describe("a branch, beside a conversation that only remembered", function()
+describe("a branch, next to a conversation that only remembered", function()
   local cases = {
     -- what the branch does                    counts in it         at the end
     { "appends",                               {},                  "both1 here1",        5, function(branch)

@@ -34,7 +34,7 @@ describe("content", function()
 
   it("may be an empty string", function() assert.equal("", with({ role = "user", content = "" })[1].content) end)
 
-  it("may be absent or null beside calls, function_call, refusal, audio", function()
+  it("may be absent or null next to calls, function_call, refusal, audio", function()
     for _, message in ipairs {
       { role = "assistant", tool_calls = calls },
       { role = "assistant", tool_calls = calls, content = ebb.null },

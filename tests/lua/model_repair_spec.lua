@@ -91,7 +91,7 @@ describe("the model node mends what it sends", function()
           assert.same({}, left)
           local before = assert(ebb.parse(json.encode(list)))
           for i = 1, #before do assert.equal(before[i].json, chat[i].json) end
-          -- Responses takes a result wherever it stands behind its call.
+          -- Responses takes a result wherever it comes after its call.
           local is_right = dialect == "responses" and name == "a user speaks between two results"
           if noted and not is_right then
             assert.matches(("repaired for %s: "):format(dialect), notes, 1, true)

@@ -1,4 +1,4 @@
---- Files that strangers' files name: modules beside a script, policies of an agent, files of a workflow in JSON,
+--- Files that strangers' files name: modules next to a script, policies of an agent, files of a workflow in JSON,
 --- entries of a folder. Only regular files below the folder of the file that names them are opened, through no link.
 
 local command = dofile "tests/lua/command.lua"
@@ -45,7 +45,7 @@ local function setup()
   file("secret.env", SECRET)
 end
 
-describe("a module beside a strangers' script", function()
+describe("a module next to a strangers' script", function()
   before_each(setup)
   after_each(command.remove_folder)
 
@@ -80,7 +80,7 @@ describe("a module beside a strangers' script", function()
     end
   end)
 
-  it("is found beside it, below it and on the path, with a link to the script itself", function()
+  it("is found next to it, below it and on the path, with a link to the script itself", function()
     make "mkdir deep/sub path && ln -s ../user.lua deep/link.lua"
     file("deep/m.lua", "return 'm'")
     file("deep/sub/n.lua", "return 'n'")

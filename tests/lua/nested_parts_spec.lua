@@ -1,5 +1,5 @@
 --- Parts of the message array, which nests a call, a result and an image's URL in a member of their own, are written in
---- the form of each provider; none takes them as they stand.
+--- the form of each provider; none takes them as they are.
 
 local command = dofile "tests/lua/command.lua"
 local helper = dofile "tests/lua/helper.lua"

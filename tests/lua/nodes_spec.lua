@@ -93,7 +93,7 @@ describe("types of a workflow's own", function()
     return table.concat(list, " ")
   end
 
-  it("come from tables and files, beside the built-in ones", function()
+  it("come from tables and files, besides the built-in ones", function()
     finally(helper.clean)
     local tag = assert(load(TAG))()
     local list = "return {" .. TAG:gsub("^return", "") .. "}"
@@ -221,7 +221,7 @@ describe("files that a workflow names", function()
   local NODES = [=[[{"type":"script","file":"step.lua"},{"type":"filter","filter":"keep.lua"},
     {"type":"hum","n":7},{"type":"trim","budget":16,"policy":["all.lua","keep_recent"]}]]=]
 
-  it("lie beside its own file, in JSON, in Lua and in both faces", function()
+  it("lie next to its own file, in JSON, in Lua and in both faces", function()
     local json = command.file("deep/flow.json", ('{"types":["hum.lua"],"nodes":%s}'):format(NODES))
     local lua = command.file("deep/flow.lua", [[return { types = { "hum.lua" }, nodes = {
       { type = "script", file = "step.lua" }, { type = "filter", filter = "keep.lua" }, { type = "hum", n = 7 },
@@ -236,7 +236,7 @@ describe("files that a workflow names", function()
     end
   end)
 
-  it("lie in the current folder where they are not beside it", function()
+  it("lie in the current folder where they are not next to it", function()
     local flow = command.file("flow.lua",
       'return { { type = "filter", filter = "scripts/filters/drop_tool_noise.lua" } }')
     command.does(("run %s --input %s"):format(flow, command.path_of "small.json"))

@@ -20,7 +20,7 @@ local function signed(details, content, calls)
   return { U, { role = "assistant", content = content, tool_calls = calls, reasoning_details = details }, U }
 end
 
--- name, messages, target, what stands in the output, codes of losses by position
+-- name, messages, target, what is in the output, codes of losses by position
 local CONVERTED = {
   { "a document of a type without a usual name", { user(document { type = "base64", media_type = "application/zip",
     data = "UEsDBA==" }) }, "openai", '"filename":"document.txt"', "" },

@@ -1,4 +1,4 @@
---- Tools marked `once` in sessions of SQLite and PostgreSQL: a run performs each call, goes on behind it, and repeats
+--- Tools marked `once` in sessions of SQLite and PostgreSQL: a run performs each call, goes on after it, and repeats
 --- none, however often it is killed.
 --
 -- KILLS=n kills so many runs of each store (default 6), SEED=n repeats a run.

@@ -350,7 +350,7 @@ describe("the caller's description of a batch", function()
     { "filter", '"roles": ["user"]',                               "filter" },
   }
   for _, case in ipairs(cases) do
-    it(("stands in the place of %q"):format(case[3]), function()
+    it(("is in the place of %q"):format(case[3]), function()
       local forms = {
         '{"operation": "%s", %s%s}', '{"operation": "%s", "%1$s": {%s%s}}', '{"operation": "%s", "%1$s": {%s}%s}',
       }
@@ -465,7 +465,7 @@ describe("the positions of each role's messages", function()
 end)
 
 describe("the report of operations", function()
-  it("has the state, the batch and the figures beside a result for each, as they were then", function()
+  it("has the state, the batch and the figures next to a result for each, as they were then", function()
     local chat = conversation "s1 u2 a3 u4"
     local results = chat:apply { { operation = "truncate", removeFirst = 1 }, { operation = "append",
       messages = { { role = "user", content = "u5" } } } }
@@ -522,7 +522,7 @@ describe("What is refused in a file is told at its value:", function()
   local operations = require "ebb.conversation.operations"
   local USER = '{"role":"user","content":"x"}'
 
-  -- a file in which @ stands before the value at fault
+  -- a file in which @ comes before the value at fault
   local rows = {
     '[{"operation":"CLEAR"},\n {"operation":\n@"DROPP"}]',
     '{"operation":\n @"FILTRE"}',

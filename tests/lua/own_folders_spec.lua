@@ -128,7 +128,7 @@ describe("a macro of the user's folder", function()
     assert.equal("{{endless::a}}", assert(result).chat[1].text)
   end)
 
-  it("is loaded by its name beside others, and works in new input", function()
+  it("is loaded by its name next to others, and works in new input", function()
     assert.equal("A1|one", sent { macros = { "loud" }, agent = preset "{{loud::a}}" })
     local chat = chat_of()
     chat:input "say {{loud::b}}"

@@ -57,7 +57,7 @@ describe("a body", function()
     end)
   end
 
-  it("keeps its messages and what stands between them, also those in another form that it had", function()
+  it("keeps its messages and what is between them, also those in another form that it had", function()
     for _, body in ipairs { '{"contents": [ {"parts":[{"text":"a"}]} ,\n  {"role":"user","content":"b"} ]}',
       '{"stop_sequences":["x"],"messages":[{"role":"system","content":"S"} , {"role":"user","content":"b"}]}' } do
       local chat = assert(ebb.parse(body))
@@ -93,7 +93,7 @@ describe("a body", function()
     assert.equal("changed_system", select(2, request.in_own_form(late, false))[1].code)
   end)
 
-  it("has a system message behind one of which nothing is left at the head, too", function()
+  it("has a system message after one of which nothing is left at the head, too", function()
     local media = { role = "user", parts = { { fileData = { mimeType = "audio/wav", fileUri = "gs://a/b" } } } }
     local chat = parsed "anthropic"
     local image = { role = "user", content = { { type = "image_url", image_url = { url = "https://a/b.png" } } } }
@@ -120,7 +120,7 @@ describe("a body", function()
     assert.same({ "lost_member", "timestamp", 3 }, { last.code, last.subject, last.index })
   end)
 
-  it("names a message of which something is lost, behind items of windows that do not exist", function()
+  it("names a message of which something is lost, after items of windows that do not exist", function()
     local sound = { type = "input_audio", input_audio = { data = "aGk=", format = "wav" } }
     local chat = parsed "anthropic"
     chat:append { { window = "w" }, { window = "w" }, { role = "user", content = { sound } } }
@@ -174,7 +174,7 @@ describe("a body", function()
     assert.is_false((pcall(chat.save, chat, path, { shap = "body" })))
   end)
 
-  it("is refused where its form would stand too deep", function()
+  it("is refused where its form would be too deep", function()
     local chat = parsed "gemini"
     local deep = ("["):rep(250) .. ("]"):rep(250)
     chat:append { role = "assistant", tool_calls = { { id = "c", type = "function",

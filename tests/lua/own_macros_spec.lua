@@ -43,7 +43,7 @@ local function warnings(result)
 end
 
 describe("macros of a pipeline", function()
-  it("come from a registry, a table or a file, beside the built-in ones", function()
+  it("come from a registry, a table or a file, besides the built-in ones", function()
     local registry = ebb.macros.registry()
     registry:add(assert(load(SHOUT))())
     assert.equal("HEY! Mira", (expanded("{{shout::hey}} {{char}}", { macros = registry })))

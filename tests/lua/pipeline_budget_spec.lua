@@ -87,7 +87,7 @@ describe("a plugin that adds", function()
     end }
   end
 
-  it("behind the limiter is reserved for", function()
+  it("after the limiter is reserved for", function()
     local whole = assert(ebb.pipeline({ agent = AGENT, encoding = "cjk", processors = { adding(30) } }):run(chat_of()))
 
     local result = assert(ebb.pipeline {
@@ -248,7 +248,7 @@ describe("the work of a limited run", function()
     return count, #result.chat, result
   end
 
-  it("makes a request that fits once, and weighs only what is fixed beside it", function()
+  it("makes a request that fits once, and weighs only what is fixed next to it", function()
     local count, sent = messages_parsed { "token-limiter.budget=100000" }
 
     assert.equal(sent + 4, count)   -- four presets

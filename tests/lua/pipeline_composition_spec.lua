@@ -30,7 +30,7 @@ local CALLS = { { role = "system", content = "Be brief." }, { role = "user", con
   { role = "tool", tool_call_id = "call_2", content = "sun" },
   { role = "assistant", content = "Rain and sun." }, { role = "user", content = "Thanks" } }
 
---- "system preset main" or "user depth note + history 3" of each line, those beside the messages in brackets.
+--- "system preset main" or "user depth note + history 3" of each line, those next to the messages in brackets.
 local function lines_of(result)
   local lines = {}
   for i, part in ipairs(result.parts) do

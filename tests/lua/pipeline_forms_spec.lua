@@ -67,7 +67,7 @@ describe("a pipeline of contents of Gemini", function()
     assert.is_false(warned(result, "reasoning"))
   end)
 
-  it("keeps signatures beside an edited message and an added one", function()
+  it("keeps signatures next to an edited message and an added one", function()
     local body = run(gemini(), edits(function(messages)
       messages[#messages].content = "edited"
       table.insert(messages, 1, { role = "system", content = "be brief" })
@@ -88,7 +88,7 @@ describe("a pipeline of contents of Gemini", function()
     assert.is_true(warned(result, "reasoning"))
   end)
 
-  it("writes a message that stands twice anew the second time", function()
+  it("writes a message that occurs twice anew the second time", function()
     local body = run(gemini(), edits(function(messages)
       messages[#messages + 1] = messages[1]
     end))
@@ -108,7 +108,7 @@ describe("a pipeline of contents of Gemini", function()
     end
   end)
 
-  it("renders windows as they are when it runs, behind the unit in which they stand", function()
+  it("renders windows as they are when it runs, after the unit in which they are", function()
     for _, name in ipairs { "contents", "items" } do
       local chat = name == "contents" and gemini() or responses()
       local shown = "one"
@@ -193,7 +193,7 @@ describe("a pipeline of a body in its target's own form", function()
     end
   end)
 
-  it("sets what the agent says beside them", function()
+  it("sets what the agent says next to them", function()
     local agent = { parameters = { temperature = 0.5, max_completion_tokens = 50 } }
     local list = changes(GEMINI, { agent = agent })
     assert.same({ responseModalities = { "TEXT" }, topK = 4, temperature = 0.5, maxOutputTokens = 50 },
@@ -215,7 +215,7 @@ describe("a pipeline of items of Responses", function()
     assert.same(ITEMS, body.input)
   end)
 
-  it("keeps items beside an edited message", function()
+  it("keeps items next to an edited message", function()
     local body = run(responses(), edits(function(messages) messages[1].content = "edited" end))
     assert.equal("edited", body.input[1].content)
     assert.same({ table.unpack(ITEMS, 2) }, { table.unpack(body.input, 2) })

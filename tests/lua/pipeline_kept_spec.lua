@@ -117,7 +117,7 @@ describe("order, switches and values of processors", function()
     end)
   end
 
-  it("have no setting with the name of what else stands there", function()
+  it("have no setting with the name of what else is there", function()
     for _, key in ipairs { "id", "origins", "enabled", "priority" } do
       local problem = helper.refusal(ebb.pipeline, { processors = { { id = "x", name = "X", execute = function() end,
         config_fields = { { key = key } } } } })

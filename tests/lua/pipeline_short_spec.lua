@@ -1,5 +1,5 @@
 --- A message that the token limiter cuts short (`retained_characters`) is told as such: in the result, the processors
---- behind the limiter, `--explain` and `--ledger`.
+--- after the limiter, `--explain` and `--ledger`.
 
 local helper = dofile "tests/lua/helper.lua"
 local command = dofile "tests/lua/command.lua"

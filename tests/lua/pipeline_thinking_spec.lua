@@ -1,4 +1,4 @@
---- Pipelines for models that bind thinking to all that stands before it: requests leave out what is behind a change,
+--- Pipelines for models that bind thinking to all that comes before it: requests leave out what is after a change,
 --- and the token limiter weighs what is sent.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -53,19 +53,19 @@ describe("a pipeline for a model that binds thinking", function()
     assert.equal("-T-T-", thoughts(run(parsed(messages_of(2))).body))
   end)
 
-  it("keeps it behind presets at the head and before one at the end", function()
+  it("keeps it after presets at the head and before one at the end", function()
     local head = { presets = { { id = "s", type = "message", role = "system", content = "Be kind.", isEnabled = true },
       { id = "h", type = "chat_history", isEnabled = true }, preset { type = "depth", depth = 0 } } }
     assert.equal("-T-T--", thoughts(run(parsed(messages_of(2)), { agent = head }).body))
   end)
 
-  it("leaves it out behind a message that is put between", function()
+  it("leaves it out after a message that is put between", function()
     local agent = { presets = { preset { type = "depth", depth = 2 } } }
     local body = run(parsed(messages_of(3)), { agent = agent, set = { "merge-roles.enabled=false" } }).body
     assert.equal("-T-T----", thoughts(body))
   end)
 
-  it("leaves it out behind an edited message", function()
+  it("leaves it out after an edited message", function()
     local result = run(parsed(messages_of(3)), { processors = { edits(function(list) list[3].content = "new" end) } })
     assert.equal("-T-----", thoughts(result.body))
     assert.equal(0, #result.chat:check { dialect = "anthropic", model = MODEL })

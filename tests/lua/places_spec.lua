@@ -1,7 +1,7 @@
---- Files that are wrong in one value: the command refuses them, and says where the value stands.
+--- Files that are wrong in one value: the command refuses them, and says where the value is.
 --
 -- The fields come from the schemas, and each gets every value of a table that its schema
--- refuses. Each value stands on a line of its own, so that its place is known.
+-- refuses. Each value is on a line of its own, so that its place is known.
 
 local command = dofile "tests/lua/command.lua"
 local check = require "ebb.models.check"

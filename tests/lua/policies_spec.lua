@@ -229,7 +229,7 @@ describe("supersede", function()
     assert.equal("a2 a4 u5 u6", texts(chat))
   end)
 
-  it("empties results and leaves them beside their calls", function()
+  it("empties results and leaves them next to their calls", function()
     local chat = keyed("u1 c1(x,y) r9(x) r9(y) c1(z) r9(z) u2", { nil, nil, "file", "other", nil, "file", nil })
     assert(chat:trim { budget = 1000, policy = "supersede" })
     assert.equal("u1 c1(x,y) [superseded] r9(y) c1(z) r9(z) u2", texts(chat))

@@ -260,7 +260,7 @@ describe("options that are right one by one", function()
     assert.equal("policy x: check is a function of the options", problem.message)
   end)
 
-  it("stand in a table in Lua", function()
+  it("are in a table in Lua", function()
     local chat = conversation "u1"
     local problem = helper.refusal(chat.trim, chat, { budget = 4, policy = "keep_recent:keep=3,fill=2" })
     assert.equal("policy 'keep_recent:keep=3,fill=2': options belong in a table", problem.message)
@@ -269,7 +269,7 @@ describe("options that are right one by one", function()
   end)
 end)
 
-describe("options behind a colon", function()
+describe("options after a colon", function()
   local command = dofile "tests/lua/command.lua"
   before_each(command.make_folder)
   after_each(command.remove_folder)

@@ -66,7 +66,7 @@ describe("what is printable", function()
     end
   end)
 
-  it("has no character beside the text", function()
+  it("has no character next to the text", function()
     for _, at in ipairs { 0, 4, -1 } do
       assert.is_false((pcall(core.printable_character, "abc", at)))
     end

@@ -35,7 +35,7 @@ local FIELDS = {
 
 local function json_of(words) return (does("processors " .. words .. " --json")) end
 
---- Makes the form from the JSON in the page, and writes beside it what would be sent.
+--- Makes the form from the JSON in the page, and writes next to it what would be sent.
 local PAGE = [[<!DOCTYPE html><meta charset="utf-8"><form id="form"></form><pre id="sent"></pre>
 <script type="application/json" id="data">%s</script><script>
 const data = JSON.parse(document.getElementById("data").textContent), form = document.getElementById("form");

@@ -26,7 +26,7 @@ local SHOWN = { { role = "user", content = "1" }, { role = "user", content = "2"
 local LONE = { { role = "user", content = "1" }, { role = "system", content = "2" } }
 local BLIND = { vision = false, audio = false, video = false }
 
---- By file, by key: the setting, the messages, and what the context has beside the defaults.
+--- By file, by key: the setting, the messages, and what the context has next to the defaults.
 local CASES = {
   merge_system = {
     scope = { "all", NOTE_BELOW },

@@ -295,7 +295,7 @@ describe("a provider that fails", function()
   end)
 end)
 
-describe("a model behind a command", function()
+describe("a command as the model", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 

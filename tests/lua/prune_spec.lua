@@ -1,4 +1,4 @@
---- A conversation that is pruned, written and read beside a twin that is not: what both show, and what trims leave of
+--- A conversation that is pruned, written and read next to a twin that is not: what both show, and what trims leave of
 --- them, is the same. SEED=n repeats a run, LIVES=n sets how many random lives are led.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -166,7 +166,7 @@ describe("a conversation that is pruned", function()
     end
   end)
 
-  it("finds results far behind calls that were inserted and replaced", function()
+  it("finds results far after calls that were inserted and replaced", function()
     local twin, chat = ebb.conversation {}, ebb.conversation {}
     for _, each in ipairs { twin, chat } do
       for i = 1, 30 do each:append(user("m " .. i)) end

@@ -36,7 +36,7 @@ describe("A handle", function()
     assert.is_true(chat:tokens() <= 500)
   end)
 
-  it("covers earlier cuts, too, and stands there once", function()
+  it("covers earlier cuts, too, and is there once", function()
     local chat = trimmed()
     local before = ebb.recall.read_handle(chat[2].content)
     for i = 1, 20 do chat:append { role = "user", content = ("more %d of W-%d "):format(i, i):rep(5) } end
@@ -47,7 +47,7 @@ describe("A handle", function()
     assert.is_nil(chat[2].content:find("left out.*left out"))
   end)
 
-  it("stands in a shortened result", function()
+  it("is in a shortened result", function()
     local chat = ebb.conversation { encoding = "bytes4" }
     local rows = {}
     for i = 1, 60 do rows[i] = ('{"flight": "HA-%d", "price": %d}'):format(i * 13, 1000 + i) end

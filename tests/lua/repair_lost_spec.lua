@@ -107,7 +107,7 @@ local function told(list)
   return table.concat(lines, ", ")
 end
 
---- Responses: each call is an item, so what stands behind two of them stands one place further back.
+--- Responses: each call is an item, so what comes after two of them is one place further back.
 local function expected(row, dialect)
   local is_further = dialect == "responses" and row[1][2].calls and #row[1][2].calls == 2
   if not is_further then return row[2] end

@@ -1,4 +1,4 @@
---- Calls and results that stand apart, or lack ids: what a conversion makes of them, and a repair. Each row says which
+--- Calls and results that are apart, or lack ids: what a conversion makes of them, and a repair. Each row says which
 --- result every call has in the end, whatever form is written.
 
 local helper = dofile "tests/lua/helper.lua"

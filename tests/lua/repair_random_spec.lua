@@ -1,4 +1,4 @@
---- Repairs of random histories whose calls and results stand apart, in every dialect, own or converted, both ways. The
+--- Repairs of random histories whose calls and results are apart, in every dialect, own or converted, both ways. The
 --- history knows which result every call has: it is made in order first, then taken apart. HISTORIES says how many,
 --- SEED which ones; a failure names the one history to run again.
 
@@ -55,7 +55,7 @@ local function add_exchange(history, kind)
   if answered < #calls then events[#events + 1] = { say = "stop" } end      -- else the next calls are parallel ones
 end
 
---- Puts results elsewhere, before their calls too, and copies of them behind: their ids tell whose they are.
+--- Puts results elsewhere, before their calls too, and copies of them after: their ids tell whose they are.
 local function scatter(events)
   for _ = 1, math.random(0, 4) do
     local from = math.random(#events)
@@ -157,7 +157,7 @@ function write.gemini(event)
   return { role = "model", parts = parts }
 end
 
---- Puts some user messages with lists into the one before: results of several calls, and words behind them.
+--- Puts some user messages with lists into the one before: results of several calls, and words after them.
 local function join_some(list, member)
   local joined = {}
   for _, message in ipairs(list) do
@@ -299,7 +299,7 @@ local function check_history(history)
   end
 end
 
-describe("random calls and results that stand apart", function()
+describe("random calls and results that are apart", function()
   it("are all there after a repair, each with its own, its marks and links; the second repair finds nothing", function()
     for i = 1, HISTORIES do
       math.randomseed(SEED + i)

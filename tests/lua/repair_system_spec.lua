@@ -163,7 +163,7 @@ describe("what says nothing", function()
   end
   local CALLS = '"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}'
 
-  it("beside calls is an empty text for servers that take no null", function()
+  it("next to calls is an empty text for servers that take no null", function()
     local wanted = '{"role":"assistant","content":"",' .. CALLS
     assert.same({ wanted, "" }, { repaired('{"role":"assistant","content":null,' .. CALLS, "llama.cpp") })
     assert.truthy(repaired('{"role":"assistant",' .. CALLS, "llama.cpp"):find('"content":""', 1, true))

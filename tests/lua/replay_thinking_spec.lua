@@ -1,4 +1,4 @@
---- Replays where thinking is bound to what stood before it: what a trim has made worthless is not sent, and what that
+--- Replays where thinking is bound to what came before it: what a trim has made worthless is not sent, and what that
 --- costs and loses is counted.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -152,7 +152,7 @@ describe("a replay with bound thinking", function()
     assert.same({ {}, {}, { [5] = 5 } }, seen)
   end)
 
-  it("has no best possible beside it, which would send that thinking", function()
+  it("has no best possible next to it, which would send that thinking", function()
     assert.is_nil(play(LOST, cut_first, ROOM).optimum)
     assert.is_number(play(LOST, "keep_recent", 1000).optimum)
   end)

@@ -337,7 +337,7 @@ describe("deep JSON", function()
 end)
 
 describe("positions of what is lost", function()
-  it("are those of the list, also where a window stands in a unit", function()
+  it("are those of the list, also where a window is in a unit", function()
     local chat = ebb.conversation { messages = {
       { role = "user", content = "q" },
       { role = "assistant", content = "", tool_calls = { call("c", "f", "oops") } },
@@ -505,7 +505,7 @@ describe("a pipeline", function()
   local AGENT = { name = "A", model = "claude-sonnet-4-5",
     presets = { { role = "system", content = "Be A." }, { type = "chat_history" } } }
 
-  it("puts a system preset where Claude has it, beside the body's own", function()
+  it("puts a system preset where Claude has it, next to the body's own", function()
     local chat = ebb.parse [[{"model":"claude-sonnet-4-5","max_tokens":100,"system":"Old.","messages":[
 {"role":"user","content":"hi"}]}]]
     local result = assert(ebb.pipeline({ agent = AGENT }):run(chat))

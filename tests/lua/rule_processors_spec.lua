@@ -102,7 +102,7 @@ describe("injection-assembler", function()
     { "macros of its own", { { content = "use {{tools}}" } }, false },
   }
   for _, case in ipairs(without) do
-    it("puts the tools' macros in before the history beside " .. case[1], function()
+    it("puts the tools' macros in before the history next to " .. case[1], function()
       local made = context { messages = helper.messages "u1 a2", agent_config = { presets = case[2],
         tool_call_config = { enabled = true, auto_inject_if_macro_missing = true } } }
       assembler.execute(made, {})

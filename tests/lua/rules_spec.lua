@@ -411,7 +411,7 @@ describe("macros", function()
     assert.equal("$1 $& x", once({ regex = "(x)", replacement = "{{cost}} $1" }, "x"))
   end)
 
-  it("nest, stay where unknown, and are literal behind a backslash", function()
+  it("nest, stay where unknown, and are literal after a backslash", function()
     assert.equal("nested {{who}} {{user}}", once({ regex = "x", replacement = "{{a::{{b}}}} {{who}} \\{{user}}" }, "x"))
     assert.same({ "{{a::{{b}}}}", "{{who}}" }, asked)
   end)

@@ -214,7 +214,7 @@ describe("what a lenient reading leaves", function()
   }
   for number, case in ipairs(cases) do
     local input, expected = quoted(case[1]), quoted(case[2])
-    it(("is what stands around it, as it was: %d"):format(number), function()
+    it(("is what is around it, as it was: %d"):format(number), function()
       local run = ebb("trim --budget 1000000 --lenient " .. file("in", input))
 
       assert.equal(3, run.status, run.err)
@@ -307,7 +307,7 @@ describe("nesting over 256", function()
     assert.equal(0, #chat)
   end)
 
-  it("is refused when raw JSON would stand too deep", function()
+  it("is refused when raw JSON would be too deep", function()
     local raw = library.json.raw(("["):rep(256) .. ("]"):rep(256))
 
     assert.equal(512, #library.json.encode(raw))

@@ -46,7 +46,7 @@ describe("what enters a sandbox has the order of its keys:", function()
       assert.same(case[2], script.order(table_of(case[2], function() return {} end)))
     end)
 
-    it("tables beside other values, " .. case[1], function()
+    it("tables next to other values, " .. case[1], function()
       local keys = {}
       for i, key in ipairs(case[2]) do
         if i % 3 ~= 0 then keys[#keys + 1] = key end

@@ -3,7 +3,7 @@
 
 local helper = dofile "tests/lua/helper.lua"
 
---- A folder with a policy and modules beside it; trims by it, and gives the error's message.
+--- A folder with a policy and modules next to it; trims by it, and gives the error's message.
 --- `link`: what m.lua leads to.
 local function run(files, link)
   local folder = os.tmpname()
@@ -27,7 +27,7 @@ local NOTHING_OF_THE_LIBRARY = [[
   end
 ]]
 
-describe("the library beside a script", function()
+describe("the library next to a script", function()
   it("keeps its globals from the script", function()
     assert.is_nil(run { ["policy.lua"] = NOTHING_OF_THE_LIBRARY .. "return function() end" })
   end)

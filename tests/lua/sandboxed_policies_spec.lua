@@ -253,7 +253,7 @@ describe("a policy in its sandbox", function()
     assert.truthy(report.refusals:find "policy text:2: guarded: message 1 is a system message", report.refusals)
   end)
 
-  it("runs others: built in, beside it, its own, and says what it may not", function()
+  it("runs others: built in, next to it, its own, and says what it may not", function()
     local folder = folder_of {
       ["outer.lua"] = "return function(draft, budget) draft:run('inner', { n = 1 }) draft:run('inner.lua') "
         .. "draft:run(function(d) d:note('own') end) draft:run('keep_recent') end",

@@ -243,7 +243,7 @@ describe("a life with saves", function()
       local byte = text:byte(at) ~ (1 << math.random(0, 7))
       local changed = text:sub(1, at - 1) .. string.char(byte) .. text:sub(at + 1)
       local chat, problem = ebb.parse(changed)
-      -- white space behind the digest means nothing
+      -- white space after the digest means nothing
       if chat then
         assert.equal(text, (chat:write "ebb"), ("SEED=%d, byte %d"):format(SEED, at))
       else

@@ -40,8 +40,8 @@ local function pruned()
   return chat
 end
 
---- Checks that each of `rows`, { what stands in the text, what takes its place, what the error names }, is refused at
---- its place or behind it.
+--- Checks that each of `rows`, { what is in the text, what takes its place, what the error names }, is refused at
+--- its place or after it.
 local function check_refused(text, rows)
   for _, row in ipairs(rows) do
     local was, is, expected = table.unpack(row)

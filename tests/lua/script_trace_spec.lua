@@ -5,7 +5,7 @@ local command = dofile "tests/lua/command.lua"
 local HEAD = 'local ebb = require "ebb"\n'
   .. 'local chat = ebb.conversation { messages = { { role = "user", content = "问" } } }\n'
 
--- the script behind HEAD, the first line that is said of it, the files whose frames are shown
+-- the script after HEAD, the first line that is said of it, the files whose frames are shown
 local CASES = {
   { "a mistake in an option", 'ebb.pipeline { agent = { processors = { x = 1 } } }',
     "mine.lua:3: agent: processors.x: " },

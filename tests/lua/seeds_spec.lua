@@ -1,8 +1,8 @@
 --- The examples and configurations of the design documents (seeds 000 to 004), as data. A folder tests/golden/seedNNN_*
---- has examples of one section, each beside its result:
+--- has examples of one section, each next to its result:
 --
 --     operations.json, NAME.operations.json   operations on input.json, which is read with options.json
---     expected.json, NAME.expected.json       the whole state behind them, or their refusal
+--     expected.json, NAME.expected.json       the whole state after them, or their refusal
 --     NAME.command                            shell commands, run in the folder; $tmp is one of their own
 --     NAME.expected                           what they print, errors too
 --
@@ -47,7 +47,7 @@ local function load_chat(example)
   return assert(ebb.load(example.folder .. "/input.json", options))
 end
 
---- Writes the state behind operations, or their refusal, as a golden file has it: an item of a list in each line,
+--- Writes the state after operations, or their refusal, as a golden file has it: an item of a list in each line,
 --- without descriptions of batches, which are words for people.
 local function result_of(chat, ok, problem)
   local members, result = {}, ok and chat:state() or { code = problem.code, message = problem.message }
@@ -124,7 +124,7 @@ end)
 --- A text without white space and quotes, of which JSON has more than the documents.
 local function bare(text) return (text:gsub("[%s\"']", "")) end
 
-describe("configurations stand in the documents as they are here:", function()
+describe("configurations are in the documents as they are here:", function()
   for _, name in ipairs { "seed000_1_truncate", "seed000_2_insert", "seed000_3_clear", "seed000_4_filter",
     "seed003_2_keep_last_users" } do
     it(name, function()

@@ -2,7 +2,7 @@
 
 local files = { is_file = true, new = os.tmpname }
 
---- Removes a database, and what SQLite and Ebb keep beside it.
+--- Removes a database, and what SQLite and Ebb keep next to it.
 function files.remove(path)
   for _, rest in ipairs { "", "-wal", "-shm", "-checkpoint" } do os.remove(path .. rest) end
 end

@@ -271,7 +271,7 @@ describe("sessions by their tails", function()
       assert.falsy(session.tail)
     end)
 
-    it("are read beside one that appends, and not where what was read is gone", function()
+    it("are read next to one that appends, and not where what was read is gone", function()
       local session <close> = open(place)
       assert(session:append(user "own"))
       local other <close> = open(place)
@@ -291,7 +291,7 @@ describe("sessions by their tails", function()
       assert.same({ "m 3", "later" }, { session[1].text, session[42].text })
     end)
 
-    it("are read beside others that append where they are branches, too", function()
+    it("are read next to others that append where they are branches, too", function()
       by_all()
       do
         local origin <close> = open(place)

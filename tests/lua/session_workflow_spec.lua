@@ -39,7 +39,7 @@ for name, new_place in pairs { SQLite = in_file, PostgreSQL = server and in_serv
     describe("a session that goes on with another conversation", function()
       before_each(function() does("session new s " .. command.file("body.json", BODY)) end)
 
-      it("has the messages of a convert node, and what stands around them; earlier batches stay", function()
+      it("has the messages of a convert node, and what is around them; earlier batches stay", function()
         does(line_of 'return { { type = "convert", to = "anthropic" }, { type = "check" } }')
         local session <close> = open()
         assert.same({ "anthropic", "user one", "assistant two" }, { session.chat:dialect(),

@@ -1,4 +1,4 @@
---- Workflows in JSON, which may be a stranger's: what they may not name is refused wherever it stands, before anything
+--- Workflows in JSON, which may be a stranger's: what they may not name is refused wherever it is, before anything
 --- runs; and to look at one runs nothing.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -204,7 +204,7 @@ describe("limits in a workflow in JSON", function()
 end)
 
 describe("a workflow in JSON", function()
-  it("names files beside it, and false is no power", function()
+  it("names files next to it, and false is no power", function()
     file("keep.lua", "return function() return true end")
     file("inner.json", '[{"type":"filter","filter":"keep.lua","trusted":false}]')
     local path = flow('[{"type":"workflow","file":"inner.json"},'

@@ -324,7 +324,7 @@ describe("a tokenizer.json", function()
     end)):encode "xyz"))
   end)
 
-  it("has added tokens that are not special wherever they stand, white space too", function()
+  it("has added tokens that are not special wherever they are, white space too", function()
     local tokenizer = opened(tokenizer_json(function(file)
       file.added_tokens = core.json.array {
         { id = 400, content = "<|end|>", special = true }, { id = 401, content = "<think>", special = false },

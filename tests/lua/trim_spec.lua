@@ -378,7 +378,7 @@ describe("policy specs", function()
     assert.truthy(problem.message:find(("one has no name in '%s'"):format(text), 1, true), problem.message)
   end
 
-  it("are read in a row: `,` between names, `;` behind options", function()
+  it("are read in a row: `,` between names, `;` after options", function()
     local parse_chain = require("ebb.trim.policies").parse_chain
     local function row(text)
       local words = {}

@@ -1,4 +1,4 @@
---- Trims for models that bind thinking to all that stands before it: what the request will leave out weighs nothing,
+--- Trims for models that bind thinking to all that comes before it: what the request will leave out weighs nothing,
 --- so that no more goes than must.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -72,7 +72,7 @@ describe("a trim with bound thinking", function()
   local CHAT = { { role = "user", content = words(10) }, reply(words(100), text(words(10))),
     { role = "user", content = words(10) }, reply(words(100), text(words(10))), { role = "user", content = words(1) } }
 
-  it("drops no more than must, as thinking behind the first cut is not sent", function()
+  it("drops no more than must, as thinking after the first cut is not sent", function()
     local chat, free = parsed(CHAT), parsed(CHAT, FREE)
     local report = assert(chat:trim { budget = 120 })
     assert.same({ 1, 4 }, { report.dropped, report.kept })

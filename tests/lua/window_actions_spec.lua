@@ -557,7 +557,7 @@ describe("the label of close", function()
     assert.truthy(tools[1].input_schema.properties.summary)
   end)
 
-  it("may stand beside the parameters that it has, as in a view of markup", function()
+  it("may be next to the parameters that it has, as in a view of markup", function()
     local action = { id = "close", label = DONE.label, params = "summary:string?" }
     assert.equal(opened({ actions = { DONE } }).windows:get("todo"):markup(),
       opened({ actions = { action } }).windows:get("todo"):markup())

@@ -242,7 +242,7 @@ describe("an action of the conversation", function()
     assert.matches("did you mean 'create'?", results[1].text, 1, true)
   end)
 
-  it("is ambiguous beside a window's of the same name, and inherited by forks", function()
+  it("is ambiguous next to a window's of the same name, and inherited by forks", function()
     local chat = with_create()
     chat.windows:open { id = "w", actions = { { id = "create", run = function() end } } }
     assert.equal("ambiguous", chat.windows:act({ name = "create", params = { name = "todo" } })[1].code)

@@ -7,7 +7,7 @@ local ebb = helper.ebb
 local build = os.getenv "EBB_BUILD" or "build"
 local EBB = os.getenv "EBB" or build .. "/ebb"
 
---- A form that people wrote, as it is sent: no white space beside tags.
+--- A form that people wrote, as it is sent: no white space next to tags.
 local function in_one_line(text)
   return (text:gsub("%s*\n%s*", ""))
 end

@@ -116,7 +116,7 @@ describe("active", function()
     end)
   end
 
-  it("says where its messages stood, and gives slices of them", function()
+  it("says where its messages were, and gives slices of them", function()
     local chat = list_of "zxuxuyuxyz"
     local active = chat:active()
     chat:clear { keep_system_message = false }
@@ -248,7 +248,7 @@ describe("a window", function()
     assert.truthy(lines[1]:find("absent", 1, true))
   end)
 
-  it("is written behind the unit in which its item stands", function()
+  it("is written after the unit in which its item is", function()
     local chat = helper.conversation "u1 c1(x)"
     chat.windows:open { id = "w", content = "state" }
     chat:append { role = "tool", tool_call_id = chat[2].calls[1].id, content = "done" }

@@ -155,7 +155,7 @@ describe("ebb run --session", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 
-  --- Ten nodes in a file. The one whose number stands in the file "kill" ends the process by the signal there, once.
+  --- Ten nodes in a file. The one whose number is in the file "kill" ends the process by the signal there, once.
   local function write_flow(signal)
     command.file("flow.lua", ([[
       local folder, list = %q, {}

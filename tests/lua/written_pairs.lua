@@ -33,7 +33,7 @@ function read.openai(list)
   return steps
 end
 
---- All calls and outputs are one step; a call_id that comes again has other outputs behind it.
+--- All calls and outputs are one step; a call_id that comes again has other outputs after it.
 function read.responses(list)
   local steps, open = {}, {}
   for _, item in ipairs(list) do
@@ -72,7 +72,7 @@ function read.anthropic(list)
   return steps
 end
 
---- A content of calls and the one behind it. What has no id is known by its name, and by the order.
+--- A content of calls and the one after it. What has no id is known by its name, and by the order.
 function read.gemini(list)
   local steps, step = {}, nil
   for _, content in ipairs(list) do

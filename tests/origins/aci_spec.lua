@@ -1,5 +1,5 @@
 --- ContextUI's own cases (data/cases/aci.json) that are about items, windows and what
---- goes when space is short. Each agrees, or stands below with the words of
+--- goes when space is short. Each agrees, or is below with the words of
 --- BEHAVIOUR.md that make it differ. Cases about calls and parameters are elsewhere.
 
 local helper = dofile "tests/lua/helper.lua"
@@ -27,7 +27,7 @@ local DIFFERS = {
 
 ---- How ours is asked ----
 
---- ContextUI counts a window's content, without what stands around it.
+--- ContextUI counts a window's content, without what is around it.
 local function count(message)
   local text = message.content:match "<Content>(.*)</Content>" or message.text
   local units = 0

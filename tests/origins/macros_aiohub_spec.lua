@@ -1,5 +1,5 @@
 --- The macro cases that AIO Hub's engine was run with. Where Ebb differs, the line of
---- BEHAVIOUR.md that says so stands here; a difference that is gone, or a new one, fails.
+--- BEHAVIOUR.md that says so is here; a difference that is gone, or a new one, fails.
 
 local helper = dofile "tests/lua/helper.lua"
 local macros = require "ebb.macros"

@@ -99,7 +99,7 @@ local STRATEGIES = {
   KEEP_FIRST = "keepFirst", KEEP_LAST = "keepLast", REMOVE_FIRST = "removeFirst", REMOVE_LAST = "removeLast",
 }
 
---- To begin a batch at a boundary is to show what stands from there on.
+--- To begin a batch at a boundary is to show what is from there on.
 local function start_batch(chat, boundary)
   local hidden = chat:stats().total_messages - #chat
   return { operation = "truncate", range = { start = boundary - hidden, ["end"] = #chat } }

@@ -1,4 +1,4 @@
---- The cases of modular-agent, the project behind seeds 000, 003 and 004:
+--- The cases of modular-agent, the project after seeds 000, 003 and 004:
 --- operations and what that project's own code gave for them, bugs included.
 --
 -- A test asserts

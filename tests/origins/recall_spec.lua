@@ -22,7 +22,7 @@ local function system_message(path)
   return system and ebb.json.encode { role = "system", content = system }
 end
 
---- A line for recall.py; `system` stands before all messages.
+--- A line for recall.py; `system` comes before all messages.
 local function line_of(fields, messages, system)
   fields.messages = ebb.json.null
   if messages then

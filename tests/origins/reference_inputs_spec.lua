@@ -3,7 +3,7 @@
 -- A row has its file, the arguments of the command, or of several that are to give the same, and what is right:
 --
 --     status          the exit status, 0 where it is absent
---     out, told       texts of standard output and standard error, one behind the other
+--     out, told       texts of standard output and standard error, one after the other
 --     no_out, untold  texts that they do not have
 --     words           all messages of the output, in the notation of import_kit
 --     answers         the calls of the output and their results: "a word of the call=a word of the result", in order
@@ -398,7 +398,7 @@ for folder, rows in pairs(TABLES) do
   end)
 end
 
-describe("a session, beside the request that it sent:", function()
+describe("a session, next to the request that it sent:", function()
   before_each(command.make_folder)
   after_each(command.remove_folder)
 

@@ -1,4 +1,4 @@
---- Files of programs, beside the requests that they sent: what an import gives is the request.
+--- Files of programs, next to the requests that they sent: what an import gives is the request.
 
 local assert = require "luassert"
 local helper = dofile "tests/lua/helper.lua"

@@ -1,4 +1,4 @@
---- Random messages with files, in all forms and places; each file stands in one place, and each message that has some
+--- Random messages with files, in all forms and places; each file is in one place, and each message that has some
 --- says so in a text of its own. Texts, pictures, sounds, films and documents lie in a folder, or are the host's.
 ---
 ---     local files = dofile("tests/random/files.lua").new(core, roll, root)
@@ -107,7 +107,7 @@ function Files:content(text, member)
   return parts, entries, held
 end
 
---- A message with files; `held` of it are expected wherever its `text` stands.
+--- A message with files; `held` of it are expected wherever its `text` is.
 ---@return table message
 function Files:message(role)
   self.messages = self.messages + 1
