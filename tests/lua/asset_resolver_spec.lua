@@ -252,7 +252,7 @@ local function translated(case)
   end }
 end
 
---- What Gemini takes though OpenAI does not: each is the part of a request of Gemini's, and told elsewhere.
+--- Types that Gemini takes and OpenAI does not: each is the part of a request of Gemini's, and told elsewhere.
 describe("a file for gemini", function()
   local OGG, HEIC, WEBM = "OggS\0\2", "\0\0\0\24ftypheic\0\0\0\0", "\26\69\223\163webm"
   local FILES = {

@@ -27,7 +27,7 @@ end
 local OPENAI_IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
 local OPENAI_SOUNDS = { ["audio/wav"] = "wav", ["audio/mpeg"] = "mp3" }
 
---- What Gemini takes beside the types that openai's form names: it goes there as it is.
+--- Types that Gemini takes besides those that openai's form names: they are sent unchanged.
 local function is_for_gemini(asset, target)
   return target == "gemini" and type(asset.mime) == "string" and asset.recognised
 end
