@@ -462,7 +462,7 @@ build/fuzz/objects.a: $(call fuzz_objects,$(CORE) $(BINDING) $(API) $(LOADER) $(
 	$(SAY) AR $@
 	$(Q)rm -f $@ && ar rcsT $@ $^
 
-build/fuzz/fuzz_edits build/fuzz/fuzz_salvage: FUZZ_LIBRARIES = -lcmocka
+build/fuzz/fuzz_edits: FUZZ_LIBRARIES = -lcmocka
 build/fuzz/fuzz_agents build/fuzz/fuzz_imports build/fuzz/fuzz_windows: FUZZ_LIBRARIES = -rdynamic      # for LPeg, a module
 build/fuzz/fuzz_saved: build/embedded_api.o
 

@@ -59,6 +59,10 @@ static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_SCHEMA] = "PRAGMA user_version",
   [SQL_APPLICATION] = "PRAGMA application_id",
   [SQL_TABLES] = "SELECT count(*) FROM sqlite_schema",
+  [SQL_KEEP_ROW] = "INSERT OR IGNORE INTO row(id, sum, body) VALUES (?1, ?2, ?3)",
+  [SQL_KEEP_SESSION] = "INSERT OR IGNORE INTO session(" SESSION_FIELDS ") "
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+  [SQL_NEXT_ROW] = "SELECT id FROM row WHERE id >= ?1 ORDER BY id LIMIT 1",
 };
 
 /* ---- failures ---- */

@@ -23,6 +23,7 @@
 **     sqlite_sessions.c    sessions
 **     sqlite_rows.c        reads and commits rows
 **     sqlite_upkeep.c      checks, vacuums, copies
+**     sqlite_salvage.c     reads what is left of a damaged file
 */
 #ifndef EBB_STORAGE_SQLITE_DATA_H
 #define EBB_STORAGE_SQLITE_DATA_H
@@ -43,7 +44,7 @@ typedef enum SqliteStatement {
   SQL_CHILDREN,
   SQL_COPY_ROWS, SQL_ERASE_ROWS, SQL_ERASE_OPERATIONS, SQL_UNSHARE, SQL_SEAL, SQL_TALLY, SQL_ADD_TALLY,
   SQL_READ, SQL_OPERATION, SQL_ADVANCE, SQL_PUT, SQL_NOTE, SQL_FORGET_NOTES, SQL_SCHEMA, SQL_APPLICATION, SQL_TABLES,
-  SQL_STATEMENTS
+  SQL_KEEP_ROW, SQL_KEEP_SESSION, SQL_NEXT_ROW, SQL_STATEMENTS
 } SqliteStatement;
 
 typedef struct SqliteStorage {
@@ -52,12 +53,12 @@ typedef struct SqliteStorage {
   const SqliteLibrary *lib;
   sqlite3 *db;
   char *path;
-  size_t path_size;
   sqlite3_stmt *statements[SQL_STATEMENTS];     /* prepared on first use */
   uint32_t wait_ms;
   int64_t deadline;          /* ms of clock_monotonic, for the busy handler; 0: none runs */
   bool checkpoints;          /* the handler serves a checkpoint: it interrupts at the deadline */
   bool read_only;
+  bool salvaged;             /* what is left of a damaged file: origins may be missing */
   uint32_t log_pages;        /* in the log after the last commit */
   StorageCommit commit;      /* the one that runs */
   bool commits;
@@ -73,6 +74,18 @@ static inline SqliteStorage *sqlite_of(Storage *storage) { return (SqliteStorage
 static inline uint64_t sqlite_row_id(uint64_t session, StateRowKind kind, uint64_t number) {
   return session << ROW_SESSION_SHIFT | (uint64_t)kind << ROW_KIND_SHIFT | number;
 }
+
+/* ---- storage_sqlite.c ---- */
+
+/* Makes a storage without a connection. */
+Status sqlite_new(const char *place, const StorageConfig *config, const StorageDriver *driver, SqliteStorage **storage,
+                  StorageError *error);
+/* Ends the connection, if there is one, and frees the storage. */
+void   sqlite_release(SqliteStorage *s);
+/* Makes the tables of an empty database. */
+Status sqlite_create_tables(SqliteStorage *s, StorageError *error);
+
+/* ---- sqlite_connection.c ---- */
 
 /* Ends with the status of SQLite's code and its words. */
 Status sqlite_fail(SqliteStorage *s, int code, StorageError *error);
@@ -103,6 +116,11 @@ Status sqlite_checkpoint(SqliteStorage *s, bool always, StorageError *error);
 
 /* ---- sqlite_sessions.c ---- */
 
+/* A row in the order of SESSION_FIELDS; *name is the statement's. */
+SessionInfo sqlite_info(const SqliteStorage *s, sqlite3_stmt *statement);
+#define SQLITE_SUM_COLUMN 13
+/* Binds the values of a row in this order, with its checksum; the name is borrowed. */
+void   sqlite_bind_info(const SqliteStorage *s, sqlite3_stmt *statement, const SessionInfo *info);
 /* The checksum of a session's row. */
 int64_t sqlite_session_checksum(const SessionInfo *info);
 
@@ -129,6 +147,9 @@ Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, Sessio
 Status sqlite_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error);
 Status sqlite_begin_commit(Storage *storage, const StorageCommit *commit, bool *done, StorageError *error);
 Status sqlite_put(Storage *storage, const StateRow *row, StorageError *error);
+/* Puts a row with SQL_PUT or SQL_KEEP_ROW. */
+Status sqlite_put_row(SqliteStorage *s, SqliteStatement which, uint64_t id, int64_t sum, Text bytes,
+                      StorageError *error);
 Status sqlite_commit(Storage *storage, StorageError *error);
 void   sqlite_abandon(Storage *storage);
 

@@ -12,7 +12,7 @@
   X(bind_int64) X(bind_blob64) X(bind_text64) X(bind_null) X(clear_bindings) X(column_int64) X(column_blob)     \
   X(column_text) X(column_bytes) X(column_type) X(changes) X(last_insert_rowid) X(busy_handler)                 \
   X(wal_hook) X(wal_checkpoint_v2) X(interrupt) X(libversion) X(libversion_number) X(get_autocommit)            \
-  X(db_readonly) X(db_config) X(file_control) X(free) X(system_errno)
+  X(db_config) X(file_control) X(system_errno) X(limit) X(test_control) X(vfs_find) X(vfs_register) X(vfs_unregister)
 
 #define SQLITE_FIELD(name) __typeof__(&sqlite3_##name) name;
 typedef struct SqliteLibrary {

@@ -29,7 +29,7 @@ static Status find_segments(SqliteStorage *s, const SessionInfo *session, Segmen
     if (segments->count == STORAGE_ORIGINS_MAX) {
       return storage_fail(error, STATUS_SHAPE, "%s: a branch of too many branches", s->path);
     }
-    segments->list[segments->count++] = 
+    segments->list[segments->count++] =
       (Segment){info.id, shares ? info.shared + 1 : 0, last, info.tally, {0}};
     if (!shares) return STATUS_OK;
     if (info.shared < last) last = info.shared;
@@ -147,6 +147,7 @@ Status sqlite_look(Storage *storage, uint64_t session, StorageLook look, Storage
   if (status != STATUS_OK) return status;
   status = sqlite_session(looking.s, session, &info, error);
   if (status == STATUS_OK) status = find_segments(looking.s, &info, &looking.segments, error);
+  if (status == STATUS_SHAPE && looking.s->salvaged) status = STATUS_OK;      /* what is left of its origins */
   StateRowSource rows = {.read = read_looking, .user = &looking};
   if (status == STATUS_OK) status = look.run(look.user, &info, rows);
   return sqlite_end(looking.s, status, error);
@@ -269,6 +270,19 @@ static Status add_row(SqliteStorage *s, uint64_t owner, uint64_t id, int64_t sum
   return STATUS_OK;
 }
 
+Status sqlite_put_row(SqliteStorage *s, SqliteStatement which, uint64_t id, int64_t sum, Text bytes,
+                      StorageError *error) {
+  Status status;
+  sqlite3_stmt *statement = sqlite_prepare(s, which, &status, error);
+  if (statement == NULL) return status;
+  s->lib->bind_int64(statement, 1, (int64_t)id);
+  s->lib->bind_int64(statement, 2, sum);
+  s->lib->bind_blob64(statement, 3, bytes.size == 0 ? "" : bytes.bytes, bytes.size, SQLITE_STATIC);
+  while (sqlite_next(s, statement, &status, error)) {}
+  s->lib->reset(statement);
+  return status;
+}
+
 Status sqlite_put(Storage *storage, const StateRow *row, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
   uint64_t owner;
@@ -278,14 +292,7 @@ Status sqlite_put(Storage *storage, const StateRow *row, StorageError *error) {
   uint64_t id = sqlite_row_id(owner, row->kind, row->number);
   int64_t sum = storage_checksum(owner, row);
   status = add_row(s, owner, id, sum, error);
-  sqlite3_stmt *statement = status == STATUS_OK ? sqlite_prepare(s, SQL_PUT, &status, error) : NULL;
-  if (statement == NULL) return status;
-  s->lib->bind_int64(statement, 1, (int64_t)id);
-  s->lib->bind_int64(statement, 2, sum);
-  s->lib->bind_blob64(statement, 3, row->bytes.size == 0 ? "" : row->bytes.bytes, row->bytes.size, SQLITE_STATIC);
-  while (sqlite_next(s, statement, &status, error)) {}
-  s->lib->reset(statement);
-  return status;
+  return status == STATUS_OK ? sqlite_put_row(s, SQL_PUT, id, sum, row->bytes, error) : status;
 }
 
 Status sqlite_commit(Storage *storage, StorageError *error) {

@@ -14,8 +14,7 @@ static uint64_t column(const SqliteStorage *s, sqlite3_stmt *statement, int inde
   return (uint64_t)s->lib->column_int64(statement, index);
 }
 
-/* In the order of SESSION_FIELDS. */
-static SessionInfo info_of(const SqliteStorage *s, sqlite3_stmt *statement) {
+SessionInfo sqlite_info(const SqliteStorage *s, sqlite3_stmt *statement) {
   const char *name = (const char *)s->lib->column_text(statement, 1);
   return (SessionInfo){.id = column(s, statement, 0),
                        .name = text_plain(name == NULL ? "" : name, (size_t)s->lib->column_bytes(statement, 1)),
@@ -31,8 +30,6 @@ static SessionInfo info_of(const SqliteStorage *s, sqlite3_stmt *statement) {
                        .tally = {column(s, statement, 11), column(s, statement, 12)}};
 }
 
-enum { SUM_COLUMN = 13 };
-
 int64_t sqlite_session_checksum(const SessionInfo *info) {
   uint64_t fields[] = {info->id,      info->version, info->messages, info->tokens, info->stored,
                        info->batches, (uint64_t)info->created, (uint64_t)info->changed, info->origin, info->shared,
@@ -44,10 +41,20 @@ int64_t sqlite_session_checksum(const SessionInfo *info) {
   return (int64_t)xxh64_end(&hash);
 }
 
+void sqlite_bind_info(const SqliteStorage *s, sqlite3_stmt *statement, const SessionInfo *info) {
+  int64_t numbers[] = {(int64_t)info->version, (int64_t)info->messages, (int64_t)info->tokens, (int64_t)info->stored,
+                       (int64_t)info->batches, info->created, info->changed, (int64_t)info->origin,
+                       (int64_t)info->shared, (int64_t)info->tally.count, (int64_t)info->tally.sum,
+                       sqlite_session_checksum(info)};
+  s->lib->bind_int64(statement, 1, (int64_t)info->id);
+  s->lib->bind_text64(statement, 2, info->name.bytes, info->name.size, SQLITE_STATIC, SQLITE_UTF8);
+  for (int i = 0; i < 12; i++) s->lib->bind_int64(statement, i + 3, numbers[i]);
+}
+
 /* Takes the row of a statement. SHAPE: it differs from its checksum. */
 static Status take_info(const SqliteStorage *s, sqlite3_stmt *statement, SessionInfo *info, StorageError *error) {
-  *info = info_of(s, statement);
-  if (sqlite_session_checksum(info) == s->lib->column_int64(statement, SUM_COLUMN)) return STATUS_OK;
+  *info = sqlite_info(s, statement);
+  if (sqlite_session_checksum(info) == s->lib->column_int64(statement, SQLITE_SUM_COLUMN)) return STATUS_OK;
   return storage_fail(error, STATUS_SHAPE, "%s: the row of session %" PRIu64 " is damaged", s->path, info->id);
 }
 
@@ -57,7 +64,7 @@ Status sqlite_seal(SqliteStorage *s, uint64_t session, StorageError *error) {
   if (statement == NULL) return status;
   s->lib->bind_int64(statement, 1, (int64_t)session);
   bool found = sqlite_next(s, statement, &status, error);
-  SessionInfo info = found ? info_of(s, statement) : (SessionInfo){0};
+  SessionInfo info = found ? sqlite_info(s, statement) : (SessionInfo){0};
   int64_t values[] = {(int64_t)session, found ? sqlite_session_checksum(&info) : 0};
   s->lib->reset(statement);
   return found ? sqlite_run(s, SQL_SEAL, 2, values, error) : status;

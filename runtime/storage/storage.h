@@ -13,7 +13,7 @@
 ** A branch shares the messages of its origin up to the branch, row by row; only what may change is copied.
 **
 ** Drivers: SQLite (one file; storage_sqlite.c) and PostgreSQL (a URL; storage_postgres.c), whose libraries are loaded
-** on first use, and one that reads damaged files of SQLite (storage_salvage.c). One thread at a time uses a storage;
+** on first use, and one that reads damaged files of SQLite (sqlite_salvage.c). One thread at a time uses a storage;
 ** it must not be used in a child after fork().
 */
 #ifndef EBB_STORAGE_STORAGE_H

@@ -53,13 +53,15 @@ static Status read_schema(SqliteStorage *s, bool *empty, StorageError *error) {
   return version > STORE_SCHEMA ? refuse_schema(s, version, error) : STATUS_OK;
 }
 
+Status sqlite_create_tables(SqliteStorage *s, StorageError *error) { return sqlite_exec(s, CREATE_SCHEMA, error); }
+
 /* Makes the tables, unless another process did so meanwhile. */
 static Status create_schema(SqliteStorage *s, StorageError *error) {
   bool empty;
   Status status = sqlite_begin(s, true, error);
   if (status != STATUS_OK) return status;
   status = read_schema(s, &empty, error);
-  if (status == STATUS_OK && empty) status = sqlite_exec(s, CREATE_SCHEMA, error);
+  if (status == STATUS_OK && empty) status = sqlite_create_tables(s, error);
   return sqlite_end(s, status, error);
 }
 
@@ -135,33 +137,40 @@ static Status open_in_closed_folder(SqliteStorage *s, const StorageConfig *confi
   return code == SQLITE_OK ? prepare_database(s, config, error) : sqlite_fail(s, code, error);
 }
 
-static void release(SqliteStorage *s) {
+void sqlite_release(SqliteStorage *s) {
   Memory memory = s->memory;
   for (int i = 0; i < SQL_STATEMENTS; i++) s->lib->finalize(s->statements[i]);
   s->lib->close_v2(s->db);
-  memory_free(&memory, s->path, s->path_size);
+  memory_free_string(&memory, s->path);
   memory_free(&memory, s, sizeof *s);
 }
 
-static Status open_sqlite(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
+Status sqlite_new(const char *place, const StorageConfig *config, const StorageDriver *driver, SqliteStorage **storage,
+                  StorageError *error) {
   const char *why;
   const SqliteLibrary *lib = sqlite_library(&why);
   if (lib == NULL) return storage_fail(error, STATUS_ABSENT, "SQLite is not installed: %s", why);
   SqliteStorage *s = memory_new(&config->memory, sizeof *s);
   if (s == NULL) return STATUS_MEMORY;
-  *s = (SqliteStorage){.base = {.driver = &STORAGE_SQLITE}, .memory = config->memory, .lib = lib,
-                       .wait_ms = config->wait_ms, .path_size = strlen(place) + 1};
-  s->path = memory_new(&s->memory, s->path_size);
+  *s = (SqliteStorage){.base = {.driver = driver}, .memory = config->memory, .lib = lib, .wait_ms = config->wait_ms};
+  s->path = memory_copy_string(&s->memory, place);
   if (s->path == NULL) {
-    release(s);
+    sqlite_release(s);
     return STATUS_MEMORY;
   }
-  memcpy(s->path, place, s->path_size);
-  Status status = open_file(s, config, error);
+  *storage = s;
+  return STATUS_OK;
+}
+
+static Status open_sqlite(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
+  SqliteStorage *s;
+  Status status = sqlite_new(place, config, &STORAGE_SQLITE, &s, error);
+  if (status != STATUS_OK) return status;
+  status = open_file(s, config, error);
   bool closed = status == STATUS_FORBIDDEN && !s->read_only && s->db != NULL;
   if (closed) status = open_in_closed_folder(s, config, error);
   if (status == STATUS_OK) *storage = &s->base;
-  else release(s);
+  else sqlite_release(s);
   return status;
 }
 
@@ -170,7 +179,7 @@ static void close_sqlite(Storage *storage) {
   StorageError ignored;
   sqlite_abandon(storage);
   if (s->log_pages > 0) sqlite_checkpoint(s, true, &ignored);
-  release(s);
+  sqlite_release(s);
 }
 
 /* ---- the version ---- */

@@ -1,4 +1,5 @@
---- Salvage: of a damaged file every message comes back whose own bytes are whole, and nothing that never was there.
+--- Salvage: of a damaged file every message comes back whose own bytes and those of its page's head are whole, and
+--- nothing that never was there. A message is not lost with the pages that lead to its own.
 --
 -- FILES=n is the number of damaged files; SEED repeats a run.
 
@@ -9,6 +10,7 @@ local disk, expect = kit.disk, kit.expect
 
 local FILES = math.tointeger(tonumber(os.getenv "FILES")) or 100
 local PAGE = 4096
+local HEAD = 8
 local KEY = 24      -- bytes before a body that hold its size, id and checksum, at most
 
 io.stdout:setvbuf "line"
@@ -57,10 +59,16 @@ local function salvaged(bytes)
   return lists, results
 end
 
+--- The head of a page with its list of cells, by which SQLite finds them.
+local function head_of(bytes, at)
+  local page = (at - 1) // PAGE * PAGE + 1
+  return { page, page + HEAD + 2 * string.unpack(">I2", bytes, page + 3) - 1 }
+end
+
 --- The ranges of bytes that a message's row needs: its text where it lies in one piece, else all pages with its words.
 local function ranges_of(bytes, text)
   local at = bytes:find(text, 1, true)
-  if at then return { { at - KEY, at + #text - 1 } } end
+  if at then return { head_of(bytes, at), { at - KEY, at + #text - 1 } } end
   local word, ranges = text:match '"content":"(%a+ )', {}
   for page = 1, #bytes, PAGE do
     if bytes:sub(page, page + PAGE - 1):find(word:rep(20), 1, true) then

@@ -39,7 +39,6 @@ settings() {
     fuzz_agents) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/agents tests/golden ;;
     fuzz_imports) echo -max_len=2500 -detect_leaks=0 "$imports" ;;
     fuzz_price_lists) echo -max_len=2000 -detect_leaks=0 tests/fuzz/seeds/price_lists ;;
-    fuzz_salvage) echo -max_len=600 tests/fuzz/seeds/salvage ;;
     fuzz_windows) echo -max_len=1000 -detect_leaks=0 tests/fuzz/seeds/windows ;;
     *)
       echo -max_len=4096 tests/fuzz/seeds/documents "$cut"
@@ -57,7 +56,7 @@ inputs() {
     fuzz_document | fuzz_saved | fuzz_vocab) echo 80000 ;;
     fuzz_edits | fuzz_regex) echo 55000 ;;
     fuzz_check | fuzz_convert) echo 40000 ;;
-    fuzz_operations | fuzz_salvage) echo 30000 ;;
+    fuzz_operations) echo 30000 ;;
     fuzz_pretoken | fuzz_imports | fuzz_price_lists) echo 15000 ;;
     fuzz_sandbox) echo 2000 ;;
     *) echo 6000 ;;

@@ -1,5 +1,5 @@
 --- Salvage: what `ebb session salvage` gets out of a damaged file, and that no file makes it crash or work for long.
---- Random damage is in tests/faults/storage_salvage.lua; tests/fuzz/fuzz_salvage.c lays out files of its own.
+--- Random damage is in tests/faults/storage_salvage.lua.
 
 local helper = dofile "tests/lua/helper.lua"
 local files = dofile "tests/lua/session_files.lua"
@@ -127,6 +127,39 @@ describe("salvage", function()
     assert.same({ "b" }, { names[1].name, names[2] and names[2].name })
   end)
 
+  it("gives long messages between others that are cut off", function()
+    local session, contents = open "a", {}
+    for i = 1, 8 do contents[i] = user((("%d a long text. "):format(i)):rep(600)) end      -- one row each, on 3 pages
+    session:append(contents)
+    session:close()
+    local pages, copy = {}, place .. ".copy"
+    for text in bytes_of(place):gmatch(("."):rep(PAGE)) do
+      local number = text:byte() == 0 and text:match "^....[^0-9]*(%d) a long text"      -- a page of a chain
+      pages[#pages + 1] = number and tonumber(number) % 3 == 1 and ("\0"):rep(PAGE) or text
+    end
+    local bytes = table.concat(pages)
+    write(copy, bytes)
+    local out = salvage(("'%s'"):format(copy))
+    files.remove(copy)
+    for i = 1, 8 do
+      assert.equal(i % 3 ~= 1, out:find(('"%d a long text'):format(i), 1, true) ~= nil, "message " .. i)
+    end
+  end)
+
+  it("reads a file next to a journal, and writes to neither", function()
+    local session, copy = open "a", place .. ".copy"
+    session:append(user "here")
+    session:close()
+    write(copy, bytes_of(place))
+    write(copy .. "-journal", ("j"):rep(5000))
+    local out = salvage(("'%s'"):format(copy))
+    local kept, journal = bytes_of(copy), bytes_of(copy .. "-journal")
+    os.remove(copy .. "-journal")
+    files.remove(copy)
+    assert.truthy(out:find('"here"', 1, true), out)
+    assert.same({ bytes_of(place), ("j"):rep(5000) }, { kept, journal })
+  end)
+
   it("gives a session once, where a free page has an older row of it", function()
     local function version(text)
       local session = open "a"
@@ -177,18 +210,27 @@ local function row_types(size)
   return "\0\6" .. varint(12 + 2 * (size - 8 - 3 - #body))
 end
 
---- A page with a row at each 32nd byte, whose chain begins with the next page; so does the page itself.
-local function winding_page(pages, next_page)
-  local size = (pages - 1) * (PAGE - 4)
+--- The leaf of a table: its head, the places of `count` cells 32 bytes apart, and these.
+local function leaf(row, count)
+  local head = ("\13" .. string.pack(">I2I2I2", 0, count, 256)):sub(1, 7) .. "\0"
+  for i = 0, count - 1 do head = head .. string.pack(">I2", 256 + 32 * i) end
+  return head .. ("\0"):rep(256 - #head) .. row:rep((PAGE - 256) // 32)
+end
+
+--- Leaves, and as many pages of chains: each row of a leaf, of which a page has 100, follows all of these.
+local function winding_pages(pages)
+  local size, first = (pages - 1) * (PAGE - 4) + 540, string.pack(">I4", pages + 2)
   local row
-  repeat      -- until the number of its chain's first page is read where one stands
+  repeat      -- until the number of its chain's first page is read where it was written
     size = size - 1
     row = cell(size, row_types(size))
     local at = (#varint(size) + 1 + local_size(size)) % 32
   until at == 16
   assert(#row <= 16)
-  row = row .. ("\0"):rep(16 - #row) .. next_page:rep(4)
-  return (next_page:rep(8) .. row:rep(PAGE // 32 - 1))
+  row = row .. ("\0"):rep(16 - #row) .. first:rep(4)
+  local lines = { ("\0"):rep(PAGE), leaf(row, 100):rep(pages) }
+  for i = 1, pages do lines[i + 2] = string.pack(">I4", pages + 2 + i % pages) .. ("c"):rep(PAGE - 4) end
+  return table.concat(lines)
 end
 
 local HUGE = ("\xff"):rep(9)      -- as a type: a blob of 2^63 - 7 bytes
@@ -237,10 +279,8 @@ describe("salvage of a crafted file", function()
   end)
 
   it("takes time in proportion to the file, where each row follows all pages #time", function()
-    gate.check("salvage", 60, function(pages)
-      local lines = {}
-      for i = 1, pages do lines[i] = winding_page(pages, string.pack(">I4", i % pages + 1)) end
-      write(place, table.concat(lines))
+    gate.check("salvage", 30, function(pages)
+      write(place, winding_pages(pages))
       return gate.seconds(function() ebb.sessions(place, { salvage = true }):close() end)
     end)
   end)
