@@ -25,13 +25,21 @@ local suggest = require "ebb.support.suggest"
 
 local import = {}
 
---- Modules, by name: the more specific form before the one that it contains.
-local NAMES = {
-  "codex", "pi", "claude_code", "qwen_code", "copilot", "gemini_cli", "opencode", "roo", "cline", "ai_sdk",
-  "openai_agents", "mastra", "snapshots",
-  "sillytavern", "openai_batch", "anthropic_batch", "sharegpt", "bodies", "alpaca", "chatgpt", "claude_ai", "web_ui",
-  "langchain", "aider", "chatml", "card", "world", "scripts", "st_preset", "aiohub",
+--- Modules of importers below this folder: the more specific form comes before the one that it contains.
+local MODULES = {
+  "sessions.codex", "sessions.pi", "sessions.claude_code", "sessions.qwen_code", "sessions.copilot",
+  "sessions.gemini_cli", "sessions.opencode", "sessions.roo", "sessions.cline", "libraries.ai_sdk",
+  "libraries.openai_agents", "libraries.mastra", "data.snapshots", "chats.sillytavern", "data.openai_batch",
+  "data.anthropic_batch", "data.sharegpt", "data.bodies", "data.alpaca", "chats.chatgpt", "chats.claude_ai",
+  "chats.web_ui", "libraries.langchain", "sessions.aider", "chats.chatml", "agents.card", "agents.world",
+  "agents.scripts", "agents.st_preset", "agents.aiohub",
 }
+
+local NAMES, MODULE_OF = {}, {}      -- a form has the name of its module's file
+for i, module in ipairs(MODULES) do
+  NAMES[i] = module:match "[^.]+$"
+  MODULE_OF[NAMES[i]] = "ebb.import." .. module
+end
 
 import.names = NAMES
 
@@ -44,7 +52,7 @@ import.names = NAMES
 ---@field read fun(source: ebb.import.Source, options: ebb.import.Options): ebb.Import
 
 local function importer_of(name)
-  return require("ebb.import." .. name)
+  return require(MODULE_OF[name])
 end
 
 --- All importers, in the order in which they are asked.

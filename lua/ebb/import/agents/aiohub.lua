@@ -1,10 +1,10 @@
 --- Agents of AIO Hub: exports with one agent or several, and the file of one agent as the program keeps it. One of
 --- several is chosen as a conversation is.
 
-local agents = require "ebb.import.agents"
+local agents = require "ebb.import.agents.agents"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
-local lore = require "ebb.import.lore"
+local lore = require "ebb.import.agents.lore"
 local members = require "ebb.import.members"
 local refuse = require "ebb.support.refuse"
 

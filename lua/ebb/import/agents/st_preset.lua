@@ -3,7 +3,7 @@
 --
 -- A marker stands for something else: the history, the texts of the character, the lorebook.
 
-local agents = require "ebb.import.agents"
+local agents = require "ebb.import.agents.agents"
 local fields = require "ebb.import.fields"
 local members = require "ebb.import.members"
 

@@ -1,8 +1,8 @@
 --- Lorebooks by themselves: world info of SillyTavern, and lorebook_v3 of the Character Card V3 specification.
 
-local agents = require "ebb.import.agents"
+local agents = require "ebb.import.agents.agents"
 local fields = require "ebb.import.fields"
-local lore = require "ebb.import.lore"
+local lore = require "ebb.import.agents.lore"
 local members = require "ebb.import.members"
 
 local world = { name = "world", title = "lorebook", kind = "json" }

@@ -10,7 +10,7 @@
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local neutral = require "ebb.import.neutral"
-local parts = require "ebb.import.ai_sdk_parts"
+local parts = require "ebb.import.libraries.ai_sdk_parts"
 local tree = require "ebb.import.tree"
 
 local qwen_code = { name = "qwen_code", title = "Qwen Code session", kind = "jsonl" }

@@ -4,9 +4,9 @@
 -- them, its book a lorebook, its scripts rules. The first message begins the conversation. What is for people only
 -- (creator, source, pictures) is kept in the agent's `extra`.
 
-local agents = require "ebb.import.agents"
+local agents = require "ebb.import.agents.agents"
 local fields = require "ebb.import.fields"
-local lore = require "ebb.import.lore"
+local lore = require "ebb.import.agents.lore"
 local macro_text = require "ebb.macros.text"
 local members = require "ebb.import.members"
 

@@ -6,7 +6,7 @@
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local neutral = require "ebb.import.neutral"
-local parts = require "ebb.import.ai_sdk_parts"
+local parts = require "ebb.import.libraries.ai_sdk_parts"
 local refuse = require "ebb.support.refuse"
 
 local cline = { name = "cline", title = "Cline session", kind = "json" }

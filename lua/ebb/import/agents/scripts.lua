@@ -1,6 +1,6 @@
 --- Regex rules by themselves: scripts of SillyTavern, presets of AIO Hub. Both are read unchanged by `ebb.rules`.
 
-local agents = require "ebb.import.agents"
+local agents = require "ebb.import.agents.agents"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local refuse = require "ebb.support.refuse"

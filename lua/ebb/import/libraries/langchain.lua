@@ -4,8 +4,8 @@
 -- A message of version 1 may have its blocks in `content_blocks`, in the place of `content`. Pieces of a streamed reply
 -- are one message.
 
-local blocks = require "ebb.import.langchain_blocks"
-local chunks = require "ebb.import.langchain_chunks"
+local blocks = require "ebb.import.libraries.langchain_blocks"
+local chunks = require "ebb.import.libraries.langchain_chunks"
 local content = require "ebb.import.content"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"

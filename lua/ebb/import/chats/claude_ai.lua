@@ -3,7 +3,7 @@
 -- `content` says more than `text`, which replaces it where it is empty. One message of the assistant may hold calls
 -- and their results: it becomes one message of calls, a user's message with the results, and the rest.
 
-local chat_tree = require "ebb.import.chat_tree"
+local chat_tree = require "ebb.import.chats.chat_tree"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local many = require "ebb.import.many"

@@ -8,8 +8,8 @@
 -- The path of steps from the newest leaf is what the model would get now: a compaction boundary is a root.
 
 local anthropic = require "ebb.import.anthropic"
-local attachments = require "ebb.import.claude_attachments"
-local claude_messages = require "ebb.import.claude_messages"
+local attachments = require "ebb.import.sessions.claude_attachments"
+local claude_messages = require "ebb.import.sessions.claude_messages"
 local fields = require "ebb.import.fields"
 local tree = require "ebb.import.tree"
 

@@ -1,6 +1,6 @@
 --- OpenAI's batches: requests with `body`, results with `response`. The url of a request names its dialect.
 
-local batch = require "ebb.import.batch"
+local batch = require "ebb.import.data.batch"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 

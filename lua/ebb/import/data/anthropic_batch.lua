@@ -1,6 +1,6 @@
 --- Anthropic's batches of messages: requests with `params`, results with `result`.
 
-local batch = require "ebb.import.batch"
+local batch = require "ebb.import.data.batch"
 local fields = require "ebb.import.fields"
 
 local anthropic_batch = { name = "anthropic_batch", title = "Anthropic batch", kind = "jsonl", each_line = true }

@@ -6,11 +6,11 @@
 -- The parts are those of UIMessage: a tool's call and its result are one part of the assistant's message. Messages of
 -- version 1 have the content of a ModelMessage.
 
-local ai_sdk = require "ebb.import.ai_sdk"
+local ai_sdk = require "ebb.import.libraries.ai_sdk"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local refuse = require "ebb.support.refuse"
-local ui_messages = require "ebb.import.ui_messages"
+local ui_messages = require "ebb.import.libraries.ui_messages"
 
 local mastra = { name = "mastra", title = "Mastra messages", kind = "jsonl" }
 

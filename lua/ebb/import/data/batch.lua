@@ -3,7 +3,7 @@
 -- Requests and results in one text (cat requests.jsonl results.jsonl) are joined by their ids: each request with its
 -- answer is a conversation, in the order of the requests. Results alone are answers without what was asked.
 
-local bodies = require "ebb.import.bodies"
+local bodies = require "ebb.import.data.bodies"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local json_places = require "ebb.support.json_places"

@@ -9,7 +9,7 @@
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
-local parts = require "ebb.import.ai_sdk_parts"
+local parts = require "ebb.import.libraries.ai_sdk_parts"
 
 local ui_messages = {}
 

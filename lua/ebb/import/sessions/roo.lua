@@ -139,7 +139,7 @@ end
 local function read_version_2(elements, report)
   local list = visible(elements, report)
   for _, element in ipairs(list) do element.value = core.json.decode(element.raw) end
-  local out = require("ebb.import.ai_sdk").convert(list, report)
+  local out = require("ebb.import.libraries.ai_sdk").convert(list, report)
   return { dialect = out.dialect, messages = out:finish(), report = report }
 end
 

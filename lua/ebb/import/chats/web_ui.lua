@@ -1,6 +1,6 @@
 --- Chats that web pages keep as trees: llama.cpp's own page, Z.ai and pages of its kind.
 
-local chat_tree = require "ebb.import.chat_tree"
+local chat_tree = require "ebb.import.chats.chat_tree"
 local content = require "ebb.import.content"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"

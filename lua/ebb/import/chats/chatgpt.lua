@@ -3,7 +3,7 @@
 -- The path from `current_node` to the root is the conversation. An assistant's message to a recipient other than
 -- "all" is a call, a message of role tool its result; neither has an id. Nothing in the file is sure to be there.
 
-local chat_tree = require "ebb.import.chat_tree"
+local chat_tree = require "ebb.import.chats.chat_tree"
 local content = require "ebb.import.content"
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"

@@ -9,9 +9,9 @@
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
 local neutral = require "ebb.import.neutral"
-local parts = require "ebb.import.ai_sdk_parts"
+local parts = require "ebb.import.libraries.ai_sdk_parts"
 local refuse = require "ebb.support.refuse"
-local ui_messages = require "ebb.import.ui_messages"
+local ui_messages = require "ebb.import.libraries.ui_messages"
 
 local ai_sdk = { name = "ai_sdk", title = "AI SDK messages", kind = "jsonl" }
 
