@@ -169,7 +169,7 @@ function Draft:note(text) end
 ---@field smallest_budget? integer  tokens with which the guarded part of each refused request fits; nil: none was refused
 ---@field cost number          of input, of the requests that were sent
 ---@field cost_unit "money"|"tokens"   the currency of the prices; without prices, tokens of fresh input
----@field relative_cost? number   in costs of no trimming; nil: there was no request
+---@field relative_cost? number   relative to no trimming; nil: there was no request
 ---@field reply_tokens integer
 ---@field reply_cost? number   in money; nil: no prices are known
 ---@field optimum? number      the greatest share that plans of cuts have which send 99 % of these tokens or more, knowing
@@ -193,7 +193,7 @@ function Draft:note(text) end
 ---@field value string
 ---@field message integer      position of the first message that says it; 0: a body's system text
 ---@field present boolean      the request has it without its label
----@class ebb.ReplayRecall     Over the requests for which something had to go; each value once for each reply
+---@class ebb.ReplayRecall     Over the requests whose history is over the budget; each value once for each reply
 ---@field total integer        values of the history: of a message before the reply, or of a body's system text
 ---@field present integer      of these, in the request as it was sent; a refused request holds none
 ---@field labelled integer     of those present, with a word before them that they had in the history, or they had none there
@@ -203,7 +203,7 @@ function Draft:note(text) end
 ---@field reply integer        position of the recorded message that answered it; those before it are its history
 ---@field before integer       tokens of a request with all that was said so far
 ---@field budget integer       less the reserve
----@field over boolean         something had to go: the whole history is more than the budget, or the request was refused
+---@field over boolean         the whole history is more than the budget, or the request was refused
 ---@field refused boolean      it could not be made to fit, and was not sent
 ---@field tokens? integer      as it was sent; nil for a refused one
 ---@field messages? string[]   their JSON, each in one line; nil for a refused one

@@ -27,7 +27,7 @@ end
 local OPENAI_IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
 local OPENAI_SOUNDS = { ["audio/wav"] = "wav", ["audio/mpeg"] = "mp3" }
 
---- Types that Gemini takes besides those that openai's form names: they are sent unchanged.
+--- True for a file of a type that Gemini takes and openai's form does not name: it is sent unchanged.
 local function is_for_gemini(asset, target)
   return target == "gemini" and type(asset.mime) == "string" and asset.recognised
 end

@@ -6,7 +6,7 @@
 --
 -- Before each message of the assistant a request was made. So the recording is
 -- appended message by message to an empty conversation, which is trimmed wherever
--- a request was due, as in life: what was cut stays cut, and a policy remembers
+-- a request was due, as in production: what was cut stays cut, and a policy remembers
 -- what it kept in its memory. Nothing is read twice, so a replay costs what the
 -- conversation itself cost.
 --

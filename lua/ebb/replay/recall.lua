@@ -9,7 +9,7 @@
 -- word before it (labels.lua), or "" at the beginning. A value is labelled where an occurrence in the request has a
 -- label that one in the history has, or where all labels in the history are "". The reply itself does not belong to
 -- the history. Where the model binds thinking (thinking.lua) that is a text, too, until a trim makes it worthless. Only
--- requests count for which something had to go; a refused request holds nothing.
+-- requests count whose history is over the budget; a refused request holds nothing.
 --
 -- All values of the recording are searched for in each text once, when that enters the list; what holds which value
 -- then changes with the list. So a replay stays linear, and no request is read as a whole.

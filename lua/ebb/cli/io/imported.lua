@@ -37,9 +37,9 @@ function imported.declare(parser)
   parser:option("--from", "Read a file of this form of another program, such as claude_code, or of this dialect; "
     .. "default: recognised.")
     :argname("<form>"):action(keep_from)
-  parser:option("--branch", "Of such a file: another branch than the current one, by number or id; or a sidechain.")
+  parser:option("--branch", "In such a file, read this branch, by number or id, or a sidechain; default: the current one.")
     :argname("<branch>")
-  parser:option("--conversation", "Of such a file with several conversations: one, by number, id or title.")
+  parser:option("--conversation", "In such a file with several conversations, read this one, by number, id or title.")
     :argname("<which>")
 end
 

@@ -28,7 +28,7 @@ local LEGEND = {
   { "shared", "of these, what begins like the request before, which a prompt cache can serve" },
   { "best", "the most that cuts can share that send as much" },
   { "cost", "of input in %s, by the cache \"%s\"" },
-  { "x none", "in costs of no trimming" },
+  { "x none", "relative to no trimming" },
   { "fill", "of %s, where the whole history is longer" },
   { "args", "values", "share of the values that replies used, as arguments of tools and in their text, which the "
     .. "trimmed requests still contained" },
