@@ -7,7 +7,7 @@
 --          --policy scripts/policies/tickets.lua:turns=2
 -- gives scripts/policies/tickets.out.json
 
---- One line in the place of a tool result.
+--- One line instead of a tool result.
 local function shrink(draft, message)
   local first = message.text:match "^[^\n]*"
   if first == message.text then return end

@@ -165,7 +165,7 @@ describe("a slip in a policy", function()
       "a message has it: draft[1].role; a function that is asked about each message is a filter" },
     { "return function(d) while true do d:drop(1) end end", "stopped: it used up its fuel",
       "edits were refused, the first: " },
-    { "draft:drop_oldest { to = 9 }", "Lua in the place of a policy's name begins with return",
+    { "draft:drop_oldest { to = 9 }", "Lua instead of a policy's name begins with return",
       "'return function(...) ... end'" },
   } do
     for _, trusted in ipairs { false, true } do

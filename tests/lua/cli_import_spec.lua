@@ -271,7 +271,7 @@ describe("the report of ebb import", function()
     local scripts = file("scripts.json", '[{"scriptName":"s","findRegex":"a","replaceString":"b","placement":[2,3],'
       .. '"runOnEdit":true,"mood":1}]')
     local said = does("import --dry-run " .. scripts)
-    contains("\nignored: runOnEdit (each request is built anew)\n", said)
+    contains("\nignored: runOnEdit (each request is built again)\n", said)
     contains("\nignored: placement 3 (there are no slash commands)\n", said)
     contains("mood (left out)", said)
   end)

@@ -90,7 +90,7 @@ describe("a workflow that is killed", function()
     local problem = refusal(nodes.run, conversation "u1", graph {}, { position = position })
     assert.matches("an earlier run ended after node 3.nodes[1] 'c' (script), of a workflow with other nodes",
       problem.message, 1, true)
-    assert.matches("begin anew", problem.hint)
+    assert.matches("begin again", problem.hint)
     position.at = "3"
     problem = refusal(nodes.run, conversation "u1", ten {}, { position = position })
     assert.matches("position: at: expected a list", problem.message)
@@ -223,7 +223,7 @@ describe("ebb run --session", function()
     flow "error 'boom'"
     local err = command.fails(command.SCRIPT, ("run %s --session s"):format(path))
     command.contains("boom", err)
-    command.contains("the next run goes on at this one, --restart begins anew", err)
+    command.contains("the next run goes on at this one, --restart begins again", err)
     flow("error 'boom'", "{ type = 'check' }")
     command.contains("of a workflow with other nodes", command.fails(command.REFUSED,
       ("run %s --session s"):format(path)))

@@ -39,7 +39,7 @@ local function copy(args)
   return list
 end
 
---- Runs a command that edits a session, anew after each conflict: it means the same in a newer version. What it says
+--- Runs a command that edits a session, again after each conflict: it means the same in a newer version. What it says
 --- is that of the last run.
 local function run_anew(command, args)
   local sessions = require "ebb.cli.io.sessions"

@@ -1,4 +1,4 @@
---- JSON, the same with fewer tokens: no space between tokens, tables in the place of lists of objects, and of long
+--- JSON, the same with fewer tokens: no space between tokens, tables instead of lists of objects, and of long
 --- lists the ends and what differs.
 --
 --     [{"id": "A", "at": {"x": 1}}, {"id": "B", "at": {"x": 2}}]   ->   [["id","at.x"],["A",1],["B",2]]
@@ -20,7 +20,7 @@ local function form_of(node)
   return node.kind == "object" and table.concat(node, ",") or "array"
 end
 
---- The form that most items have, if so many have one.
+--- The form that most items have, if enough have one.
 local function common_form(list)
   local counts, most = {}, nil
   for _, item in ipairs(list) do

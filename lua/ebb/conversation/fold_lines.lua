@@ -115,7 +115,7 @@ end
 
 ---- Long lists ----
 
---- The shape that most lines from `first` to `last` have, if so many have one; and the shapes.
+--- The shape that most lines from `first` to `last` have, if enough have one; and the shapes.
 local function common_shape(lines, first, last)
   local shapes, counts, most = {}, {}, nil
   for i = first, last do

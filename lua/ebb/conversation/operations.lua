@@ -394,7 +394,7 @@ operations.WORDS = {
     example = '{"operation": "insert", "position": 0, "messages": [{"role": "system", "content": "Be brief."}]}',
   },
   replace = {
-    summary = "puts another message in the place of one",
+    summary = "replaces a message by another one",
     example = '{"operation": "replace", "index": 2, "message": {"role": "user", "content": "Hello again"}}',
   },
   truncate = {

@@ -1,4 +1,4 @@
---- Recall on demand: a trim leaves a handle in the place of what it left out, by which a model or a person asks for it.
+--- Recall on demand: a trim leaves a handle instead of what it left out, by which a model or a person asks for it.
 --
 --     [3,120 tokens left out: recall r17-42]     the messages with the seqs 17 to 42
 --

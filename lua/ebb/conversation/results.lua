@@ -18,7 +18,7 @@ local array = core.json.array
 
 ---@class ebb.ResultChoice    Which results
 ---@field keep? integer        newest messages with results that stay as they are; default: 0
----@field step? integer        the others become old so many at a time; default: 1
+---@field step? integer        number of others that become old at a time; default: 1
 ---@field users? boolean       texts of users are results, too
 ---@field from? "oldest"|"newest"   which come first; default: oldest
 ---@field held? boolean        those that a guard holds are looked at, too, and stay
@@ -48,7 +48,7 @@ function results.is_error(text)
     or first:find "^%W*failed?[%s:]" ~= nil
 end
 
---- A note in the place of a text: as it is, or as a JSON string in the place of JSON.
+--- A note instead of a text: as it is, or as a JSON string instead of JSON.
 ---@param text string
 ---@param note string
 ---@return string

@@ -61,7 +61,7 @@ function fields.integer(record, name)
   return math_type(value) == "integer" and value or nil
 end
 
---- A value as JSON: the bytes of a raw one, others written anew.
+--- A value as JSON: the bytes of a raw one, others rewritten.
 ---@param value any
 ---@return string
 function fields.json(value)

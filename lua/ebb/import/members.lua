@@ -91,7 +91,7 @@ local function typed(self, name, expected, fits)
   return value
 end
 
--- Entries of lorebooks are asked for some forty members each: no function is made anew for one.
+-- Entries of lorebooks are asked for some forty members each: no function is made again for one.
 local function is_text(value) return type(value) == "string" end
 local function is_flag(value) return type(value) == "boolean" end
 local function is_number(value) return type(value) == "number" end

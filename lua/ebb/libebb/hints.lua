@@ -13,7 +13,7 @@ hints.set {
   vocabularies = "the host's `read` has none, and none was added",
   vocabulary = "the bytes are not those of a vocabulary",
   window_exists = "ebb_window_update changes it",
-  window_closed = "ebb_window_open opens it anew",
+  window_closed = "ebb_window_open opens it again",
   limits = false,
 }
 

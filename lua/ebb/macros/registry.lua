@@ -90,7 +90,7 @@ local function empty()
   return setmetatable({ macros = {}, spelling = {} }, Registry)
 end
 
---- Adds a checked declaration of a macro that takes so many arguments.
+--- Adds a checked declaration of a macro that takes this number of arguments.
 local function add(self, declaration, least, most)
   local macro = {}
   for field, value in pairs(declaration) do

@@ -216,7 +216,7 @@ function text.strip_left(s)
   end
 end
 
---- Cuts blanks from the end, byte by byte: a pattern anchored there only begins anew at each blank.
+--- Cuts blanks from the end, byte by byte: a pattern anchored there only begins again at each blank.
 ---@param s string
 ---@return string
 function text.strip_right(s)

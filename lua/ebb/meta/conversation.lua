@@ -123,7 +123,7 @@ function Conversation:append(messages) end
 ---@param options? { description?: string }   of the batch, in the caller's own words; default: "insert 2 at 0"
 ---@return integer batch
 function Conversation:insert(position, messages, options) end
---- Puts another message in the place of one, in a new batch. The old one keeps its seq and stays in earlier batches;
+--- Replaces a message by another one, in a new batch. The old one keeps its seq and stays in earlier batches;
 --- marks go over to the new one.
 ---@param index integer|ebb.Message
 ---@param message ebb.MessageTable
@@ -415,7 +415,7 @@ function Conversation:recall(name, options) end
 --- checkpoints, marks, windows, ledgers, what policies remember, options and the rest of a request body. `ebb.parse`
 --- and `ebb_chat_load` of the C library read that; equal conversations have equal texts. Functions (counter, clock, a
 --- window's actions) are not in it. In a request, messages that have the dialect's form keep their bytes but for members that
---- requests do not have; others are written anew. A body that is in the dialect keeps its bytes around the messages.
+--- requests do not have; others are rewritten. A body that is in the dialect keeps its bytes around the messages.
 ---@param dialect ebb.Dialect|"ebb"
 ---@param options? ebb.WriteOptions     of a request
 ---@return string text
@@ -449,10 +449,10 @@ function Conversation:model() end
 
 ---@class ebb.WriteOptions
 ---@field shape? "body"|"array"|"jsonl"   default: the input's; body where system texts have no place in a list
----@field model? string                   in the place of the body's
+---@field model? string                   instead of the body's
 ---@field profile? string                 of the server: name of one of ebb.profiles; default: the model's
 ---@field keep_extra? boolean             members that requests do not have, such as id and timestamp, stay in messages that
---- have the target's form; of those that are written anew they are losses
+--- have the target's form; of those that are rewritten they are losses
 ---@field unbound_from? integer           position of the first message whose signed reasoning cannot be sent any more
 
 ---@class ebb.Loss

@@ -22,7 +22,7 @@
 ---@field arguments string     JSON, exactly as the model wrote it
 
 ---@class ebb.Age              How far from the newest: 0 is the newest. In a draft ages hold still while messages
----                           are dropped; an insertion counts anew
+---                           are dropped; an insertion counts again
 ---@field messages integer
 ---@field units integer
 ---@field turns integer

@@ -58,7 +58,7 @@
 ---@field trace? function         trace(step, messages, failure) is called after each processor
 ---@field on_step? function       on_step(step, failure, chat), likewise, and takes less time
 ---@field session? { id?: string, name?: string, variables?: { local?: table, global?: table }, tool_context?: string }
----                                in the place of the pipeline's, and so are now and seed
+---                                instead of the pipeline's, and so are now and seed
 ---@field now? integer            ms since 1970
 ---@field seed? integer
 ---@class ebb.PipelineCut       What became of a message of the history

@@ -77,7 +77,7 @@ function Draft:drop_oldest(options) end
 ---@param options? table
 function Draft:run(policy, options) end
 --- Asks the host's model for a summary of the messages from `first` to `last`, and
---- puts it in the place of those that no guard holds. Calls and results stay
+--- replaces those that no guard holds by it. Calls and results stay
 --- together; an earlier summary among them is folded into the new one.
 ---@class ebb.Summarize
 ---@field instructions? string

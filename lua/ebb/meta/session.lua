@@ -27,7 +27,7 @@ local Session = {}
 --- Makes all edits of a function one commit, all or none; they are those of the conversation that it gets. If it
 --- raises, nothing is written. `session:edit(function(chat) chat:append(a) chat:trim { budget = 900 } end)`
 ---@param run fun(chat: ebb.Conversation): ...
----@param options? { retries?: integer, operation?: string }   retries: after a conflict, read and edit anew; operation:
+---@param options? { retries?: integer, operation?: string }   retries: edits again after a conflict; operation:
 ---an id of this edit, with which a second try after a lost answer changes nothing
 ---@return any ...             what the function returns; or nil and an error
 function Session:edit(run, options) end

@@ -68,7 +68,7 @@ function Window:handler(action) end
 ---@field seq integer          the logical clock: seq of the newest message ever stored, 0 if there is none
 local Windows = {}
 --- Opens a window, and appends an item that shows it: both or neither. Raises {code = "exists"} if
---- a window of that id is open; a closed one is opened anew.
+--- a window of that id is open; a closed one is opened again.
 ---@param options ebb.WindowOptions
 ---@return ebb.Window
 function Windows:open(options) end

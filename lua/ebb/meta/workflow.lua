@@ -57,7 +57,7 @@
 ---@field model_command? string               answers model nodes that name no command
 ---@field base_url? string                    of model nodes that name none
 ---@field record? fun(body: string, dialect: ebb.Dialect, response: string)   gets each request with its answer
----@field replay? fun(body: string, dialect: ebb.Dialect): string?, ebb.Error?   answers in the place of a model
+---@field replay? fun(body: string, dialect: ebb.Dialect): string?, ebb.Error?   answers instead of a model
 
 ---@class ebb.WorkflowOptions
 ---@field model? fun(request: table): (string|table)?, string?   answers the requests of model nodes: a text,

@@ -17,7 +17,7 @@
 --               1.25 times the input and entries live for 30 minutes.
 --   Anthropic   platform.claude.com/docs/en/build-with-claude/prompt-caching (read 2026-09): at most 4 marks,
 --               20 blocks looked back, 5 minutes for 1.25 times the input or an hour for twice; every use
---               starts the lifetime anew; minima by model.
+--               restarts the lifetime; minima by model.
 --   Gemini      ai.google.dev/gemini-api/docs/caching (2026-10-13): implicit, minima by model, no price for
 --               writing and no lifetime promised; 5 minutes stand for its "short amount of time".
 --   DeepSeek    api-docs.deepseek.com/guides/kv_cache: on disk, in units of 64 tokens, cleared after hours

@@ -55,7 +55,7 @@ end
 ---@field pattern string      of plain names; what follows is empty, or starts with one of - . : _
 ---@field like? string        the listed model to take
 ---@field model? ebb.Model    where none is listed
----@field abilities? table    in the place of those of the listed model
+---@field abilities? table    instead of those of the listed model
 
 local function open(encoding, window, output)
   return { encoding = encoding, window = window, output = output, dialect = "openai" }

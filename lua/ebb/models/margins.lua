@@ -1,4 +1,4 @@
---- Margins: how far a request may lie above its estimate. Budgets keep so much free.
+--- Margins: how far a request may lie above its estimate. Budgets keep that much free.
 --
 -- By measurements of others and of the project, an estimate and its margin are below the truth in at most 5 % of the
 -- known cases; what a provider reports (chat:report_usage) takes the place of a margin. A model may have its own.

@@ -194,7 +194,7 @@ function Request:parse(text, counter)
   return chat or refuse(problem.code, "the request: " .. problem.message)
 end
 
---- The messages with items in the place of windows' markup, and the markup by the ids of the windows. Where a
+--- The messages with items instead of windows' markup, and the markup by the ids of the windows. Where a
 --- window occurs twice, the last one is its item.
 local function with_items(self, messages)
   local list, texts = {}, {}

@@ -233,7 +233,7 @@ end
 ---@field step string|integer       the key or the position under which it is
 ---@field enabled? boolean
 ---@field values table<string, any>
----@field value? string          of its first setting, in the place of values
+---@field value? string          of its first setting, instead of values
 
 ---@class ebb.SettingGiven       one key
 ---@field id string

@@ -20,7 +20,7 @@ return {
   options = results.options,
   help = [[
 All results but the newest `keep` become a line such as `[read_file: 120 lines, 1304
-tokens left out]`; in the place of JSON it is a JSON string. They become old `step` at
+tokens left out]`; instead of JSON it is a JSON string. They become old `step` at
 a time, so that requests keep their beginning. A result that would not get smaller
 stays. The budget plays no part, so another policy usually comes after it.
 

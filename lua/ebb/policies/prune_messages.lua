@@ -296,7 +296,7 @@ local function without_lone_reasoning(pruned)
 end
 
 --- Drops a unit of which nothing stays, takes reasoning out of one that loses nothing else, and gives one that must be
---- made anew.
+--- made again.
 ---@return ebb.PrunedUnit?
 local function prune_unit(draft, view, unit, options)
   local messages = unit.messages

@@ -34,7 +34,7 @@ request is near the low mark. Marks are shares of the budget; where tools and
 guarded messages have much of it, the low mark leaves a share of the rest, and units
 so large that a cut leaves hardly anything stay where they fit. Between two cuts
 every request begins like the one before it. Works on a trimmed conversation that
-grows and on a whole history trimmed anew for each request: both are cut at the same
+grows and on a whole history trimmed again for each request: both are cut at the same
 places. With `idle` it cuts to the low mark where the provider's cache is cold anyway.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its

@@ -140,7 +140,7 @@ path  a file was read again as a whole, or edited, since it was read: the older 
       by an argument such as path or file_name
 text  a later result is the same, word for word
 
-A tool result stays next to its call and loses its content; in the place of JSON its
+A tool result stays next to its call and loses its content; instead of JSON its
 placeholder is a JSON string. A result that reports an error replaces no other. The
 budget plays no part, so another policy usually comes after it.
 

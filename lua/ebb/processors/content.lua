@@ -89,7 +89,7 @@ function content.is_plain(message)
   return true
 end
 
---- A content with other parts in the place of some, of those in results too.
+--- A content with some parts replaced, of those in results too.
 ---@param value any            a content; anything but a list stays
 ---@param change fun(part: table): table?   what replaces a part, it itself too; nil: nothing
 ---@return any value           the same one where no part changes

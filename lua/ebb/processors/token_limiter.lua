@@ -33,7 +33,7 @@ local limiter = {}
 
 ---@class ebb.limiter.Parts
 ---@field history ebb.WorkingMessage[]   with the markup of windows
----@field fixed { message: ebb.WorkingMessage, rank: integer }[]    rank: so many of the history come before it
+---@field fixed { message: ebb.WorkingMessage, rank: integer }[]    rank: number of history messages that come before it
 
 local function parts_of(messages)
   local history, count, fixed = {}, 0, {}

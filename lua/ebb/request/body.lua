@@ -1,4 +1,4 @@
---- The text of a request body: its members around the messages, and values put in the place of others.
+--- The text of a request body: its members around the messages, and the replacement of values.
 
 local core = require "ebb.support.core"
 local places = require "ebb.support.json_places"
@@ -6,7 +6,7 @@ local tables = require "ebb.support.tables"
 
 local body = {}
 
---- Puts JSON texts in the place of members; those that are new come first, in the order of their names.
+--- Replaces members by JSON texts; new ones come first, in the order of their names.
 ---@param text string                     a JSON object that has a member
 ---@param fields table<string, string>
 ---@return string

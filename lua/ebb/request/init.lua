@@ -434,7 +434,7 @@ end
 
 ---- Settings of a request that is about to be sent ----
 
---- The tools of a body, and those of `more` in the place of the same names.
+--- The tools of a body, with those of `more` replacing equal names.
 local function with_tools(tools, more)
   local list, places = {}, {}
   for _, tool in ipairs(tools or {}) do

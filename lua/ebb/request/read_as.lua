@@ -81,7 +81,7 @@ end
 
 ---- The copy ----
 
---- Puts the items of windows back in the place of the texts that were written for them.
+--- Puts the items of windows back instead of the texts that were written for them.
 local function with_items(text, origins, windows)
   local list = settings.elements(text)
   for i = 1, #origins, 2 do

@@ -16,7 +16,7 @@ local tool_schema = {}
 
 local COMBINERS = { "oneOf", "anyOf", "allOf" }
 
---- Members that are written anew.
+--- Members that are rewritten.
 local REPLACED = { type = true, properties = true, required = true, oneOf = true, anyOf = true, allOf = true }
 
 ---@class ebb.SchemaRules       What a dialect takes at the top of a tool's schema

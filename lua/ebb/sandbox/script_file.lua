@@ -62,7 +62,7 @@ function script_file.refuse_without_return(word, noun)
   local is_value = word:find "^%s*function%s*%(" or word:find "^%s*{"
   local is_body = not script_file.is_path(word) and word:find "[%(%){}\n]"
   if not is_value and not is_body then return end
-  refuse("argument", ("Lua in the place of a %s's name begins with return"):format(noun),
+  refuse("argument", ("Lua instead of a %s's name begins with return"):format(noun),
     is_value and ("'return %s'"):format(word:match "^%s*(.*)$") or "'return function(...) ... end'")
 end
 

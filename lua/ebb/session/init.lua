@@ -248,7 +248,7 @@ local function attempt(self, run, method, operation, ...)
 end
 
 local EDIT = {
-  retries = { type = "integer", min = 0, default = 0, help = "after a conflict: read the session and edit it anew" },
+  retries = { type = "integer", min = 0, default = 0, help = "after a conflict: read the session and edit it again" },
   operation = { type = "string", help = "an id of this edit, for a retry after a lost answer" },
 }
 

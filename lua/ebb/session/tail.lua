@@ -90,7 +90,7 @@ end
 
 local READS = {}
 
---- The last n, of any role or of some, where the tail has so many.
+--- The last n, of any role or of some, if the tail has that many.
 function READS.recent(self, read, role, n)
   local is_any = math.type(role) == "integer" and n == nil
   local wanted = is_any and role or n

@@ -24,11 +24,11 @@ local hints = {
   import = "ebb.import.read makes an agent of it",
   forms = "ebb.import.list() has the forms that are known; from = ... names one",
   window_exists = "chat.windows:get(id):update { ... }",
-  window_closed = "chat.windows:open { id = ... } opens it anew",
+  window_closed = "chat.windows:open { id = ... } opens it again",
   limits = "limits = { deadline, fuel, memory } allow more",
 }
 
---- Puts other words in the place of these, or takes them away (false).
+--- Replaces these words by others, or removes them (false).
 ---@param words table<string, string|false>
 function hints.set(words)
   for name, text in pairs(words) do

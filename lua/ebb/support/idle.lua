@@ -26,8 +26,8 @@ function idle.option(seconds)
   return option
 end
 
---- Did more than so many seconds pass between the newest message of the assistant and the newest message? False
---- where one of them has no timestamp.
+--- True if more than `seconds` passed between the newest message of the assistant and the newest message. False if one
+--- of them has no timestamp.
 ---@param draft ebb.Draft
 ---@param seconds integer      0: never
 ---@return boolean

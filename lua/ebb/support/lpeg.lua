@@ -3,7 +3,7 @@
 --
 -- Patterns that are matched are made with `compiled`. LPeg compiles a pattern at its first match, and one whose
 -- compilation ran out of memory stays half compiled: the next match loops or crashes. A module that fails while it
--- loads is dropped with its patterns, and made anew.
+-- loads is dropped with its patterns, and made again.
 
 local refuse = require "ebb.support.refuse"
 

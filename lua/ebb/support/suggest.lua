@@ -7,7 +7,7 @@ local suggest = {}
 --- Names under which scripts declare their options: policies and filters, nodes, processors.
 local SAME = { options = true, fields = true, config_fields = true }
 
-local LIST_MAX = 8   -- where nothing is near, so many names are still listed
+local LIST_MAX = 8   -- number of names that are listed if none is near
 
 local function same_in(name, names)
   for _, candidate in ipairs(SAME[name] and names or {}) do

@@ -139,7 +139,7 @@ function run.hand_on(draft, policy, options)
   run.steps(record, policies.resolve(policy, options, record.loading), run.step)
 end
 
---- draft:summarize(first, last, options): one message in the place of several.
+--- draft:summarize(first, last, options): one message that replaces several.
 ---@param draft ebb.Draft
 ---@param first integer|ebb.Message
 ---@param last integer|ebb.Message

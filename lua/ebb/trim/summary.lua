@@ -1,4 +1,4 @@
---- draft:summarize: one message in the place of several, written by a model.
+--- draft:summarize: one message that replaces several, written by a model.
 --
 --     choose    the units from `first` to `last` that nothing holds
 --     ask       the host's model, with their text and that of an earlier summary
@@ -184,7 +184,7 @@ function summary.run(draft, first, last, options, model)
   local message = { role = values.role, content = values.heading .. "\n" .. text }
   local cost = draft:cost(message)
   if plan.tokens - cost < values.min_savings then
-    local words = "the summary is not smaller: %s in the place of %d"
+    local words = "the summary is not smaller: %s instead of %d"
     return false, core.error("model", words:format(quantity(cost, "token"), plan.tokens))
   end
   replace(draft, plan, message)

@@ -16,7 +16,7 @@ return {
   fields = {
     to = { type = "choice", choices = dialects, required = true },
     shape = { type = "choice", choices = { "body", "array", "jsonl" }, help = "default: as it is" },
-    model = { type = "string", help = "in the place of the body's" },
+    model = { type = "string", help = "instead of the body's" },
     keep_extra = { type = "boolean", help = "members that requests do not have stay" },
     strict = { type = "boolean", default = false, help = "ends the run where something is left out" },
   },

@@ -246,7 +246,7 @@ local function check_position(position, digest)
   position = schema.check(POSITION, position, "workflow.run: position")
   if position.workflow == digest and #position.at > 0 then return position end
   return refuse("argument", ("an earlier run ended after %s, of a workflow with other nodes"):format(position.after),
-    "begin anew: --restart, in Lua without position")
+    "begin again: --restart, in Lua without position")
 end
 
 --- Runs the nodes. Mistakes in the workflow raise before anything runs.

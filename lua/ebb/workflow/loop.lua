@@ -1,4 +1,4 @@
---- Node `loop`: runs its nodes again and again, until a condition holds, at most so many times.
+--- Node `loop`: runs its nodes again and again, until a condition holds, up to a number of times.
 --
 --     { type = "loop", stop_when = { answered = true }, at_most = 8, nodes = { {type="model"}, {type="tool"} } }
 --

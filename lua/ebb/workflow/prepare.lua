@@ -76,7 +76,7 @@ local function type_of(node, types, is_open)
     local near, operation = suggest.nearest(word, names), suggest.nearest(word, OPERATIONS)
     local hint = near and ("did you mean '%s'?"):format(near) or one_of
     if operation and not near then
-      hint = ('it is an operation: operation = "%s", %s = { ... } in the place of type'):format(operation, operation)
+      hint = ('it is an operation: operation = "%s", %s = { ... } instead of type'):format(operation, operation)
     end
     return refuse("unknown_name", ("unknown type %s"):format(schema.describe(node.type)), hint)
   end

@@ -1,4 +1,4 @@
---- A conversation of a text in the place of another: counted alike.
+--- A conversation of a text instead of another: counted alike.
 
 local core = require "ebb.support.core"
 local models = require "ebb.models"

@@ -30,7 +30,7 @@ end
 local UNKNOWN = "error: not called again: an earlier run was ended during this call, and whether it is done is unknown"
 
 --- The result of a call of a tool marked `once`; nil and the error where it cannot be saved. Each save puts another
---- conversation in the place of run.chat, and may close the one before.
+--- conversation instead of run.chat, and may close the one before.
 local function perform_once(call, number, options, run)
   if run.copies > 0 then
     return nil, core.error("argument", ("%s: a tool marked once is not called inside of parallel"):format(call.name),

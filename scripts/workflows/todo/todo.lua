@@ -3,7 +3,7 @@
 --
 -- The model reads the list as it is at that moment, once, however often it
 -- has changed; when it is closed, it is gone from the context. The model here is a
--- recording; put your own in the place of `model`.
+-- recording; put your own instead of `model`.
 --
 -- Run:   ebb run scripts/workflows/todo/todo.lua
 -- prints what the model read and wrote at each step, which is tests/golden/todo/steps.txt.

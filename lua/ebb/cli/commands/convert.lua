@@ -28,7 +28,7 @@ function convert.declare(parser)
     :choices(SHAPES):argname("<shape>")
   parser:flag("--strict", "Write nothing if something of the conversation would be left out, or was left out when the "
     .. "file of another program was read.")
-  parser:flag("--keep-extra", "Keep id, timestamp, metadata and others in messages that are not written anew.")
+  parser:flag("--keep-extra", "Keep id, timestamp, metadata and others in messages that are not rewritten.")
   options.edited(parser)
   edits.declare(parser, {
     explain = "Show on standard error each thing that is left out or changed, by message.",

@@ -154,7 +154,7 @@ local function run_kept(args, chat, workflow, steps)
   terminal.progress(nil)
   if done then return result end
   local way = kept.save and ("session %s has what earlier nodes did: the next run goes on at this one, --restart "
-    .. "begins anew"):format(args.session)
+    .. "begins again"):format(args.session)
   failure.raise(failure.exit_of(result), result.message, result.hint or way or nil)
 end
 

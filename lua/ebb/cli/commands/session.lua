@@ -335,7 +335,7 @@ local function try_edit(args, name, session, run, last)
   return conflicts
 end
 
---- Runs an edit, anew after each conflict: these actions mean the same in a newer version.
+--- Runs an edit, again after each conflict: these actions mean the same in a newer version.
 ---@param run fun(chat: ebb.Conversation): integer?     the number of the step that it undoes
 local function edit(args, name, run)
   local session = open(args, name)

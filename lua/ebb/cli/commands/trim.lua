@@ -203,7 +203,7 @@ local function thinking_of(chat, rules)
 end
 
 --- Trims, then repairs the new neighbours. A repair may insert a message; if the result does not
---- fit any more, a second trim cuts so much more.
+--- fit any more, a second trim cuts that much more.
 ---@param chat ebb.Conversation
 ---@param rules ebb.cli.Rules
 ---@return ebb.cli.Trimmed

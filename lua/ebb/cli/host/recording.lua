@@ -24,7 +24,7 @@ local function embedded(text)
   return is_object and text or core.json.encode(text)
 end
 
-local writers = {}      -- by path: a command that runs anew goes on with its file
+local writers = {}      -- by path: a command that runs again goes on with its file
 
 --- A function that adds to a new file.
 ---@param path string
@@ -110,7 +110,7 @@ function recording.reader(path)
     end
     if entry.request ~= request then
       return nil, core.error("model", ("%s:%d: another request: %s"):format(path, entry.line,
-        difference(entry.request, request)), "record the run anew")
+        difference(entry.request, request)), "record the run again")
     end
     return entry.response
   end

@@ -37,7 +37,7 @@ function imported.declare(parser)
   parser:option("--from", "Read a file of this form of another program, such as claude_code, or of this dialect; "
     .. "default: recognised.")
     :argname("<form>"):action(keep_from)
-  parser:option("--branch", "In such a file, read this branch, by number or id, or a sidechain; default: the current one.")
+  parser:option("--branch", "In such a file, read this branch, by number or id; or a sidechain. Default: current.")
     :argname("<branch>")
   parser:option("--conversation", "In such a file with several conversations, read this one, by number, id or title.")
     :argname("<which>")

@@ -13,7 +13,7 @@ local margins = require "ebb.models.margins"
 local models = require "ebb.models"
 local schema = require "ebb.support.schema"
 
---- The command remembers what providers counted; a host of the library starts anew.
+--- The command remembers what providers counted; a host of the library does not.
 function margins.narrowed(...) return require("ebb.models.usage_reports").margin(...) end
 
 local model_file = require("ebb.cli.io.entries_file").new("models.json", "models", ebb.models)

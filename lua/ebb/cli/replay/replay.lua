@@ -10,7 +10,7 @@ local together = require "ebb.replay.together"
 
 local replay = {}
 
---- Refuses two results in one place, and one in the place of a recording.
+--- Refuses two results in one place, and one that is a recording's file.
 local function check_targets(args, paths)
   local named = { reads = {}, writes = {} }
   for i, path in ipairs(paths) do named.reads[i] = { path = path, what = "the recording" } end

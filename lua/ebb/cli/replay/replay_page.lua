@@ -95,7 +95,7 @@ local function frontier_of(points)
   return frontier
 end
 
---- A round step that divides a range into about so many parts.
+--- A round step that divides a range into about this number of parts.
 local function step_of(range, parts)
   local rough = range / parts
   local power = 10 ^ math.floor(math.log(rough, 10))

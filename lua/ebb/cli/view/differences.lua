@@ -130,7 +130,7 @@ local WRITE = {
 --- The differences as lines, without a newline at the end.
 ---@param differences ebb.Difference[]
 ---@param page ebb.cli.Page
----@param most? integer          so many of them are shown, and how many more there are; default: all
+---@param most? integer          the most to show, followed by the number of others; default: all
 ---@return string
 function differences_view.lines(differences, page, most)
   local view = { lines = {}, kinds = {}, page = page }

@@ -94,10 +94,10 @@ local function named_lines(lines)
   end))
 end
 
---- Messages are held back while a command may run anew; nil: they are written at once.
+--- Messages are held back while a command may run again; nil: they are written at once.
 local messages
 
---- The number of the run of a command: what is told once is told anew in the next one.
+--- The number of the run of a command: what is told once is told again in the next one.
 terminal.run_number = 1
 
 --- Keeps later messages, until `release` writes them or `drop` forgets them.
@@ -117,7 +117,7 @@ end
 
 local stdin_text, stdin_run
 
---- Reads a file; standard input once, whose text is the same where the command runs anew.
+--- Reads a file; standard input once, whose text is the same where the command runs again.
 ---@param path string     "-": standard input
 ---@param max integer     bytes
 ---@return string

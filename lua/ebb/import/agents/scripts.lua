@@ -43,7 +43,7 @@ local function note_script(script, path, notes)
   for _, name in ipairs(KNOWN) do known[name] = true end
   notes.understood[#notes.understood + 1] = path
   if script.runOnEdit == true then
-    notes.report:add("ignored member", "runOnEdit (each request is built anew)")
+    notes.report:add("ignored member", "runOnEdit (each request is built again)")
   end
   for _, number in ipairs(fields.list(script, "placement") or {}) do
     if number == 3 then notes.report:add("ignored member", "placement 3 (there are no slash commands)") end

@@ -1,7 +1,7 @@
 --- Request bodies in lines of JSONL, or in a list: data sets for fine-tuning, recorded requests.
 --
 -- A body stays the bytes that it was. Only where providers would refuse what data sets of communities have, arguments
--- of a call as an object, it is written anew. Rows of preferences (`input`, `preferred_output`) have two branches.
+-- of a call as an object, it is rewritten. Rows of preferences (`input`, `preferred_output`) have two branches.
 
 local core = require "ebb.support.core"
 local fields = require "ebb.import.fields"
@@ -67,7 +67,7 @@ end
 
 --- The answer of an importer for one body. Raises for an object that is no body.
 ---@param body table            decoded
----@param raw? string           its bytes; nil: it is written anew
+---@param raw? string           its bytes; nil: it is rewritten
 ---@param entry { report: ebb.import.Report, line?: integer, dialect?: string }
 ---@return ebb.Import
 function bodies.result(body, raw, entry)

@@ -1,7 +1,7 @@
 --- LangChain's messages, read as data and never constructed: stored ({type, data}) or dumped ({lc, type, id, kwargs}).
 --
 -- Calls are in tool_calls and, in a reply of Anthropic's models, once more as blocks of the content: they count once.
--- A message of version 1 may have its blocks in `content_blocks`, in the place of `content`. Pieces of a streamed reply
+-- A message of version 1 may have its blocks in `content_blocks`, instead of `content`. Pieces of a streamed reply
 -- are one message.
 
 local blocks = require "ebb.import.libraries.langchain_blocks"

@@ -69,7 +69,7 @@ end
 local RAW = { raw = { content = true, toolUseResult = true, usage = true, snapshot = true, data = true,
   attachment = true, shape = true } }
 
---- The lines with uuids, in order: of one uuid the last line, in the place of the first. `state` keeps the shape of
+--- The lines with uuids, in order: the last of each uuid, at the place of its first one. `state` keeps the shape of
 --- requests.
 local function read_lines(source, state)
   local list, by_id = {}, {}

@@ -28,7 +28,7 @@ Messages.__index = Messages
 ---@return ebb.import.ClaudeMessages
 function claude_messages.new() return setmetatable({ list = {} }, Messages) end
 
---- The blocks of a message, which it has from then on in the place of its content.
+--- The blocks of a message, which it has from then on instead of its content.
 local function blocks_of(message)
   if message.blocks then return message.blocks end
   local list = {}

@@ -236,7 +236,7 @@ function opencode.read(source)
     refuse("shape", "1:1: expected an export with info and messages")
   end
   local info = fields.object(source.value, "info")
-  source.value = nil         -- the collector need not walk it: all messages are read anew, with their bytes
+  source.value = nil         -- the collector need not walk it: all messages are read again, with their bytes
   local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
   local elements, hidden = before_revert(fields.elements(raw, RAW_PARTS), info, report)
   local model = model_of(elements)

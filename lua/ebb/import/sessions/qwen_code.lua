@@ -33,7 +33,7 @@ end
 ---@field record table
 ---@field raw string
 
---- The lines with uuids, in order: of one uuid the last line, in the place of the first.
+--- The lines with uuids, in order: the last line of each uuid, at the place of its first line.
 local function read_lines(source)
   local list, by_id = {}, {}
   for number, record, raw in source:records() do
@@ -110,7 +110,7 @@ end
 
 local ROLES = { user = "user", tool_result = "user", assistant = "assistant", model = "assistant" }
 
---- The messages that a compression put in the place of the ones before.
+--- The messages by which a compression replaced the ones before.
 local function compressed(line, report)
   local raw = core.json.decode(line.raw, { raw = { compressedHistory = true } }).systemPayload.compressedHistory
   local messages = {}

@@ -145,7 +145,7 @@ end
 
 function roo.read(source)
   local version_2, is_list = is_version_2(source.value), fields.is_list(source.value)
-  source.value = nil         -- the collector need not walk it: all messages are read anew, with their bytes
+  source.value = nil         -- the collector need not walk it: all messages are read again, with their bytes
   if version_2 then
     local raw = core.json.decode(source.text, { raw = { messages = true } }).messages[1]
     return read_version_2(fields.elements(raw, RAW_CONTENT), source.report)

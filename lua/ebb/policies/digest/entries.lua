@@ -67,7 +67,7 @@ end
 --- Tokens of a value in a note with its share of a label, roughly.
 local function size_of(value) return 4 + #value / 4 end
 
---- Adds what weighs so much; the newest come first.
+--- Adds the entries of one weight; the newest come first.
 local function add(set, label, value, rank, weight, lasting)
   local entry = set.by_value[value]
   if entry then
@@ -184,7 +184,7 @@ function entries.of_memory(set, remembered)
   end
 end
 
---- Copies entries for the policy's memory, newest first, without the fields that each trim computes anew.
+--- Copies entries for the policy's memory, newest first, without the fields that each trim computes again.
 ---@param list ebb.DigestEntry[]
 ---@return table[]
 function entries.memory(list)

@@ -7,7 +7,7 @@
 --     reservations: ZK11AB
 --
 -- A cut that has room for all of the note writes what it adds after it, so that the beginning stays; one that has not
--- writes the note anew.
+-- rewrites the note.
 
 local core = require "ebb.support.core"
 

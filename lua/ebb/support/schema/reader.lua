@@ -113,7 +113,7 @@ local function report_unknown(declaration, unknown, context)
   end
 end
 
---- True if each key of the value is the name of a field: then it is in the place of the field.
+--- True if each key of the value is the name of a field: then it is where the field is looked for.
 local function has_names_only(fields, value)
   if not layout_of(fields).is_plain then return false end
   for key in pairs(value) do
