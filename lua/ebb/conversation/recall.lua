@@ -3,7 +3,7 @@
 --     [3,120 tokens left out: recall r17-42]     the messages with the seqs 17 to 42
 --
 -- The name is made of seqs, which a store never gives twice: it needs no table, holds in forks and in saved states,
--- and goes with the batch that shows it. Of the messages between them those are given that the list no longer shows,
+-- and leaves with the batch that shows it. Of the messages between them those are given that the list no longer shows,
 -- and none that it never showed; for a list that shows them all, such as the original file, all of them.
 
 local core = require "ebb.support.core"

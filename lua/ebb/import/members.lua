@@ -1,4 +1,4 @@
---- Members of a JSON object, taken one by one, so that none goes unreported.
+--- Members of a JSON object, taken one by one, so that none is left unreported.
 --
 --     local card = members.of(value, "data", notes)
 --     agent.name = card:text "name"

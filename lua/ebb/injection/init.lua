@@ -274,7 +274,7 @@ local function count(message, contents, budget)
   budget:add(bytes, message.title)
 end
 
---- All that goes between the messages of the history, in order: { at, message }. `at`
+--- Lists all insertions between the messages of the history, in order: { at, message }. `at`
 --- counts the messages before it.
 local function depth_injections(active, history, log, contents, budget)
   local list, most = {}, greatest_depth(active)

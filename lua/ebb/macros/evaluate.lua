@@ -77,7 +77,7 @@ local function add(run, buffer, text)
   buffer[#buffer + 1] = text
 end
 
---- {{trim}}: the white space before it goes now, that after it when it comes.
+--- {{trim}}: removes the white space before it now, and that after it once it is there.
 local function eat_space(buffer)
   buffer.eat = true
   while #buffer > 0 do

@@ -42,7 +42,7 @@
 ---@field answers string[]     ids of the calls that it answers, or names of calls without id; a legacy function
 ---result has none
 ---@field tokens integer
----@field reasoning_tokens integer   of these, what goes without its thinking, by the conversation's counter; 0 with one
+---@field reasoning_tokens integer   of these, tokens that are saved without its thinking, by the conversation's counter; 0 with one
 ---                           of your own. After a change, models that bind thinking get none of what was written before
 ---@field age ebb.Age
 ---@field marks string[]

@@ -94,8 +94,8 @@ end
 
 --- The rule for a conversation's requests, and its name.
 ---@param name? string         of the model
----@param model? ebb.Model     whose own `cache` goes before what its name says
----@param choice? string       a rule's name that goes before both
+---@param model? ebb.Model     its own `cache` overrides that of its name
+---@param choice? string       a rule's name, which overrides both
 ---@return ebb.CacheRule
 ---@return string
 function caches.of(name, model, choice)

@@ -1,4 +1,4 @@
---- Target: where a request goes, and so by whose rules it is written and checked.
+--- Chooses the target of a request: the dialect and server by whose rules it is written and checked.
 --
 --     dialect   the caller's  >  the chosen profile's  >  the model's  >  the input's own form
 --     profile   the caller's  >  the server's, by its base URL  >  by the model's name  >  the dialect's own

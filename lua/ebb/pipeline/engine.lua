@@ -202,7 +202,7 @@ function engine.run(run, context, first)
   return true
 end
 
---- A failure of the later steps is told when they run. Want of memory is raised at once: without the forecast the
+--- A failure of the later steps is reported when they run. Lack of memory is raised at once: without the forecast the
 --- result would be another one.
 local function no_forecast(is_out_of_memory)
   if is_out_of_memory then error(MEMORY, 0) end

@@ -90,7 +90,7 @@ function Expansion:fork()
     loading = self.loading, reported = {}, literal = {}, volatile = {} }, Expansion)
 end
 
---- True the first time that a name is asked for: each is told once in a run.
+--- True the first time that a name is asked for: each is reported once in a run.
 ---@param name string       in any case
 ---@return boolean
 function Expansion:is_first(name)

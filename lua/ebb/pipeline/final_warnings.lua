@@ -62,7 +62,7 @@ local function place_of(i, message)
   return type(id) == "string" and ("%s '%s'"):format(place, id) or place
 end
 
-local BRACES = 20     -- names that are told
+local BRACES = 20     -- names that are reported
 
 local STAYS = "%s: {{%s}} is sent unchanged: macros of %s are not expanded"
 

@@ -1,7 +1,7 @@
 --- Trim policy: the oldest units go on the grid of stable_prefix, and one note in their place keeps what they named.
 --
 -- It remembers what a note was chosen from, with the weights: the next note is chosen from that, too, as if it read
--- all that went again. A note that others wrote, or changed, is read unchanged.
+-- all that was dropped again. A note that others wrote, or changed, is read unchanged.
 
 local cut = require "ebb.policies.digest.cut"
 local entries = require "ebb.policies.digest.entries"

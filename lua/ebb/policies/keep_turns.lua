@@ -1,14 +1,14 @@
---- Trim policy: obsolete items go first, the last turns go last.
+--- Trim policy: drops obsolete items first, the last turns last.
 --
---     goes first   obsolete items                          the oldest first
+--     drops first  obsolete items                          the oldest first
 --          |       units before the last `turns` turns, and
 --          |       unimportant windows among them          the oldest first
 --          |       important windows before them           the oldest first
 --          |       windows in the last turns               the oldest first
---     goes last    the last turns                          the oldest first
+--     drops last   the last turns                          the oldest first
 --     never        what is guarded
 
--- Units are told apart by their ages, which stay as they are while units go.
+-- Units are told apart by their ages, which stay as they are while units are dropped.
 
 --- The age of the oldest unit in the last `count` turns; -1: none of them.
 local function border_of(draft, count)
@@ -57,8 +57,8 @@ return {
     idle = idle.OPTION,
   },
   help = [[
-A turn runs from a user message to the next. What goes, in this order and no more
-than needed: obsolete items of windows, wherever they are; units before the last
+A turn runs from a user message to the next. The policy drops, in this order
+and no more than needed: obsolete items of windows, wherever they are; units before the last
 `turns` turns, with windows that are not important; important windows among those;
 windows in the last turns; and only then units of the last turns, so that a
 conversation with one user message (an agent at work) is trimmed too. With `idle`

@@ -1,6 +1,6 @@
 --- Trim policy: the AI SDK's pruneMessages: reasoning and tool calls go, texts stay.
 --
--- A tool call goes with its results, whichever message holds them. Where a message
+-- A tool call is dropped with its results, whichever message holds them. Where a message
 -- keeps other content, a message without the calls takes the place of the unit:
 --
 --     assistant "I look."  calls a, b        assistant "I look."  calls b
@@ -200,7 +200,7 @@ local function prune_tools(view, item, names)
   return changed
 end
 
---- Reasoning alone, of calls that went, is of no use, and providers refuse it.
+--- Reasoning without its calls, which were dropped, is useless, and providers refuse it.
 local function drop_lone_reasoning(item)
   local whole = item.whole
   for _, part in ipairs(parts.list(whole)) do
@@ -258,7 +258,7 @@ local function all_go_whole(view, messages, names)
   return true
 end
 
---- True if an item of OpenAI's Responses goes: it is one call, one result, or reasoning.
+--- True if an item of OpenAI's Responses is dropped: it is one call, one result, or reasoning.
 local function item_goes(view, item, names, mode)
   local message = item.message
   if item.whole.type == "reasoning" then return loses_reasoning(item, mode) end
@@ -285,7 +285,7 @@ local function prune_message(view, pruned, message, names, options)
   return lighter and { content = parts.content(whole), reasoning_content = message.reasoning and core.json.null }
 end
 
---- The unit, or an empty one where all that stays are items of reasoning: the calls that they led to went.
+--- The unit, or an empty one where all that stays are items of reasoning: the calls that they led to were dropped.
 ---@param pruned ebb.PrunedUnit
 local function without_lone_reasoning(pruned)
   for _, whole in ipairs(pruned.messages) do
@@ -388,7 +388,7 @@ return {
   summary = "take out reasoning and tool calls (as the AI SDK's pruneMessages does)",
   options = {
     reasoning = { type = "choice", choices = { "none", "all", "before_last_message" }, default = "none",
-      help = "reasoning of assistant messages that goes" },
+      help = "reasoning of assistant messages to drop" },
     tool_calls = { type = "list", default = {},
       help = [[none, all, before_last_message, before_last_<n>_messages, or [{"type": ..., "tools": [...]}, ...] ]] },
     empty_messages = { type = "choice", choices = { "remove", "keep" }, default = "remove",
@@ -396,7 +396,7 @@ return {
     idle = idle.OPTION,
   },
   help = [[
-A call goes with its results. What the newest messages call, answer or approve
+A call is dropped with its results. What the newest messages call, answer or approve
 protects its partner in older ones; `before_last_0_messages` prunes nothing. The
 budget plays no part, so another policy usually comes after it. With `idle` it
 prunes only over the budget, and above half of it where the provider's cache is

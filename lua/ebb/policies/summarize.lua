@@ -40,7 +40,7 @@ Acts only on a draft that is over the budget; then it comes down to the share
 budget (more with large tools) counts where the provider's cache is cold anyway. The host answers the
 request: `model = function(request)` in Lua, `--model-command` on the command
 line. A summary that is empty, cut off, or not smaller is refused, and with it
-the trim; an earlier summary is folded into the new one and goes.
+the trim; an earlier summary is folded into the new one and dropped.
 
 Kept whatever happens: guarded messages (system, pinned, a call without its
 results, the last user message), and the newest `keep` units.]],

@@ -22,7 +22,7 @@ local function key_of(message, field)
   return plain and key or nil
 end
 
---- Alone it goes; as a part of a unit it shrinks, for the other results are not worthless.
+--- A result alone is dropped; as a part of a unit it shrinks, for the other results are not worthless.
 local function retire(draft, message, placeholder)
   if message.unit.count == 1 then return draft:drop(message, "superseded") end
   local note = #message.calls == 0 and results.note_for(message.text, placeholder)

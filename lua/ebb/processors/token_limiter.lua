@@ -193,7 +193,7 @@ local function history_chat(context, plan)
   return context:history_chat(plan.parts.history, plan.counter)
 end
 
---- The newest message that went, cut short, if it alone made its unit and now fits.
+--- The newest dropped message, cut short, if it alone made its unit and now fits.
 local function cut_short(plan, report, room)
   local count = plan.config.retained_characters
   if count == 0 then return nil end
@@ -490,7 +490,7 @@ limiter.processor = {
     { key = "when_full", type = "select", default = "refuse", options = { "refuse", "drop_history" },
       label = "If even the guarded history does not fit: refuse, or drop all history" },
     { key = "retained_characters", type = "number", whole = true, min = 0, default = 0,
-      label = "Of the newest message that goes, keep so many characters, if they fit" },
+      label = "Characters of the newest dropped message to keep, if they fit" },
     { key = "retained_note", type = "text", default = "\n...(truncated)", label = "Text after them" },
   },
   execute = execute,

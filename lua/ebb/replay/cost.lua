@@ -45,7 +45,7 @@ local function request_times(recording)
 end
 
 ---@param recording ebb.Conversation
----@param settings { prices?: table, cache?: string }   what goes before the model's own
+---@param settings { prices?: table, cache?: string }   what overrides the model's own
 function cost.prepare(recording, settings)
   local model = models.of_chat(recording)
   local rule, name = caches.of(models.name(recording), model, settings.cache)

@@ -79,7 +79,7 @@ local function refused_sampling(model, values, losses)
 end
 
 --- The limit of the answer that a request must have and lacks; nil where the dialect demands none, and for what has no
---- model, which is not sent as it is. What is added is told.
+--- model, which is not sent as it is. Additions are reported.
 ---@param values { model?: string, max_tokens?: string }
 local function missing_limit(form, values, losses)
   if not form.usual_answer or values.max_tokens or not values.model then return nil end
@@ -89,7 +89,7 @@ local function missing_limit(form, values, losses)
   return limit
 end
 
---- Leaves out the name of a model that another dialect serves, which is told: a request with it would be refused.
+--- Leaves out the name of a model that another dialect serves, and reports it: a request with it would be refused.
 local function drop_model(values, dialect, losses)
   local own = values.model and target.dialect_of_model(values.model)
   if not own or target.of({ model = values.model, input = dialect }).dialect == dialect then return end

@@ -14,7 +14,7 @@
 -- the list as it was; one that fails changes nothing. One filter, one batch. Drops and
 -- replacements only mark messages, and all that is added is one edit:
 --
---     list      1  2  3  4        2 becomes a, b    3 goes    c follows 4
+--     list      1  2  3  4        2 becomes a, b    3 drops   c follows 4
 --     drops     1        4        a, b at place 2, c at place 3
 --     becomes   1  a  b  4  c
 
@@ -249,7 +249,7 @@ local function add(lists, place, item)
   list[#list + 1] = item
 end
 
---- Puts the messages of `list` around the place of `message`, which goes unless it is among them.
+--- Puts the messages of `list` around the place of `message`, which is dropped unless it is among them.
 local function spread(definition, draft, edits, index, message, list)
   local side, stays = edits.before, false
   for _, item in ipairs(list) do
@@ -305,7 +305,7 @@ end
 
 local function apply_answer(definition, draft, edits, index, answer)
   local message = edits.messages[index]
-  if edits.gone[index] then return end   -- it went with its unit
+  if edits.gone[index] then return end   -- it was dropped with its unit
   if answer == false then return drop(definition, draft, edits, index, message) end
   if answer then apply_list(definition, draft, edits, index, message, answer) end
 end

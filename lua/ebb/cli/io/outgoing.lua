@@ -91,7 +91,7 @@ local function changed_text(chat, args, goal, source)
     { profile = goal.profile, keep_extra = args.keep_extra, model = args.model })
 end
 
---- The conversation in its target's form: itself, or a copy of a body or a list in another form, which is told.
+--- The conversation in its target's form: itself, or a copy of a body or a list in another form, which is reported.
 ---@param chat ebb.Conversation
 ---@param args table
 ---@return ebb.Conversation

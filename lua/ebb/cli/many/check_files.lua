@@ -1,6 +1,6 @@
 --- ebb check of several files, or of folders: what each one has, and a sum.
 --
--- A file that cannot be read is told and counted, and does not keep the others from being checked.
+-- A file that cannot be read is reported and counted, and does not keep the others from being checked.
 
 local core = require "ebb.support.core"
 local failure = require "ebb.cli.failure"

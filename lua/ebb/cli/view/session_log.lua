@@ -53,7 +53,7 @@ local function shown_seqs(runs, list)
 end
 
 --- Counts the messages that an edit dropped, replaced and inserted in all, as `ebb trim` does: one that a policy
---- replaced and another one dropped counts as dropped, and one that came and went as neither.
+--- replaced and another one dropped counts as dropped, and one that was inserted and dropped as neither.
 local function net_counts(runs, list)
   local counts, came = { dropped = 0, replaced = 0, inserted = 0 }, {}
   local shown = shown_seqs(runs, list)

@@ -188,7 +188,7 @@ local function sections_of(raw)
   return list
 end
 
---- Applies a patch of sections: one of null, or without text, goes.
+--- Applies a patch of sections: one of null, or without text, is removed.
 local function apply_sections(state, raw)
   for _, section in ipairs(sections_of(raw)) do
     local name, value = section.name, section.value

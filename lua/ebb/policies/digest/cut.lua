@@ -21,7 +21,7 @@ local function border_of(draft, all)
   return low
 end
 
---- Gives walks over the messages of `all` that went until the walk began, from the newest on.
+--- Makes walks over the messages of `all` that were dropped until the walk began, from the newest on.
 local function gone_of(draft, all)
   return function()
     local at = border_of(draft, all)
@@ -32,7 +32,7 @@ local function gone_of(draft, all)
   end
 end
 
---- The handle of all that went, now and at the earlier cuts whose handle is `old`; nil if nothing did.
+--- The handle of all messages dropped now and at the earlier cuts with the handle `old`; nil if none was.
 ---@param gone fun(): fun(): ebb.Message?
 ---@param old? string
 ---@return string?
