@@ -46,7 +46,7 @@ local function types_of(workflow, unknown)
   schema.check({ type = "table", shared = true, expected = "a workflow" }, workflow or {}, "types")
   local types, is_open = {}, false
   for _, name in ipairs(TYPES) do
-    types[name] = require("ebb.workflow." .. name)
+    types[name] = require("ebb.workflow.nodes." .. name)
   end
   if workflow and workflow.types ~= nil then
     is_open = own_types.add(types, workflow.types, locate.place(workflow, unknown ~= nil), unknown)

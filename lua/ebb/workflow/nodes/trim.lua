@@ -4,7 +4,7 @@
 --     { type = "trim", budget = 8000, policy = "summarize", ask = { model = "gpt-4o-mini" } }
 
 local locate = require "ebb.workflow.locate"
-local model = require "ebb.workflow.model"
+local model = require "ebb.workflow.nodes.model"
 local models = require "ebb.models"
 local policies = require "ebb.trim.policies"
 local refuse = require "ebb.support.refuse"

@@ -9,7 +9,7 @@
 local act = require "ebb.windows.act"
 local core = require "ebb.support.core"
 local dialects = require "ebb.models.dialects"
-local pipelines = require "ebb.workflow.pipeline"
+local pipelines = require "ebb.workflow.nodes.pipeline"
 local profiles = require "ebb.models.profiles"
 local repair = require "ebb.models.repair"
 local provider = require "ebb.provider"
