@@ -108,7 +108,7 @@ function ebb.parse(text, options) end
 ---@return ebb.Tokenizer
 function ebb.tokenizer(encoding) end
 
---- A conversation on disk: what its edits return is durable. Begins the session where there is none.
+--- Opens a conversation on disk, whose edits are durable. Begins the session if there is none.
 --- `ebb.session("support", { db = "chats.db" })` is the same as `ebb.session("chats.db", "support")`.
 ---@param place string         the path of a database, or a URL of PostgreSQL
 ---@param name? string         of the session; default: "main"
@@ -129,7 +129,7 @@ function ebb.sessions(place, options) end
 ---@return ebb.Error? problem  code: "policy": one of them failed
 function ebb.replay(chat, options) end
 
---- Makes a pipeline. Reads and checks the files that the options name; raises what is wrong with them.
+--- Makes a pipeline. Reads and checks the files that the options name; raises if one is wrong.
 ---@param options? ebb.PipelineOptions
 ---@return ebb.Pipeline
 function ebb.pipeline(options) end

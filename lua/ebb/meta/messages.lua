@@ -102,7 +102,7 @@ function Selection:first(n) end
 ---@param n integer
 ---@return ebb.Selection
 function Selection:last(n) end
---- The i-th to j-th of them, both included; what lies outside is left out.
+--- Returns the i-th to j-th of them, both included; positions outside are left out.
 ---@param i integer
 ---@param j integer
 ---@return ebb.Selection

@@ -1,5 +1,5 @@
 ---@meta
---- Pipelines, and what authors of processors write.
+--- Pipelines, and the types that authors of processors write.
 
 --- Options of a pipeline, which makes the body of a request from a conversation. Processors get an ebb.Context.
 ---@class ebb.PipelineOptions

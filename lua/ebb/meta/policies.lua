@@ -72,7 +72,7 @@ function Draft:keep(what, reason) end
 ---@return integer messages    dropped
 ---@return integer tokens      freed
 function Draft:drop_oldest(options) end
---- Hands on to another policy; what is not given keeps its default.
+--- Hands on to another policy; options that are not given keep their defaults.
 ---@param policy string|function|table
 ---@param options? table
 function Draft:run(policy, options) end

@@ -59,7 +59,7 @@ check.MODEL = {
   end,
 }
 
---- The entry itself, with fields that were left out; raises what is wrong.
+--- Checks an entry and fills in fields that were left out; raises if one is wrong.
 ---@param name string
 ---@param model any
 ---@return ebb.Model

@@ -1,4 +1,4 @@
---- Families: what a model is that the table of models does not list, by its name.
+--- Families: tells an unlisted model by its name.
 --
 -- New versions come faster than tables grow, and are mostly counted as the version before. A family
 -- says that: a listed model to take for the other one, or fields of its own where no model of the
@@ -37,7 +37,7 @@ local function llama_name(name)
   return (name:gsub("^(llama%-3)%-([1-3])%-", "%1.%2-"))
 end
 
---- A model's name without what says who serves it, where and in which build: "us.anthropic.claude-opus-4-5-v1:0",
+--- Cuts server, place and build from a model's name: "us.anthropic.claude-opus-4-5-v1:0",
 --- "openrouter/anthropic/claude-opus-4.5:beta" and "claude-opus-4-5@20251101" are claude-opus-4-5.
 ---@param name string
 ---@return string

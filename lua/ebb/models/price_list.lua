@@ -1,4 +1,4 @@
---- Price lists of others: what they say of models, as entries of ebb.models.
+--- Reads price lists of others: entries about models become entries of ebb.models.
 --
 --   LiteLLM        model_prices_and_context_window.json: an object of models by name, prices per token
 --   genai-prices   of @pydantic: a list of providers with their models, prices per million tokens; as
@@ -252,7 +252,7 @@ local function is_litellm(value)
   return false
 end
 
---- The entries of a decoded list; raises what is wrong with it as a whole.
+--- Returns the entries of a decoded list; raises if it is wrong as a whole.
 local function entries_of(json, value)
   if type(value) == "table" and is_litellm(value) then return litellm(json) end
   if getmetatable(value) ~= "json.array" or not value[1] then refuse("syntax", EXPECTED) end

@@ -87,7 +87,7 @@ profile_check.PROFILE = {
   end,
 }
 
---- A copy with fields that were left out; raises what is wrong.
+--- Returns a copy with fields that were left out; raises if one is wrong.
 ---@param name string
 ---@param profile any
 ---@return ebb.Profile

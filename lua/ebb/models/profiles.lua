@@ -1,4 +1,4 @@
---- Profiles: what a server demands or refuses beyond its dialect.
+--- Profiles: demands and refusals of a server beyond its dialect.
 --
 -- `known` is the table that users see as `ebb.profiles`. They may add profiles and change
 -- fields of those that are there; what they assign is checked. The four profiles that have

@@ -1,4 +1,4 @@
---- list:check: what the target of a request would refuse in it.
+--- list:check: finds the violations that the target of a request would refuse.
 
 local core = require "ebb.support.core"
 local profiles = require "ebb.models.profiles"

@@ -131,7 +131,7 @@ function vocabularies.describe(path)
   return check_once(core.vocab.describe, path)
 end
 
---- Reads all of an image, 15 ms a MB: whether its tables agree, and what its tokens are as a .tiktoken file.
+--- Reads all of an image, 15 ms a MB: checks that its tables agree, and returns its tokens as a .tiktoken file.
 ---@param path string
 ---@return string? digest       SHA-256
 ---@return ebb.Error? problem

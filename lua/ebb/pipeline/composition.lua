@@ -29,7 +29,7 @@ local function shares_of(tokens, sources)
   return shares
 end
 
---- The bytes of what a message says and calls.
+--- Returns the bytes of a message's texts and calls.
 local function bytes_of(copy)
   local bytes = type(copy.content) == "string" and #copy.content or 0
   for _, part in ipairs(type(copy.content) == "table" and copy.content or {}) do
@@ -43,7 +43,7 @@ local function bytes_of(copy)
   return bytes
 end
 
---- Adds what a working copy was made of.
+--- Adds the sources that a working copy was made of.
 ---@param list ebb.MergedSource[]
 local function add_sources(list, copy)
   if copy.sources then return table.move(copy.sources, 1, #copy.sources, #list + 1, list) end

@@ -162,7 +162,7 @@ local function restore(context, state)
   context.messages, context.shared_data = state.messages, state.shared_data
 end
 
---- Logs a failure and puts back what was before it.
+--- Logs a failure and restores the messages from before it.
 ---@return ebb.Error? problem    nil under on_error = "skip"
 local function fail(run, context, step, before, message, code)
   run.current = step.processor.id

@@ -107,7 +107,7 @@ local function line_of(problem, error_text)
   return ("%s: %s%s"):format(problem.source, problem.message, stays)
 end
 
---- Logs what a report has. `where` names the text that was expanded.
+--- Logs the entries of a report. `where` names the text that was expanded.
 local function tell(self, context, report, where)
   where = where and where .. ": " or ""
   for name in pairs(report.literal) do self.literal[name] = true end

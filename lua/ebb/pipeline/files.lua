@@ -241,7 +241,7 @@ end
 ---@type (fun(text: string): string?)?
 files.form_of = nil
 
---- Raises what is wrong with a source; where it has the form of another program, with a hint at the import.
+--- Raises the problem of a source; if it has the form of another program, with a hint at the import.
 ---@param text string     as JSON
 local function refuse_source(problem, text)
   local form = core.is_error(problem) and files.form_of and files.form_of(text)

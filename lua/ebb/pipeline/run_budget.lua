@@ -106,7 +106,7 @@ function RunBudget:left()
   return self.bytes_max == math.huge and math.maxinteger or math.max(0, self.bytes_max - self.bytes)
 end
 
---- Raises what a rule set stopped at.
+--- Raises the limit that a rule set stopped at.
 ---@param reason "time"|"growth"
 ---@param where string
 function RunBudget:refuse(reason, where)

@@ -54,7 +54,7 @@ local function equal(a, b)
   return core.json.encode(a) == core.json.encode(b)
 end
 
---- Puts the changed variables of one scope into what is kept.
+--- Puts the changed variables of one scope into the kept ones.
 local function take(kept, before, after, changed)
   for name in pairs(before) do
     if after[name] == nil then kept[name], changed[#changed + 1] = core.json.array {}, name end
@@ -125,7 +125,7 @@ local function check(value, problem)
   return value
 end
 
---- Appends a message and keeps what its macros changed: both or none.
+--- Appends a message and keeps the variables that its macros changed: both or none.
 ---@param chat ebb.Conversation
 ---@param message table
 ---@param before ebb.Variables

@@ -1,4 +1,4 @@
---- Trim policy: tool results without what says nothing.
+--- Trim policy: removes noise from tool results.
 --
 -- The folded text depends on the result's text alone. So each result can be folded as soon as it is there, and the
 -- requests after it begin alike.

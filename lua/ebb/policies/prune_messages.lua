@@ -266,7 +266,7 @@ local function item_goes(view, item, names, mode)
   return id ~= nil and is_pruned(view.rules, item.after, "ids", id, names[id])
 end
 
---- Adds what stays of a message to a pruned unit; gives the fields of one that only loses its reasoning.
+--- Adds the rest of a message to a pruned unit; returns the fields of one that only loses its reasoning.
 local function prune_message(view, pruned, message, names, options)
   local removes, whole = options.empty_messages == "remove", message:totable()
   local item = { message = message, whole = whole, after = view.after[message.seq] or math.huge }

@@ -1,4 +1,4 @@
---- Trim policy: what a newer message says again takes the place of the older one.
+--- Trim policy: a newer message replaces an older one that says the same.
 --
 --     key     metadata.key is the same: states of one thing
 --     call    a tool was called again with the same arguments

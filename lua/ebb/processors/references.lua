@@ -86,7 +86,7 @@ local function has_place(reference)
   return (read_text(reference, "path") or read_text(reference, "data") or read_text(reference, "url")) ~= nil
 end
 
---- The attachment of an entry, and of the part that names it what the entry does not say.
+--- Returns an entry's attachment, completed with fields of the part that names it.
 local function join_entry(entry, attachment, reference)
   local copy = tables.copy(entry.attachment)
   if not has_place(entry.written) and (has_place(reference) or not copy.path) then

@@ -8,7 +8,7 @@ local rules = require "ebb.rules"
 
 local PLACED = 20         -- problems whose place is looked for: each takes a walk through the file
 
---- "name:line:byte: " of what is wrong with the rules of a file in JSON; else "".
+--- Returns "name:line:byte: " for a fault in the rules of a JSON file; "" for others.
 local function place_of(context, problem)
   local source = context.run.sources[problem.level]
   if not source or not source.text then return "" end

@@ -173,7 +173,7 @@ function answers.listen(form, show)
   return listener
 end
 
---- Reads what a request has brought.
+--- Reads the response to a request.
 ---@param form table
 ---@param response { status: integer, head: string, body: string }
 ---@param listener? ebb.ProviderListener

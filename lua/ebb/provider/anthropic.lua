@@ -1,4 +1,4 @@
---- Anthropic's Messages: where requests go, what answers say.
+--- Speaks Anthropic's Messages: addresses of requests, texts and calls of answers.
 
 local core = require "ebb.support.core"
 local schema = require "ebb.support.schema"

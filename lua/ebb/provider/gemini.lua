@@ -1,4 +1,4 @@
---- Gemini's generateContent: where requests go, what answers say. The model is in the address.
+--- Speaks Gemini's generateContent: addresses of requests, texts and calls of answers. The address names the model.
 
 local core = require "ebb.support.core"
 local settings = require "ebb.request.settings"

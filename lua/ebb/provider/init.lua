@@ -104,7 +104,7 @@ local CHOICES = { auto = "auto", none = "none", required = "required" }
 
 local READING = { max_message = math.maxinteger, max_file = math.maxinteger }
 
---- The body as its provider takes it; and what was repaired for that, and is still refused.
+--- Returns the body as its provider takes it; the repairs for that; and the violations that are left.
 local function mended(chat, body, endpoint)
   local options = tables.copy(READING)
   options.role_map = (core.state(chat).options or {}).role_map

@@ -1,4 +1,4 @@
---- Chat Completions, and the servers that speak it: where requests go, what answers say.
+--- Speaks Chat Completions, also of other servers: addresses of requests, texts and calls of answers.
 
 local core = require "ebb.support.core"
 local schema = require "ebb.support.schema"
@@ -55,7 +55,7 @@ local function call_of(message, calls, index)
   return calls[index]
 end
 
---- Adds pieces of calls; nil, or what is wrong with one of them.
+--- Adds pieces of calls; returns nil, or a complaint about one of them.
 local function add_calls(message, calls, deltas)
   message.tool_calls = message.tool_calls or {}
   for i, delta in ipairs(deltas) do

@@ -1,4 +1,4 @@
---- OpenAI's Responses: where requests go, what answers say.
+--- Speaks OpenAI's Responses: addresses of requests, texts and calls of answers.
 
 local settings = require "ebb.request.settings"
 

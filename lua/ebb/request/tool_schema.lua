@@ -81,7 +81,7 @@ end
 
 local function new_object() return { names = {}, variants = {}, required = {} } end
 
---- Joins branches of which one holds: what each of them requires is required.
+--- Joins branches of which one holds: members that all of them require are required.
 local function join_alternatives(branches)
   local joined, counts = new_object(), {}
   for _, branch in ipairs(branches) do
@@ -92,7 +92,7 @@ local function join_alternatives(branches)
   return joined
 end
 
---- Adds what holds, too; properties that are there stay.
+--- Adds the members of another schema that holds, too; properties that are there stay.
 local function add_object(object, more)
   for _, name in ipairs(more.names) do add_property(object, name, more.variants[name], false) end
   for name in pairs(more.required) do object.required[name] = true end
@@ -192,7 +192,7 @@ local function present(members, names)
   return list
 end
 
---- Says in words what was changed at the top.
+--- Describes the changes at the top of a schema.
 local function describe(combiners, refused, is_resolved, is_typed)
   local words = {}
   local function add(line, ...) words[#words + 1] = line:format(...) end
@@ -203,7 +203,7 @@ local function describe(combiners, refused, is_resolved, is_typed)
   return table.concat(words, ", ")
 end
 
---- A schema as a dialect takes it, and what was changed, as words; nil where nothing was.
+--- Returns a schema as a dialect takes it, and its changes as words; nil if there are none.
 ---@param json? string
 ---@param rules ebb.SchemaRules
 ---@return string
@@ -288,7 +288,7 @@ end
 ---@field strict? boolean
 ---@field changes string[]       sentences about the tool
 
---- A tool's schema by the rules of a dialect, and what was changed.
+--- Returns a tool's schema by the rules of a dialect, and its changes.
 ---@param tool ebb.RequestTool    one with a schema
 ---@param rules ebb.SchemaRules
 ---@return ebb.FittedTool
@@ -306,7 +306,7 @@ function tool_schema.fit(tool, rules)
   return { parameters = parameters, strict = strict, changes = changes }
 end
 
---- Reports what changes of the schemas of tools.
+--- Reports the changes of tools' schemas.
 ---@param tools ebb.RequestTool[]
 ---@param rules ebb.SchemaRules
 ---@param losses ebb.Losses

@@ -49,7 +49,7 @@ local function preset_title(preset, place)
   return type(id) == "string" and ("preset '%s'"):format(id) or ("preset %d"):format(place)
 end
 
---- Adds what is wrong with a preset or its rule, whose path leads through the level's presets.
+--- Adds the problem of a preset or its rule, whose path leads through the level's presets.
 local function add_problem(problems, level, path, problem, preset, rule)
   local where = rule and ("%s, %s"):format(preset, rule) or preset
   for _, step in ipairs(problem.path or {}) do path[#path + 1] = step end

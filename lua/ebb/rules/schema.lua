@@ -119,7 +119,7 @@ end
 
 local NULL_IS_ABSENT = { null = true }
 
---- A checked rule, or nil and what is wrong.
+--- Returns a checked rule, or nil and its problem.
 ---@param rule any
 ---@return table? rule
 ---@return ebb.SchemaProblem? problem
@@ -129,7 +129,7 @@ function rule_schema.rule(rule)
   return finish(record)
 end
 
---- A checked preset, its rules as they are, or nil and what is wrong.
+--- Returns a checked preset, its rules as they are, or nil and its problem.
 ---@param preset any
 ---@return table? preset
 ---@return ebb.SchemaProblem? problem

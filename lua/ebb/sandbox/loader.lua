@@ -58,7 +58,7 @@ loader.LIMITS = {
   },
 }
 
---- Limits as they were checked; raises what is wrong.
+--- Checks limits and returns them; raises if one is wrong.
 ---@param limits? ebb.Limits
 ---@return ebb.Limits?
 function loader.check_limits(limits)
@@ -218,7 +218,7 @@ function loader.load(path, limits, kind, folder)
   return run(text, "@" .. whole_path, place_of(whole_path, kind), limits)
 end
 
---- The table that a file returns, a bare function put into one. Raises what is wrong.
+--- Runs a file and returns its table; a bare function is put into one. Raises if it has another shape.
 ---@param path string
 ---@param kind ebb.ScriptKind
 ---@param loading? ebb.Loading

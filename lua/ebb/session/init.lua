@@ -84,7 +84,7 @@ local function take_whole(self, info, past)
   return true
 end
 
---- Takes what is on disk; of a long session the tail.
+--- Takes the state on disk; of a long session the tail.
 local function take(self)
   local info, problem = self.store.db:find(self.name)
   if not info then return nil, problem end
@@ -252,7 +252,7 @@ local EDIT = {
   operation = { type = "string", help = "an id of this edit, for a retry after a lost answer" },
 }
 
---- Reads what others wrote, for another try. One that had a lease goes on only if it gets it again.
+--- Reads the commits of others, for another try. A session that had a lease goes on only if it gets it again.
 local function regain(self)
   if self.lease_ms then
     local left, problem = self.store.db:lease(self.id, self.owner, self.lease_ms)
@@ -360,7 +360,7 @@ end
 
 ---- The session ----
 
---- Reads what other processes wrote.
+--- Reads the commits of other processes.
 ---@return boolean? changed
 ---@return ebb.Error? problem
 function Session:refresh()
@@ -372,7 +372,7 @@ function Session:refresh()
   return true
 end
 
---- Waits until another process has committed to the session, and reads what it wrote.
+--- Waits until another process has committed to the session, and reads its commits.
 ---@param ms integer           at most
 ---@return boolean? changed    false: the time is over
 ---@return ebb.Error? problem

@@ -1,4 +1,4 @@
---- Salvage: what is left of a damaged database, session by session.
+--- Reads the rest of a damaged database, session by session.
 
 local core = require "ebb.support.core"
 local session = require "ebb.session"

@@ -1,4 +1,4 @@
---- Steps: what commands did to a session, so that each can be taken back, an append too.
+--- Keeps the steps of commands in a session, so that each can be taken back, an append too.
 --
 -- A state of a session is a batch and how many messages it had (chat:rollback). A step has the state before it and the
 -- one that it led to. To undo it is a step, too: nothing is lost, and the states that were left stay in the log.
@@ -58,7 +58,7 @@ function steps.note(chat, before, by, undoes)
   return add(chat, { by = by, before = before, after = after, undoes = undoes })
 end
 
---- Makes the last step of a command, which committed before, one with what it did since.
+--- Extends the last step of a command, which committed before, by what it did since.
 ---@param chat ebb.Conversation
 ---@param number integer
 function steps.extend(chat, number)

@@ -1,4 +1,4 @@
---- The end of a long session: what can be had and done without reading all of it.
+--- The end of a long session: queries and edits that need not read all of it.
 --
 --     session.tail   the last messages as a conversation, with the session's windows, marks and options;
 --                    `place` is where they are: the number of the current batch, and how many are hidden before them

@@ -336,7 +336,7 @@ local function blame(definition, draft, items, origins, last)
   end
 end
 
---- Codes of what has no JSON form.
+--- Codes of errors for values without a JSON form.
 local NOT_WRITABLE = { encoding = true, argument = true, limit = true }
 
 --- Edits from the newest to the oldest, so that a caller comes after its results. Of several

@@ -142,7 +142,7 @@ local function add_said(set, message, source, text)
   add_content(set, text, label_of(message, source), WEIGHTS[source])
 end
 
---- Adds what a message names; messages come from the newest on. Windows name nothing: they are not gone.
+--- Adds the values that a message names; messages come from the newest on. Windows name nothing: they are not gone.
 ---@param set ebb.DigestEntries
 ---@param message ebb.Message
 function entries.of_message(set, message)
@@ -160,7 +160,7 @@ function entries.of_message(set, message)
   end
 end
 
---- Adds what the lines of a note say: what was chosen once weighs something, however little it did before.
+--- Adds the values in the lines of a note: what was chosen once weighs something, however little it did before.
 ---@param set ebb.DigestEntries
 ---@param lines string
 function entries.of_note(set, lines)
@@ -173,7 +173,7 @@ function entries.of_note(set, lines)
   end)
 end
 
---- Adds what an earlier note was chosen from.
+--- Adds the entries that an earlier note was chosen from.
 ---@param set ebb.DigestEntries
 ---@param remembered ebb.DigestEntry[]   newest first, as entries.memory gave them
 function entries.of_memory(set, remembered)

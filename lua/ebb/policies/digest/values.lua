@@ -24,7 +24,7 @@ local find, sub, byte, match = string.find, string.sub, string.byte, string.matc
 ---@alias ebb.DigestKind "leaf"|"key"|"run"|"quote"|"names"|"name"
 ---@alias ebb.DigestEmit fun(label: string, value: string, kind: ebb.DigestKind)
 
---- A label within its length, from its end, without what ends it in a note.
+--- Shortens a label to its length, from its end, and removes characters that would end it in a note.
 local function short(label)
   if find(label, "[%c:]") then label = label:gsub("[%c:]+", " ") end
   if #label <= LABEL_MAX then return label end
@@ -140,7 +140,7 @@ local function word_before(text, position)
   return match(before, "([%w_\x80-\xff]+)[^%w\x80-\xff]*$") or "quoted"
 end
 
---- Emits what is between two marks on one line.
+--- Emits the text between two marks on one line.
 local function quoted(text, mark, emit)
   local from = find(text, mark, 1, true)
   while from do
