@@ -50,7 +50,7 @@ local PRIVATE = ranks { [[
   core/message/store_data dialect/check/check_codes dialect/repair/repair_anthropic_turns document/convert_list
   document/detect document/document_apart document/document_loader document/document_warnings document/request_cost
   document/request_messages document/salvage state/state_parts state/state_writer storage/postgres_data
-  storage/postgres_library storage/sqlite_data storage/sqlite_library
+  storage/sqlite_data
 ]] }
 local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }

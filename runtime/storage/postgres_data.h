@@ -38,10 +38,38 @@
 #ifndef EBB_STORAGE_POSTGRES_DATA_H
 #define EBB_STORAGE_POSTGRES_DATA_H
 
-#include "storage/postgres_library.h"
 #include "storage/storage.h"
 
+/* Without the library's header at build time EBB_POSTGRES is not defined, and the driver says so when it is used. */
+#ifdef __has_include
+#if __has_include(<libpq-fe.h>)
+#define EBB_POSTGRES
+#endif
+#endif
+
 #ifdef EBB_POSTGRES
+
+#include <libpq-fe.h>
+
+/* ---- the library ---- */
+
+/* The functions that Ebb calls. The library is loaded on first use, so that Ebb runs where it is not installed. */
+#define POSTGRES_FUNCTIONS(X)                                                                                     \
+  X(connectdbParams) X(finish) X(status) X(errorMessage) X(parameterStatus) X(socket) X(sendQueryParams)          \
+  X(setSingleRowMode) X(getResult) X(isBusy) X(consumeInput) X(flush) X(setnonblocking) X(resultStatus)           \
+  X(resultErrorField) X(ntuples) X(getvalue) X(getlength) X(clear) X(cmdTuples) X(enterPipelineMode)              \
+  X(pipelineSync) X(notifies) X(freemem) X(transactionStatus) X(setNoticeProcessor)
+
+#define POSTGRES_FIELD(name) __typeof__(&PQ##name) name;
+typedef struct PostgresLibrary {
+  POSTGRES_FUNCTIONS(POSTGRES_FIELD)
+} PostgresLibrary;
+#undef POSTGRES_FIELD
+
+/* The library; NULL if it is not installed or older than version 14, and then *why says what the loader said. */
+const PostgresLibrary *postgres_library(const char **why);
+
+/* ---- the database ---- */
 
 #define POSTGRES_SCHEMA 1
 #define POSTGRES_VALUES_MAX 9
@@ -146,13 +174,10 @@ Text postgres_bytes(const PostgresStorage *p, const PGresult *result, int row, i
 /* ---- postgres_sessions.c ---- */
 
 /* The checksum of a session's row, which the server writes with it and a read compares. */
-#define POSTGRES_SESSION_SUM                                                                                       \
-  "md5(int8send(id) || int8send(version) || int8send(messages) || int8send(tokens) || int8send(stored) || "        \
-  "int8send(batches) || int8send(created) || int8send(changed) || int8send(origin) || int8send(shared) || "        \
-  "int8send(row_count) || int8send(row_sum) || name)"
-#define POSTGRES_FIELDS                                                                                            \
-  "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared, row_count, row_sum, "   \
-  "(sum = " POSTGRES_SESSION_SUM ")::int4::int8"
+#define POSTGRES_SUMMAND(member, column) "int8send(" #column ") || "
+#define POSTGRES_SESSION_SUM "md5(int8send(id) || " SESSION_COLUMNS(POSTGRES_SUMMAND) "name)"
+#define POSTGRES_COLUMN(member, column) #column ", "
+#define POSTGRES_FIELDS "id, name, " SESSION_COLUMNS(POSTGRES_COLUMN) "(sum = " POSTGRES_SESSION_SUM ")::int4::int8"
 /* The tally of a query's rows, as count and total. */
 #define POSTGRES_TALLY_OF(row) "count(" row ".sum) AS count, coalesce(sum(" row ".sum & 1073741823), 0)::int8 AS total"
 _Static_assert(STORAGE_TALLY_BITS == 1073741823, "the bits of POSTGRES_TALLY_OF");

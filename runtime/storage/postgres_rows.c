@@ -335,11 +335,13 @@ Status postgres_put(Storage *storage, const StateRow *row, StorageError *error) 
 
 /* ---- the end of a commit ---- */
 
+#define NEW_FIGURE(member, number) #member " = $" #number ", "
+#define FIGURE_VALUE(member, number) (int64_t)c->member,
+
 static PostgresQuery advance_query(const StorageCommit *c) {
-  int64_t values[] = {(int64_t)c->session, (int64_t)c->expected, (int64_t)c->messages, (int64_t)c->tokens,
-                      (int64_t)c->stored, (int64_t)c->batches, c->now};
-  return postgres_query("UPDATE ebb_session SET version = version + 1, messages = $3, tokens = $4, stored = $5, "
-                        "batches = $6, changed = $7 WHERE id = $1 AND version = $2", 7, values);
+  int64_t values[] = {(int64_t)c->session, (int64_t)c->expected, c->now, SESSION_FIGURES(FIGURE_VALUE)};
+  return postgres_query("UPDATE ebb_session SET " SESSION_FIGURES(NEW_FIGURE) "version = version + 1, changed = $3 "
+                        "WHERE id = $1 AND version = $2", (int)(sizeof values / sizeof *values), values);
 }
 
 static PostgresQuery note_query(const StorageCommit *c) {

@@ -9,6 +9,7 @@
 
 #define TEXT_OF(x) #x
 #define NUMBER_OF(x) TEXT_OF(x)
+#define FIGURE(member, number) #member ", "
 
 /* ---- rows of the table ---- */
 
@@ -19,19 +20,11 @@ static uint64_t column(const PostgresStorage *p, const PGresult *result, int row
 /* In the order of POSTGRES_FIELDS. */
 Status postgres_info(const PostgresStorage *p, const PGresult *result, int row, SessionInfo *info,
                      StorageError *error) {
-  *info = (SessionInfo){.id = column(p, result, row, 0),
-                       .name = postgres_bytes(p, result, row, 1),
-                       .version = column(p, result, row, 2),
-                       .messages = column(p, result, row, 3),
-                       .tokens = column(p, result, row, 4),
-                       .stored = column(p, result, row, 5),
-                       .batches = column(p, result, row, 6),
-                       .created = postgres_number(p, result, row, 7),
-                       .changed = postgres_number(p, result, row, 8),
-                       .origin = column(p, result, row, 9),
-                       .shared = column(p, result, row, 10),
-                       .tally = {column(p, result, row, 11), column(p, result, row, 12)}};
-  if (column(p, result, row, 13) == 1) return STATUS_OK;
+  int at = 2;
+  *info = (SessionInfo){.id = column(p, result, row, 0), .name = postgres_bytes(p, result, row, 1)};
+#define READ_COLUMN(member, column) info->member = postgres_number(p, result, row, at++);
+  SESSION_COLUMNS(READ_COLUMN)
+  if (column(p, result, row, at) == 1) return STATUS_OK;
   return storage_fail(error, STATUS_SHAPE, "%s: the row of session %" PRIu64 " is damaged", p->name, info->id);
 }
 
@@ -157,9 +150,9 @@ const char *const POSTGRES_UNSHARE[POSTGRES_UNSHARE_STEPS] = {
    origin. */
 static Status insert_branch(PostgresStorage *p, uint64_t session, Text name, int64_t now, SessionInfo *info,
                             StorageError *error) {
-  PostgresQuery insert = {.sql = "INSERT INTO ebb_session(name, version, messages, tokens, stored, batches, created, "
-                                 "changed, origin, shared) SELECT $1, 1, messages, tokens, stored, batches, $2, $2, "
-                                 "$3, stored FROM ebb_session WHERE id = $3 RETURNING " POSTGRES_FIELDS};
+  PostgresQuery insert = {.sql = "INSERT INTO ebb_session(" SESSION_FIGURES(FIGURE) "name, version, created, changed, "
+                                 "origin, shared) SELECT " SESSION_FIGURES(FIGURE) "$1, 1, $2, $2, $3, stored "
+                                 "FROM ebb_session WHERE id = $3 RETURNING " POSTGRES_FIELDS};
   postgres_add_bytes(&insert.values, name);
   postgres_add_number(&insert.values, now);
   postgres_add_number(&insert.values, (int64_t)session);

@@ -15,6 +15,10 @@
 #define TEXT_OF(x) NAME_OF(x)
 #define NAME_OF(x) #x
 
+#define FIGURE(member, number) #member ", "
+#define NEW_FIGURE(member, number) #member " = ?" #number ", "
+#define ANY_VALUE(member, column) "?, "
+
 static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_BEGIN] = "BEGIN IMMEDIATE",
   [SQL_BEGIN_READ] = "BEGIN",
@@ -23,21 +27,18 @@ static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_SAVE] = "SAVEPOINT one",
   [SQL_RELEASE] = "RELEASE one",
   [SQL_ROLLBACK_TO] = "ROLLBACK TO one",
-#define SESSION_FIELDS "id, name, version, messages, tokens, stored, batches, created, changed, origin, shared, " \
-                       "row_count, row_sum, sum"
   /* Not by the index of names: rows have checksums, an index has none. What it says is a guess. */
-  [SQL_LIST] = "SELECT " SESSION_FIELDS " FROM session NOT INDEXED ORDER BY name",
+  [SQL_LIST] = "SELECT " SQLITE_SESSION " FROM session NOT INDEXED ORDER BY name",
   [SQL_REGISTER] = "SELECT (SELECT count(*) FROM session NOT INDEXED), "
                    "ifnull((SELECT sessions FROM register WHERE id = 1), -1)",
-  [SQL_FIND] = "SELECT " SESSION_FIELDS " FROM session NOT INDEXED WHERE name = ?1",
+  [SQL_FIND] = "SELECT " SQLITE_SESSION " FROM session NOT INDEXED WHERE name = ?1",
   [SQL_GUESS] = "SELECT id FROM session WHERE name = ?1",
-  [SQL_SESSION] = "SELECT " SESSION_FIELDS " FROM session WHERE id = ?1",
+  [SQL_SESSION] = "SELECT " SQLITE_SESSION " FROM session WHERE id = ?1",
   [SQL_CREATE] = "INSERT INTO session(name, created, changed) VALUES (?1, ?2, ?2)",
   [SQL_RENAME] = "UPDATE session SET name = ?1 WHERE id = ?2",
   [SQL_REMOVE] = "DELETE FROM session WHERE id = ?1",
-  [SQL_BRANCH] = "INSERT INTO session(name, version, messages, tokens, stored, batches, created, changed, origin, "
-                 "shared) SELECT ?1, 1, messages, tokens, stored, batches, ?2, ?2, ?3, stored FROM session "
-                 "WHERE id = ?3",
+  [SQL_BRANCH] = "INSERT INTO session(" SESSION_FIGURES(FIGURE) "name, version, created, changed, origin, shared) "
+                 "SELECT " SESSION_FIGURES(FIGURE) "?1, 1, ?2, ?2, ?3, stored FROM session WHERE id = ?3",
   [SQL_CHILDREN] = "SELECT id, shared FROM session WHERE origin = ?1",
   /* SQLite has no exclusive or. */
   [SQL_COPY_ROWS] = "INSERT OR IGNORE INTO row(id, sum, body) SELECT id + ?3, (sum | ?4) - (sum & ?4), body "
@@ -51,8 +52,8 @@ static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_ADD_TALLY] = "UPDATE session SET row_count = row_count + ?2, row_sum = row_sum + ?3 WHERE id = ?1",
   [SQL_READ] = "SELECT id, sum, body FROM row WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
   [SQL_OPERATION] = "SELECT version, sum FROM operation WHERE session = ?1 AND id = ?2",
-  [SQL_ADVANCE] = "UPDATE session SET version = version + 1, messages = ?3, tokens = ?4, stored = ?5, batches = ?6, "
-                  "changed = ?7, row_count = row_count + ?8, row_sum = row_sum + ?9 WHERE id = ?1 AND version = ?2",
+  [SQL_ADVANCE] = "UPDATE session SET " SESSION_FIGURES(NEW_FIGURE) "version = version + 1, changed = ?3, "
+                  "row_count = row_count + ?8, row_sum = row_sum + ?9 WHERE id = ?1 AND version = ?2",
   [SQL_PUT] = "INSERT OR REPLACE INTO row(id, sum, body) VALUES (?1, ?2, ?3)",
   [SQL_NOTE] = "INSERT INTO operation(session, id, version, sum) VALUES (?1, ?2, ?3, ?4)",
   [SQL_FORGET_NOTES] = "DELETE FROM operation WHERE session = ?1 AND version < ?2",
@@ -60,8 +61,8 @@ static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_APPLICATION] = "PRAGMA application_id",
   [SQL_TABLES] = "SELECT count(*) FROM sqlite_schema",
   [SQL_KEEP_ROW] = "INSERT OR IGNORE INTO row(id, sum, body) VALUES (?1, ?2, ?3)",
-  [SQL_KEEP_SESSION] = "INSERT OR IGNORE INTO session(" SESSION_FIELDS ") "
-                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+  [SQL_KEEP_SESSION] = "INSERT OR IGNORE INTO session(" SQLITE_SESSION ") "
+                       "VALUES (?, ?, " SESSION_COLUMNS(ANY_VALUE) "?)",
   [SQL_NEXT_ROW] = "SELECT id FROM row WHERE id >= ?1 ORDER BY id LIMIT 1",
 };
 

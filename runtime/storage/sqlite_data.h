@@ -28,8 +28,31 @@
 #ifndef EBB_STORAGE_SQLITE_DATA_H
 #define EBB_STORAGE_SQLITE_DATA_H
 
-#include "storage/sqlite_library.h"
+#include <sqlite3.h>
+
 #include "storage/storage.h"
+
+/* ---- the library ---- */
+
+/* The functions that Ebb calls. The library is loaded on first use, so that a command without sessions does not pay for
+   it; with EBB_SQLITE_INSIDE it is linked in. */
+#define SQLITE_FUNCTIONS(X)                                                                                     \
+  X(open_v2) X(close_v2) X(errmsg) X(extended_errcode) X(exec) X(prepare_v3) X(step) X(reset) X(finalize)       \
+  X(bind_int64) X(bind_blob64) X(bind_text64) X(bind_null) X(clear_bindings) X(column_int64) X(column_blob)     \
+  X(column_text) X(column_bytes) X(column_type) X(changes) X(last_insert_rowid) X(busy_handler)                 \
+  X(wal_hook) X(wal_checkpoint_v2) X(interrupt) X(libversion) X(libversion_number) X(get_autocommit)            \
+  X(db_config) X(file_control) X(system_errno) X(limit) X(test_control) X(vfs_find) X(vfs_register) X(vfs_unregister)
+
+#define SQLITE_FIELD(name) __typeof__(&sqlite3_##name) name;
+typedef struct SqliteLibrary {
+  SQLITE_FUNCTIONS(SQLITE_FIELD)
+} SqliteLibrary;
+#undef SQLITE_FIELD
+
+/* The library; NULL if it is not installed, and then *why says what the loader said. */
+const SqliteLibrary *sqlite_library(const char **why);
+
+/* ---- the database ---- */
 
 #define STORE_APPLICATION 0x45626221        /* "Ebb!" */
 #define STORE_SCHEMA 1
@@ -116,9 +139,13 @@ Status sqlite_checkpoint(SqliteStorage *s, bool always, StorageError *error);
 
 /* ---- sqlite_sessions.c ---- */
 
-/* A row in the order of SESSION_FIELDS; *name is the statement's. */
+/* Selects a session: its number, name, SESSION_COLUMNS, and its checksum. */
+#define SQLITE_COLUMN(member, column) #column ", "
+#define SQLITE_SESSION "id, name, " SESSION_COLUMNS(SQLITE_COLUMN) "sum"
+#define SQLITE_COUNT_COLUMN(member, column) +1
+/* A row in the order of SQLITE_SESSION; *name is the statement's. */
 SessionInfo sqlite_info(const SqliteStorage *s, sqlite3_stmt *statement);
-#define SQLITE_SUM_COLUMN 13
+enum { SQLITE_SUM_COLUMN = 2 SESSION_COLUMNS(SQLITE_COUNT_COLUMN) };
 /* Binds the values of a row in this order, with its checksum; the name is borrowed. */
 void   sqlite_bind_info(const SqliteStorage *s, sqlite3_stmt *statement, const SessionInfo *info);
 /* The checksum of a session's row. */

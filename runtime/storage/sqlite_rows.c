@@ -209,9 +209,9 @@ static Status compare(SqliteStorage *s, const StorageCommit *commit, StorageErro
 /* Writes the new version, figures and tally. */
 static Status advance(SqliteStorage *s, StorageError *error) {
   const StorageCommit *commit = &s->commit;
-  int64_t values[] = {(int64_t)commit->session, (int64_t)commit->expected, (int64_t)commit->messages,
-                      (int64_t)commit->tokens,  (int64_t)commit->stored,   (int64_t)commit->batches,
-                      commit->now,              (int64_t)s->added.count,   (int64_t)s->added.sum};
+#define FIGURE_VALUE(member, number) (int64_t)commit->member,
+  int64_t values[] = {(int64_t)commit->session, (int64_t)commit->expected, commit->now, SESSION_FIGURES(FIGURE_VALUE)
+                      (int64_t)s->added.count, (int64_t)s->added.sum};
   Status status = sqlite_run(s, SQL_ADVANCE, 9, values, error);
   return status == STATUS_OK ? sqlite_seal(s, commit->session, error) : status;
 }

@@ -22,9 +22,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#
+#include "os/os.h"
 
-#define COLUMNS "id INTEGER PRIMARY KEY, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13"      /* of a session */
 #define TABLES_MAX 128       /* imposters that SQLite has at a time */
 #define READS 64             /* times the file that are read */
 #define READ_LEAST (UINT64_C(64) << 20)
@@ -251,9 +250,11 @@ static int64_t count_cells(Damaged *d, uint32_t page) {
 /* Makes the page the root of a table. */
 static void declare_page(Damaged *d, uint32_t page) {
   const SqliteLibrary *lib = d->s->lib;
-  char sql[200];
+  static const char format[] =
+    "CREATE TABLE page%" PRIu32 "(id INTEGER PRIMARY KEY, name, " SESSION_COLUMNS(SQLITE_COLUMN) "sum)";
+  char sql[sizeof format + 10];
   if (page % TABLES_MAX == 0) lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 0, 1);      /* ends them */
-  snprintf(sql, sizeof sql, "CREATE TABLE page%" PRIu32 "(" COLUMNS ")", page);
+  snprintf(sql, sizeof sql, format, page);
   lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 1, (int)page);
   lib->exec(d->db, sql, NULL, NULL, NULL);
   lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 0, 0);

@@ -16,24 +16,18 @@ static uint64_t column(const SqliteStorage *s, sqlite3_stmt *statement, int inde
 
 SessionInfo sqlite_info(const SqliteStorage *s, sqlite3_stmt *statement) {
   const char *name = (const char *)s->lib->column_text(statement, 1);
-  return (SessionInfo){.id = column(s, statement, 0),
-                       .name = text_plain(name == NULL ? "" : name, (size_t)s->lib->column_bytes(statement, 1)),
-                       .version = column(s, statement, 2),
-                       .messages = column(s, statement, 3),
-                       .tokens = column(s, statement, 4),
-                       .stored = column(s, statement, 5),
-                       .batches = column(s, statement, 6),
-                       .created = s->lib->column_int64(statement, 7),
-                       .changed = s->lib->column_int64(statement, 8),
-                       .origin = column(s, statement, 9),
-                       .shared = column(s, statement, 10),
-                       .tally = {column(s, statement, 11), column(s, statement, 12)}};
+  SessionInfo info = {.id = column(s, statement, 0),
+                      .name = text_plain(name == NULL ? "" : name, (size_t)s->lib->column_bytes(statement, 1))};
+  int at = 2;
+#define READ_COLUMN(member, column) info.member = s->lib->column_int64(statement, at++);
+  SESSION_COLUMNS(READ_COLUMN)
+  return info;
 }
 
+#define COLUMN_VALUE(member, column) (uint64_t)info->member,
+
 int64_t sqlite_session_checksum(const SessionInfo *info) {
-  uint64_t fields[] = {info->id,      info->version, info->messages, info->tokens, info->stored,
-                       info->batches, (uint64_t)info->created, (uint64_t)info->changed, info->origin, info->shared,
-                       info->tally.count, info->tally.sum};
+  uint64_t fields[] = {info->id, SESSION_COLUMNS(COLUMN_VALUE)};
   Xxh64 hash;
   xxh64_start(&hash);
   xxh64_add(&hash, fields, sizeof fields);
@@ -42,13 +36,10 @@ int64_t sqlite_session_checksum(const SessionInfo *info) {
 }
 
 void sqlite_bind_info(const SqliteStorage *s, sqlite3_stmt *statement, const SessionInfo *info) {
-  int64_t numbers[] = {(int64_t)info->version, (int64_t)info->messages, (int64_t)info->tokens, (int64_t)info->stored,
-                       (int64_t)info->batches, info->created, info->changed, (int64_t)info->origin,
-                       (int64_t)info->shared, (int64_t)info->tally.count, (int64_t)info->tally.sum,
-                       sqlite_session_checksum(info)};
+  uint64_t numbers[] = {SESSION_COLUMNS(COLUMN_VALUE) (uint64_t)sqlite_session_checksum(info)};
   s->lib->bind_int64(statement, 1, (int64_t)info->id);
   s->lib->bind_text64(statement, 2, info->name.bytes, info->name.size, SQLITE_STATIC, SQLITE_UTF8);
-  for (int i = 0; i < 12; i++) s->lib->bind_int64(statement, i + 3, numbers[i]);
+  for (int i = 2; i <= SQLITE_SUM_COLUMN; i++) s->lib->bind_int64(statement, i + 1, (int64_t)numbers[i - 2]);
 }
 
 /* Takes the row of a statement. SHAPE: it differs from its checksum. */

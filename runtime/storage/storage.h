@@ -77,6 +77,16 @@ typedef struct SessionInfo {
   RowTally tally;
 } SessionInfo;
 
+/* The figures that a commit sets, and a branch takes over: the member here and in StorageCommit, which is the column's
+   name, and the number of the value in statements. */
+#define SESSION_FIGURES(X) X(messages, 4) X(tokens, 5) X(stored, 6) X(batches, 7)
+/* The columns of a session's row between its name and its checksum: the member of SessionInfo, and the column's name.
+   What is selected, checked, created and read comes in this order. */
+#define SESSION_COLUMNS(X)                                                                                      \
+  X(version, version) X(messages, messages) X(tokens, tokens) X(stored, stored) X(batches, batches)             \
+  X(created, created) X(changed, changed) X(origin, origin) X(shared, shared)                                   \
+  X(tally.count, row_count) X(tally.sum, row_sum)
+
 typedef struct SessionSink {
   Status (*add)(void *user, const SessionInfo *info);
   void *user;

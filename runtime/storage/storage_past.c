@@ -122,10 +122,8 @@ void storage_past_advance(StoragePast *past, const StorageCommit *commit) {
   SessionInfo *info = &past->info;
   assert(info->id == commit->session && info->version == commit->expected && !commit->replaces);
   info->version++;
-  info->messages = commit->messages;
-  info->tokens = commit->tokens;
-  info->stored = commit->stored;
-  info->batches = commit->batches;
+#define TAKE_FIGURE(member, number) info->member = commit->member;
+  SESSION_FIGURES(TAKE_FIGURE)
   info->changed = commit->now;
 }
 

@@ -8,15 +8,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/os.h"
+
 #define TEXT_OF(x) #x
 #define NUMBER_OF(x) TEXT_OF(x)
 
+/* ---- the library ---- */
+
+#define POSTGRES_NAME(name) "PQ" #name,
+const PostgresLibrary *postgres_library(const char **why) {
+  static PostgresLibrary table;
+  static const char *const names[] = {"libpq.so.5", NULL};
+  static const char *const functions[] = {POSTGRES_FUNCTIONS(POSTGRES_NAME) NULL};
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &table};
+  return shared_library_load(&library, why) ? &table : NULL;
+}
+
+/* ---- the tables ---- */
+
+#define NEW_COLUMN(member, column) #column " int8 NOT NULL DEFAULT 0, "
+
 static const char *const CREATE_SCHEMA[] = {
   "CREATE TABLE ebb_session(id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name bytea NOT NULL UNIQUE, "
-  "version int8 NOT NULL DEFAULT 0, messages int8 NOT NULL DEFAULT 0, tokens int8 NOT NULL DEFAULT 0, "
-  "stored int8 NOT NULL DEFAULT 0, batches int8 NOT NULL DEFAULT 0, created int8 NOT NULL, changed int8 NOT NULL, "
-  "origin int8 NOT NULL DEFAULT 0, shared int8 NOT NULL DEFAULT 0, "
-  "row_count int8 NOT NULL DEFAULT 0, row_sum int8 NOT NULL DEFAULT 0, "
+  SESSION_COLUMNS(NEW_COLUMN)
   "sum text NOT NULL GENERATED ALWAYS AS (" POSTGRES_SESSION_SUM ") STORED) WITH (fillfactor = 50)",
   "CREATE INDEX ebb_session_origin ON ebb_session(origin) WHERE origin > 0",
   "CREATE TABLE ebb_row(session int8 NOT NULL, kind int2 NOT NULL, number int8 NOT NULL, sum int8 NOT NULL, "

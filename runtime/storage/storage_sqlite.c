@@ -12,12 +12,37 @@
 #define TEXT_OF(x) #x
 #define NUMBER_OF(x) TEXT_OF(x)
 
+/* ---- the library ---- */
+
+#ifdef EBB_SQLITE_INSIDE
+
+#define SQLITE_FIELD(name) .name = sqlite3_##name,
+const SqliteLibrary *sqlite_library(const char **why) {
+  static const SqliteLibrary library = {SQLITE_FUNCTIONS(SQLITE_FIELD)};
+  *why = NULL;
+  return &library;
+}
+
+#else
+
+#define SQLITE_NAME(name) "sqlite3_" #name,
+const SqliteLibrary *sqlite_library(const char **why) {
+  static SqliteLibrary table;
+  static const char *const names[] = {"libsqlite3.so.0", NULL};
+  static const char *const functions[] = {SQLITE_FUNCTIONS(SQLITE_NAME) NULL};
+  static SharedLibrary library = {.names = names, .functions = functions, .table = &table};
+  return shared_library_load(&library, why) ? &table : NULL;
+}
+
+#endif
+
+/* ---- the tables ---- */
+
+#define NEW_COLUMN(member, column) #column " INTEGER NOT NULL DEFAULT 0, "
+
 static const char CREATE_SCHEMA[] =
-  "CREATE TABLE session(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL DEFAULT 0, "
-  "messages INTEGER NOT NULL DEFAULT 0, tokens INTEGER NOT NULL DEFAULT 0, stored INTEGER NOT NULL DEFAULT 0, "
-  "batches INTEGER NOT NULL DEFAULT 0, created INTEGER NOT NULL, changed INTEGER NOT NULL, "
-  "origin INTEGER NOT NULL DEFAULT 0, shared INTEGER NOT NULL DEFAULT 0, row_count INTEGER NOT NULL DEFAULT 0, "
-  "row_sum INTEGER NOT NULL DEFAULT 0, sum INTEGER NOT NULL DEFAULT 0) STRICT;"
+  "CREATE TABLE session(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, " SESSION_COLUMNS(NEW_COLUMN)
+  "sum INTEGER NOT NULL DEFAULT 0) STRICT;"
   "CREATE TABLE register(id INTEGER PRIMARY KEY, sessions INTEGER NOT NULL) STRICT;"
   "INSERT INTO register(id, sessions) VALUES (1, 0);"
   "CREATE TRIGGER session_added AFTER INSERT ON session BEGIN UPDATE register SET sessions = sessions + 1; END;"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "storage/postgres_library.h"
-#include "storage/sqlite_library.h"
+#include "storage/postgres_data.h"
+#include "storage/sqlite_data.h"
 #include "storage/storage.h"
 
 enum { THREADS = 8, TURNS = 5 };
