@@ -47,10 +47,8 @@ uint64_t bind_session_argument(lua_State *L, int index) {
 void bind_set_session_numbers(lua_State *L, const SessionInfo *info) {
   bind_set_integer(L, "id", (lua_Integer)info->id);
   bind_set_integer(L, "version", (lua_Integer)info->version);
-  bind_set_integer(L, "messages", (lua_Integer)info->messages);
-  bind_set_integer(L, "tokens", (lua_Integer)info->tokens);
-  bind_set_integer(L, "stored", (lua_Integer)info->stored);
-  bind_set_integer(L, "batches", (lua_Integer)info->batches);
+#define SET_FIGURE(member, number) bind_set_integer(L, #member, (lua_Integer)info->member);
+  SESSION_FIGURES(SET_FIGURE)
   bind_set_integer(L, "created", info->created);
   bind_set_integer(L, "changed", info->changed);
   if (info->origin == 0) return;

@@ -38,7 +38,7 @@
 #ifndef EBB_STORAGE_POSTGRES_DATA_H
 #define EBB_STORAGE_POSTGRES_DATA_H
 
-#include "storage/storage.h"
+#include "storage/storage_segments.h"
 
 /* Without the library's header at build time EBB_POSTGRES is not defined, and the driver says so when it is used. */
 #ifdef __has_include
@@ -92,16 +92,6 @@ typedef struct PostgresQuery {
 
 #define POSTGRES_COLUMNS 5   /* of a row: session, kind, number, sum, body */
 
-/* Messages with the seqs first .. last are rows of this session. */
-typedef struct PostgresSegment {
-  uint64_t session, first, last;
-} PostgresSegment;
-
-typedef struct PostgresSegments {
-  PostgresSegment list[STORAGE_ORIGINS_MAX];      /* the newest first */
-  int count;
-} PostgresSegments;
-
 typedef struct PostgresStorage {
   Storage base;
   Memory memory;
@@ -119,7 +109,7 @@ typedef struct PostgresStorage {
   bool commits;
   uint64_t stored_before;    /* seqs of its session so far */
   bool forgets;              /* rows that were not sent yet belong to origins */
-  PostgresSegments segments; /* of its session, if that is a branch */
+  StorageSegments segments; /* of its session, if that is a branch */
   Buffer rows[POSTGRES_COLUMNS];      /* its rows that were not sent yet, as arrays in binary */
   uint32_t row_count;
   Buffer changed;            /* within a group: the sessions that were committed, as numbers between commas */
@@ -192,7 +182,7 @@ Status postgres_info(const PostgresStorage *p, const PGresult *result, int row, 
 extern const char POSTGRES_CHAIN[];
 /* ABSENT; SHAPE if an origin is missing. */
 Status postgres_segments(const PostgresStorage *p, const PostgresQuery *chain, SessionInfo *info,
-                         PostgresSegments *segments, StorageError *error);
+                         StorageSegments *segments, StorageError *error);
 /* The statements that give a session's branches rows of their own; their value is the session. */
 #define POSTGRES_UNSHARE_STEPS 2
 extern const char *const POSTGRES_UNSHARE[POSTGRES_UNSHARE_STEPS];

@@ -10,60 +10,45 @@
 
 /* ---- reading ---- */
 
-static const char *const KINDS[STATE_ROW_KINDS] = {"part", "message", "origin", "moved", "answers", "batch", "window"};
-
-typedef struct Reading {
+/* What the rows of a query are given to. */
+typedef struct RowsTaken {
   PostgresStorage *p;
   StateRowSink sink;
   StorageError *error;
-} Reading;
+} RowsTaken;
 
 static Status take_row(void *user, const PGresult *result) {
-  const Reading *reading = user;
-  const PostgresStorage *p = reading->p;
+  const RowsTaken *taken = user;
+  const PostgresStorage *p = taken->p;
   int64_t kind = postgres_number(p, result, 0, 1);
   if (kind < 0 || kind >= STATE_ROW_KINDS) {
-    return storage_fail(reading->error, STATUS_SHAPE, "%s: a row of the unknown kind %" PRId64, p->name, kind);
+    return storage_fail(taken->error, STATUS_SHAPE, "%s: a row of the unknown kind %" PRId64, p->name, kind);
   }
   StateRow row = {.kind = (StateRowKind)kind, .number = (uint64_t)postgres_number(p, result, 0, 2),
                   .bytes = postgres_bytes(p, result, 0, 4)};
   int64_t sum = storage_checksum((uint64_t)postgres_number(p, result, 0, 0), &row);
-  if (sum == postgres_number(p, result, 0, 3)) return reading->sink.put(reading->sink.user, &row);
-  return storage_fail(reading->error, STATUS_SHAPE, "%s: the row of %s %" PRIu64 " is damaged", p->name, KINDS[kind],
-                      row.number);
+  if (sum == postgres_number(p, result, 0, 3)) return taken->sink.put(taken->sink.user, &row);
+  return storage_fail_row(p->name, &row, taken->error);
 }
 
-static Status read_range(Reading *reading, uint64_t session, StateRowKind kind, uint64_t first, uint64_t last) {
-  int64_t values[] = {(int64_t)session, kind, (int64_t)first, (int64_t)last};
+static Status read_range(StorageReading *reading, StorageSegment *part, StateRowKind kind, uint64_t first,
+                         uint64_t last, StateRowSink sink) {
+  RowsTaken taken = {.p = postgres_of(reading->storage), .sink = sink, .error = reading->error};
+  int64_t values[] = {(int64_t)part->session, kind, (int64_t)first, (int64_t)last};
   PostgresQuery query = postgres_query("SELECT session, kind::int8, number, sum, body FROM ebb_row "
                                        "WHERE session = $1 AND kind = $2 AND number BETWEEN $3 AND $4 "
                                        "ORDER BY number", 4, values);
-  return postgres_each(reading->p, &query, take_row, reading, reading->error);
-}
-
-static Status read_kind(Reading *reading, const PostgresSegments *segments, StateRowKind kind, uint64_t first,
-                        uint64_t last) {
-  Status status = STATUS_OK;
-  if (!storage_shares(kind)) return read_range(reading, segments->list[0].session, kind, first, last);
-  for (int i = segments->count - 1; i >= 0 && status == STATUS_OK; i--) {
-    PostgresSegment part = segments->list[i];
-    uint64_t from = part.first > first ? part.first : first, to = part.last < last ? part.last : last;
-    if (from <= to) status = read_range(reading, part.session, kind, from, to);
-  }
-  return status;
+  return postgres_each(taken.p, &query, take_row, &taken, reading->error);
 }
 
 /* All rows; those of a session without an origin in one round trip. */
-static Status read_all(Reading *reading, const PostgresSegments *segments) {
-  Status status = STATUS_OK;
-  int64_t session = (int64_t)segments->list[0].session;
+static Status read_all(StorageReading *reading, StateRowSink sink) {
+  RowsTaken taken = {.p = postgres_of(reading->storage), .sink = sink, .error = reading->error};
+  int64_t session = (int64_t)reading->segments.list[0].session;
   PostgresQuery query = postgres_query("SELECT session, kind::int8, number, sum, body FROM ebb_row "
                                        "WHERE session = $1 ORDER BY kind, number", 1, &session);
-  if (segments->count == 1) return postgres_each(reading->p, &query, take_row, reading, reading->error);
-  for (StateRowKind kind = 0; kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
-    status = read_kind(reading, segments, kind, 0, INT64_MAX);
-  }
-  return status;
+  if (reading->segments.count > 1) return storage_read_kinds(reading, sink);
+  return postgres_each(taken.p, &query, take_row, &taken, reading->error);
 }
 
 /* Compares the tallies of the session and its origins with their rows. */
@@ -92,50 +77,37 @@ static const char LOCK_CHAIN[] =
   "SELECT id FROM chain) ORDER BY id DESC FOR UPDATE";
 
 /* Begins a snapshot and reads where the session's rows lie; `whole`: and whether all are there. */
-static Status begin_reading(PostgresStorage *p, uint64_t session, bool whole, SessionInfo *info,
-                            PostgresSegments *segments, StorageError *error) {
+static Status begin_reading(StorageReading *reading, uint64_t session, bool whole, SessionInfo *info) {
+  PostgresStorage *p = postgres_of(reading->storage);
+  StorageError *error = reading->error;
   int64_t id = (int64_t)session;
   PostgresQuery queries[3] = {{.sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}};
   int count = 1;
+  reading->read = read_range;
   Status status = postgres_begin(p, false, &queries[0], error);
   if (p->base.group == GROUP_OPEN) queries[count++] = postgres_query(LOCK_CHAIN, 1, &id);
   const PostgresQuery *chain = &queries[count];
   queries[count++] = postgres_query(POSTGRES_CHAIN, 1, &id);
   if (status == STATUS_OK) status = postgres_run(p, queries, count, error);
-  if (status == STATUS_OK) status = postgres_segments(p, chain, info, segments, error);
+  if (status == STATUS_OK) status = postgres_segments(p, chain, info, &reading->segments, error);
   if (status == STATUS_OK && whole) status = compare_tallies(p, chain, error);
   postgres_clear(p, queries, count);
   return status;
 }
 
 Status postgres_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error) {
-  PostgresStorage *p = postgres_of(storage);
-  Reading reading = {.p = p, .sink = sink, .error = error};
-  PostgresSegments segments;
-  Status status = begin_reading(p, session, true, info, &segments, error);
-  if (status == STATUS_OK) status = read_all(&reading, &segments);
-  return postgres_end(p, status, error);
-}
-
-typedef struct Looking {
-  Reading reading;
-  PostgresSegments segments;
-} Looking;
-
-static Status read_looking(void *user, StateRowKind kind, uint64_t first, uint64_t last, StateRowSink sink) {
-  Looking *looking = user;
-  looking->reading.sink = sink;
-  return read_kind(&looking->reading, &looking->segments, kind, first, last);
+  StorageReading reading = {.storage = storage, .error = error};
+  Status status = begin_reading(&reading, session, true, info);
+  if (status == STATUS_OK) status = read_all(&reading, sink);
+  return postgres_end(postgres_of(storage), status, error);
 }
 
 Status postgres_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error) {
-  PostgresStorage *p = postgres_of(storage);
-  Looking looking = {.reading = {.p = p, .error = error}};
+  StorageReading reading = {.storage = storage, .error = error};
   SessionInfo info;
-  Status status = begin_reading(p, session, false, &info, &looking.segments, error);
-  StateRowSource rows = {.read = read_looking, .user = &looking};
-  if (status == STATUS_OK) status = look.run(look.user, &info, rows);
-  return postgres_end(p, status, error);
+  Status status = begin_reading(&reading, session, false, &info);
+  if (status == STATUS_OK) status = look.run(look.user, &info, storage_row_source(&reading));
+  return postgres_end(postgres_of(storage), status, error);
 }
 
 /* ---- beginning a commit ---- */
@@ -155,23 +127,6 @@ static Status erase(PostgresStorage *p, int64_t session, StorageError *error) {
   return postgres_do(p, queries, POSTGRES_UNSHARE_STEPS + 2, error);
 }
 
-/* Compares the version of the locked session. */
-static Status compare(PostgresStorage *p, const SessionInfo *info, StorageError *error) {
-  if (info->version == p->commit.expected) return STATUS_OK;
-  error->actual = info->version;
-  return storage_fail(error, STATUS_CONFLICT, "the session is at version %" PRIu64 ", not at %" PRIu64, info->version,
-                      p->commit.expected);
-}
-
-/* The version that the operation led to. SHAPE: its row is damaged. */
-static Status take_operation(const PostgresStorage *p, const PGresult *result, StorageError *error) {
-  uint64_t version = (uint64_t)postgres_number(p, result, 0, 0);
-  int64_t sum = storage_operation_checksum(p->commit.session, version, p->commit.operation);
-  error->actual = version;
-  if (sum == postgres_number(p, result, 0, 1)) return STATUS_OK;
-  return storage_fail(error, STATUS_SHAPE, "%s: the row of an operation is damaged", p->name);
-}
-
 /* Locks the session, and looks at its version and at the operation. */
 static Status lock_session(PostgresStorage *p, bool *done, SessionInfo *info, StorageError *error) {
   int64_t id = (int64_t)p->commit.session;
@@ -185,7 +140,10 @@ static Status lock_session(PostgresStorage *p, bool *done, SessionInfo *info, St
   if (status == STATUS_OK) status = postgres_run(p, queries, 4, error);
   if (status != STATUS_OK) return status;
   *done = postgres_rows_of(p, &queries[3]) > 0;
-  if (*done) status = take_operation(p, queries[3].result, error);
+  if (*done) {
+    status = storage_take_operation(p->name, &p->commit, (uint64_t)postgres_number(p, queries[3].result, 0, 0),
+                                    postgres_number(p, queries[3].result, 0, 1), error);
+  }
   bool exists = postgres_rows_of(p, &queries[2]) > 0;
   if (exists && status == STATUS_OK) status = postgres_info(p, queries[2].result, 0, info, error);
   postgres_clear(p, queries, 4);
@@ -225,7 +183,7 @@ Status postgres_begin_commit(Storage *storage, const StorageCommit *commit, bool
   if (status != STATUS_OK) return status;
   p->commits = true;
   status = lock_session(p, done, &info, error);
-  if (status == STATUS_OK && !*done) status = compare(p, &info, error);
+  if (status == STATUS_OK && !*done) status = storage_compare_version(commit, info.version, error);
   if (status == STATUS_OK && !*done) p->stored_before = info.stored;
   bool branches = status == STATUS_OK && !*done && !commit->replaces && info.origin != 0;
   if (branches) status = find_origins(p, error);
@@ -285,17 +243,6 @@ static PostgresQuery put_query(PostgresStorage *p) {
   return query;
 }
 
-/* The session that has the row: an origin, for a message that is shared and forgotten. */
-static uint64_t owner_of(const PostgresStorage *p, const StateRow *row) {
-  uint64_t owner = p->commit.session;
-  if (!storage_shares(row->kind) || row->number > p->stored_before) return owner;
-  for (int i = 0; i < p->segments.count; i++) {
-    PostgresSegment part = p->segments.list[i];
-    if (row->number >= part.first && row->number <= part.last) owner = part.session;
-  }
-  return owner;
-}
-
 /* The statements that put the rows; at most two. */
 static int put_queries(PostgresStorage *p, PostgresQuery *queries) {
   int count = 0;
@@ -318,7 +265,7 @@ static Status send_rows(PostgresStorage *p, StorageError *error) {
 Status postgres_put(Storage *storage, const StateRow *row, StorageError *error) {
   PostgresStorage *p = postgres_of(storage);
   assert(p->commits && row->number <= INT64_MAX);
-  uint64_t owner = owner_of(p, row);
+  uint64_t owner = storage_row_owner(&p->segments, &p->commit, p->stored_before, row);
   uint64_t numbers[] = {owner, row->kind, row->number, (uint64_t)storage_checksum(owner, row)};
   Status status = STATUS_OK;
   if (row->bytes.size > INT32_MAX / 2) {

@@ -103,25 +103,17 @@ const char POSTGRES_CHAIN[] =
   "AND depth < " NUMBER_OF(STORAGE_ORIGINS_MAX) ") SELECT " POSTGRES_FIELDS " FROM chain ORDER BY depth";
 
 Status postgres_segments(const PostgresStorage *p, const PostgresQuery *chain, SessionInfo *info,
-                         PostgresSegments *segments, StorageError *error) {
+                         StorageSegments *segments, StorageError *error) {
   int count = postgres_rows_of(p, chain);
-  uint64_t last = UINT32_MAX;
   if (count == 0) return storage_fail(error, STATUS_ABSENT, "%s: no such session", p->name);
-  if (count > STORAGE_ORIGINS_MAX) {
-    return storage_fail(error, STATUS_SHAPE, "%s: a branch of too many branches", p->name);
-  }
   segments->count = 0;
   for (int i = 0; i < count; i++) {
     SessionInfo session;
     Status status = postgres_info(p, chain->result, i, &session, error);
+    if (status == STATUS_OK) status = storage_add_segment(segments, p->name, &session, error);
     if (status != STATUS_OK) return status;
-    bool shares = session.origin != 0;
     if (i == 0) *info = session;
-    segments->list[segments->count++] = (PostgresSegment){session.id, shares ? session.shared + 1 : 0, last};
-    if (shares && session.shared < last) last = session.shared;
-    if (shares && i == count - 1) {
-      return storage_fail(error, STATUS_SHAPE, "%s: a branch lacks its origin", p->name);
-    }
+    if (session.origin != 0 && i == count - 1) return storage_lack_origin(p->name, error);
   }
   info->name = text_plain("", 0);
   return STATUS_OK;
@@ -172,7 +164,7 @@ Status postgres_branch(Storage *storage, uint64_t session, Text name, int64_t no
                        StorageError *error) {
   PostgresStorage *p = postgres_of(storage);
   int64_t id = (int64_t)session;
-  PostgresSegments segments;
+  StorageSegments segments;
   PostgresQuery queries[] = {{.sql = "BEGIN"}, {.sql = POSTGRES_LOCK_SHARED},
                              postgres_query(POSTGRES_LOCK_SESSION, 1, &id), postgres_query(POSTGRES_CHAIN, 1, &id)};
   Status status = postgres_begin(p, true, &queries[0], error);

@@ -30,7 +30,7 @@
 
 #include <sqlite3.h>
 
-#include "storage/storage.h"
+#include "storage/storage_segments.h"
 
 /* ---- the library ---- */
 
@@ -57,9 +57,7 @@ const SqliteLibrary *sqlite_library(const char **why);
 #define STORE_APPLICATION 0x45626221        /* "Ebb!" */
 #define STORE_SCHEMA 1
 #define STORE_PAGE 4096             /* bytes of a page of the file */
-#define ROW_KIND_SHIFT 35
 #define ROW_SESSION_SHIFT 38
-#define ROW_LAST_NUMBER ((UINT64_C(1) << ROW_KIND_SHIFT) - 1)
 
 typedef enum SqliteStatement {
   SQL_BEGIN, SQL_BEGIN_READ, SQL_COMMIT, SQL_ROLLBACK, SQL_SAVE, SQL_RELEASE, SQL_ROLLBACK_TO,

@@ -6,57 +6,30 @@
 #include <assert.h>
 #include <inttypes.h>
 
-/* ---- where rows lie ---- */
-
-/* Messages with the seqs first .. last are rows of this session. */
-typedef struct Segment {
-  uint64_t session, first, last;
-  RowTally right, actual;    /* of the session's rows, and of those that were read */
-} Segment;
-
-typedef struct Segments {
-  Segment list[STORAGE_ORIGINS_MAX];      /* the newest first */
-  int count;
-} Segments;
-
-/* Follows the origins of a session. */
-static Status find_segments(SqliteStorage *s, const SessionInfo *session, Segments *segments, StorageError *error) {
-  SessionInfo info = *session;
-  uint64_t last = UINT32_MAX;
-  segments->count = 0;
-  for (;;) {
-    bool shares = info.origin != 0;
-    if (segments->count == STORAGE_ORIGINS_MAX) {
-      return storage_fail(error, STATUS_SHAPE, "%s: a branch of too many branches", s->path);
-    }
-    segments->list[segments->count++] =
-      (Segment){info.id, shares ? info.shared + 1 : 0, last, info.tally, {0}};
-    if (!shares) return STATUS_OK;
-    if (info.shared < last) last = info.shared;
-    Status status = sqlite_session(s, info.origin, &info, error);
-    if (status == STATUS_ABSENT) return storage_fail(error, STATUS_SHAPE, "%s: a branch lacks its origin", s->path);
-    if (status != STATUS_OK) return status;
-  }
-}
-
 /* ---- reading ---- */
 
-static const char *const KINDS[STATE_ROW_KINDS] = {"part", "message", "origin", "moved", "answers", "batch", "window"};
-
-static Status damaged(const SqliteStorage *s, const StateRow *row, StorageError *error) {
-  return storage_fail(error, STATUS_SHAPE, "%s: the row of %s %" PRIu64 " is damaged", s->path, KINDS[row->kind],
-                      row->number);
+/* Follows the origins of a session. */
+static Status find_segments(SqliteStorage *s, SessionInfo info, StorageSegments *segments, StorageError *error) {
+  segments->count = 0;
+  Status status = storage_add_segment(segments, s->path, &info, error);
+  while (status == STATUS_OK && info.origin != 0) {
+    status = sqlite_session(s, info.origin, &info, error);
+    if (status == STATUS_ABSENT) status = storage_lack_origin(s->path, error);
+    if (status == STATUS_OK) status = storage_add_segment(segments, s->path, &info, error);
+  }
+  return status;
 }
 
-static Status read_range(SqliteStorage *s, Segment *part, StateRowKind kind, uint64_t first, uint64_t last,
-                         StateRowSink sink, StorageError *error) {
+static Status read_range(StorageReading *reading, StorageSegment *part, StateRowKind kind, uint64_t first,
+                         uint64_t last, StateRowSink sink) {
+  SqliteStorage *s = sqlite_of(reading->storage);
   Status status;
-  sqlite3_stmt *statement = sqlite_prepare(s, SQL_READ, &status, error);
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_READ, &status, reading->error);
   if (statement == NULL) return status;
   uint64_t low = sqlite_row_id(part->session, kind, first), high = sqlite_row_id(part->session, kind, last);
   s->lib->bind_int64(statement, 1, (int64_t)low);
   s->lib->bind_int64(statement, 2, (int64_t)high);
-  while (status == STATUS_OK && sqlite_next(s, statement, &status, error)) {
+  while (status == STATUS_OK && sqlite_next(s, statement, &status, reading->error)) {
     uint64_t id = (uint64_t)s->lib->column_int64(statement, 0);
     const void *bytes = s->lib->column_blob(statement, 2);
     StateRow row = {.kind = kind, .number = id & ROW_LAST_NUMBER,
@@ -65,27 +38,15 @@ static Status read_range(SqliteStorage *s, Segment *part, StateRowKind kind, uin
     part->actual.count++;
     part->actual.sum += (uint64_t)sum & STORAGE_TALLY_BITS;
     bool strays = id < low || id > high;      /* a damaged key among the others */
-    if (strays || sum != s->lib->column_int64(statement, 1)) status = damaged(s, &row, error);
-    else status = sink.put(sink.user, &row);
+    bool is_damaged = strays || sum != s->lib->column_int64(statement, 1);
+    status = is_damaged ? storage_fail_row(s->path, &row, reading->error) : sink.put(sink.user, &row);
   }
   s->lib->reset(statement);
   return status;
 }
 
-static Status read_kind(SqliteStorage *s, Segments *segments, StateRowKind kind, uint64_t first, uint64_t last,
-                        StateRowSink sink, StorageError *error) {
-  Status status = STATUS_OK;
-  if (!storage_shares(kind)) return read_range(s, &segments->list[0], kind, first, last, sink, error);
-  for (int i = segments->count - 1; i >= 0 && status == STATUS_OK; i--) {
-    Segment *part = &segments->list[i];
-    uint64_t from = part->first > first ? part->first : first, to = part->last < last ? part->last : last;
-    if (from <= to) status = read_range(s, part, kind, from, to, sink, error);
-  }
-  return status;
-}
-
 /* Adds the rows first .. last of an origin, which were not read. */
-static Status add_unread(SqliteStorage *s, Segment *part, StateRowKind kind, uint64_t first, uint64_t last,
+static Status add_unread(SqliteStorage *s, StorageSegment *part, StateRowKind kind, uint64_t first, uint64_t last,
                          StorageError *error) {
   RowTally tally;
   if (first > last) return STATUS_OK;
@@ -98,10 +59,10 @@ static Status add_unread(SqliteStorage *s, Segment *part, StateRowKind kind, uin
 
 /* Compares the tallies of a session and its origins, after all was read. What was read is what counts: by a damaged
    key, one search may miss a row that another one meets. */
-static Status compare_tallies(SqliteStorage *s, Segments *segments, StorageError *error) {
+static Status compare_tallies(SqliteStorage *s, StorageSegments *segments, StorageError *error) {
   Status status = STATUS_OK;
   for (int i = 0; i < segments->count && status == STATUS_OK; i++) {
-    Segment *part = &segments->list[i];
+    StorageSegment *part = &segments->list[i];
     for (StateRowKind kind = 0; i > 0 && kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
       bool shares = storage_shares(kind);
       if (shares && part->first > 0) status = add_unread(s, part, kind, 0, part->first - 1, error);
@@ -114,43 +75,34 @@ static Status compare_tallies(SqliteStorage *s, Segments *segments, StorageError
   return status;
 }
 
+/* Finds where the rows of a session lie; within a transaction. */
+static Status find_rows(StorageReading *reading, uint64_t session, SessionInfo *info) {
+  SqliteStorage *s = sqlite_of(reading->storage);
+  Status status = sqlite_session(s, session, info, reading->error);
+  return status == STATUS_OK ? find_segments(s, *info, &reading->segments, reading->error) : status;
+}
+
 Status sqlite_read(Storage *storage, uint64_t session, StateRowSink sink, SessionInfo *info, StorageError *error) {
   SqliteStorage *s = sqlite_of(storage);
-  Segments segments;
+  StorageReading reading = {.storage = storage, .error = error, .read = read_range};
   Status status = sqlite_begin(s, false, error);
   if (status != STATUS_OK) return status;
-  status = sqlite_session(s, session, info, error);
-  if (status == STATUS_OK) status = find_segments(s, info, &segments, error);
-  for (StateRowKind kind = 0; kind < STATE_ROW_KINDS && status == STATUS_OK; kind++) {
-    status = read_kind(s, &segments, kind, 0, ROW_LAST_NUMBER, sink, error);
-  }
-  if (status == STATUS_OK) status = compare_tallies(s, &segments, error);
+  status = find_rows(&reading, session, info);
+  if (status == STATUS_OK) status = storage_read_kinds(&reading, sink);
+  if (status == STATUS_OK) status = compare_tallies(s, &reading.segments, error);
   return sqlite_end(s, status, error);
 }
 
-typedef struct Looking {
-  SqliteStorage *s;
-  Segments segments;
-  StorageError *error;
-} Looking;
-
-static Status read_looking(void *user, StateRowKind kind, uint64_t first, uint64_t last, StateRowSink sink) {
-  Looking *looking = user;
-  if (last > ROW_LAST_NUMBER) last = ROW_LAST_NUMBER;
-  return read_kind(looking->s, &looking->segments, kind, first, last, sink, looking->error);
-}
-
 Status sqlite_look(Storage *storage, uint64_t session, StorageLook look, StorageError *error) {
-  Looking looking = {.s = sqlite_of(storage), .error = error};
+  SqliteStorage *s = sqlite_of(storage);
+  StorageReading reading = {.storage = storage, .error = error, .read = read_range};
   SessionInfo info;
-  Status status = sqlite_begin(looking.s, false, error);
+  Status status = sqlite_begin(s, false, error);
   if (status != STATUS_OK) return status;
-  status = sqlite_session(looking.s, session, &info, error);
-  if (status == STATUS_OK) status = find_segments(looking.s, &info, &looking.segments, error);
-  if (status == STATUS_SHAPE && looking.s->salvaged) status = STATUS_OK;      /* what is left of its origins */
-  StateRowSource rows = {.read = read_looking, .user = &looking};
-  if (status == STATUS_OK) status = look.run(look.user, &info, rows);
-  return sqlite_end(looking.s, status, error);
+  status = find_rows(&reading, session, &info);
+  bool is_part = status == STATUS_SHAPE && s->salvaged && reading.segments.count > 0;      /* of its origins */
+  if (status == STATUS_OK || is_part) status = look.run(look.user, &info, storage_row_source(&reading));
+  return sqlite_end(s, status, error);
 }
 
 /* ---- commits ---- */
@@ -164,12 +116,8 @@ static Status find_operation(SqliteStorage *s, const StorageCommit *commit, bool
   s->lib->bind_blob64(statement, 2, commit->operation.bytes, commit->operation.size, SQLITE_STATIC);
   *done = sqlite_next(s, statement, &status, error);
   if (*done) {
-    uint64_t version = (uint64_t)s->lib->column_int64(statement, 0);
-    int64_t sum = storage_operation_checksum(commit->session, version, commit->operation);
-    error->actual = version;
-    if (sum != s->lib->column_int64(statement, 1)) {
-      status = storage_fail(error, STATUS_SHAPE, "%s: the row of an operation is damaged", s->path);
-    }
+    status = storage_take_operation(s->path, commit, (uint64_t)s->lib->column_int64(statement, 0),
+                                    s->lib->column_int64(statement, 1), error);
   }
   s->lib->reset(statement);
   s->lib->clear_bindings(statement);
@@ -200,10 +148,7 @@ static Status compare(SqliteStorage *s, const StorageCommit *commit, StorageErro
   s->stored_before = info.stored;
   s->forgets = false;
   s->added = (RowTally){0};
-  if (info.version == commit->expected) return STATUS_OK;
-  error->actual = info.version;
-  return storage_fail(error, STATUS_CONFLICT, "the session is at version %" PRIu64 ", not at %" PRIu64, info.version,
-                      commit->expected);
+  return storage_compare_version(commit, info.version, error);
 }
 
 /* Writes the new version, figures and tally. */
@@ -244,17 +189,13 @@ Status sqlite_begin_commit(Storage *storage, const StorageCommit *commit, bool *
 /* The session that has the row: an origin, for a message that is shared and forgotten. */
 static Status owner_of(SqliteStorage *s, const StateRow *row, uint64_t *owner, StorageError *error) {
   SessionInfo info;
-  Segments segments;
+  StorageSegments segments;
   *owner = s->commit.session;
-  if (!storage_shares(row->kind) || s->commit.replaces) return STATUS_OK;
-  if (row->number > s->stored_before) return STATUS_OK;
+  if (!storage_shares(row->kind) || s->commit.replaces || row->number > s->stored_before) return STATUS_OK;
   s->forgets = true;
   Status status = sqlite_session(s, s->commit.session, &info, error);
-  if (status == STATUS_OK) status = find_segments(s, &info, &segments, error);
-  for (int i = 0; status == STATUS_OK && i < segments.count; i++) {
-    Segment part = segments.list[i];
-    if (row->number >= part.first && row->number <= part.last) *owner = part.session;
-  }
+  if (status == STATUS_OK) status = find_segments(s, info, &segments, error);
+  if (status == STATUS_OK) *owner = storage_row_owner(&segments, &s->commit, s->stored_before, row);
   return status;
 }
 
