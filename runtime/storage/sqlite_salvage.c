@@ -91,6 +91,9 @@ static int refuse_removal(sqlite3_vfs *vfs, const char *name, int syncs) {
   return SQLITE_READONLY;
 }
 
+/* Damage is left out; a lack of memory is not. */
+static Status status_of(int code) { return (code & 0xff) == SQLITE_NOMEM ? STATUS_MEMORY : STATUS_OK; }
+
 static Status open_damaged(Damaged *d, StorageError *error) {
   SqliteStorage *s = d->s;
   const SqliteLibrary *lib = s->lib;
@@ -106,15 +109,15 @@ static Status open_damaged(Damaged *d, StorageError *error) {
   d->vfs.xDelete = refuse_removal;
   if (lib->vfs_register(&d->vfs, 0) != SQLITE_OK) return STATUS_MEMORY;
   int code = lib->open_v2(s->path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, d->vfs_name);
+  if (d->db == NULL || status_of(code) != STATUS_OK) return STATUS_MEMORY;
   if (code != SQLITE_OK) {
-    int why = d->db == NULL ? ENOMEM : lib->system_errno(d->db);
-    return storage_fail(error, STATUS_IO, "%s: it cannot be opened: %s", s->path, strerror(why));
+    return storage_fail(error, STATUS_IO, "%s: it cannot be opened: %s", s->path, strerror(lib->system_errno(d->db)));
   }
   lib->db_config(d->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   lib->db_config(d->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   lib->db_config(d->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
   code = lib->exec(d->db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = 100; BEGIN", NULL, NULL, NULL);
-  return code == SQLITE_NOMEM ? STATUS_MEMORY : STATUS_OK;
+  return status_of(code);
 }
 
 static void close_damaged(Damaged *d) {
@@ -139,17 +142,17 @@ static Status keep_row(SqliteStorage *s, sqlite3_stmt *cell, StorageError *error
   return sqlite_put_row(s, SQL_KEEP_ROW, sqlite_row_id(session, row.kind, row.number), sum, row.bytes, error);
 }
 
-/* Reads the row of a session that was kept; false: none was. */
-static bool read_kept(SqliteStorage *s, uint64_t session, SessionInfo *info) {
+/* Reads the row of a session, if it was kept. */
+static Status read_kept(SqliteStorage *s, uint64_t session, SessionInfo *info, bool *found, StorageError *error) {
   Status status;
-  StorageError ignored;
-  sqlite3_stmt *statement = sqlite_prepare(s, SQL_SESSION, &status, &ignored);
-  if (statement == NULL) return false;
+  sqlite3_stmt *statement = sqlite_prepare(s, SQL_SESSION, &status, error);
+  *found = false;
+  if (statement == NULL) return status;
   s->lib->bind_int64(statement, 1, (int64_t)session);
-  bool found = sqlite_next(s, statement, &status, &ignored);
-  if (found) *info = sqlite_info(s, statement);
+  *found = sqlite_next(s, statement, &status, error);
+  if (*found) *info = sqlite_info(s, statement);
   s->lib->reset(statement);
-  return found;
+  return status;
 }
 
 /* Adds the row of a session. *added: no other one has its number or name. */
@@ -169,11 +172,11 @@ static Status add_session(SqliteStorage *s, const SessionInfo *info, bool *added
 static Status keep_session(SqliteStorage *s, SessionInfo info, StorageError *error) {
   SessionInfo other;
   char name[NAME_ROOM];
-  bool added = false;
+  bool known, added = false;
   int64_t id = (int64_t)info.id;
   Text first = info.name;
-  Status status = STATUS_OK;
-  if (read_kept(s, info.id, &other)) {
+  Status status = read_kept(s, info.id, &other, &known, error);
+  if (status == STATUS_OK && known) {
     bool older = info.version != other.version ? info.version < other.version : info.changed <= other.changed;
     if (older) return STATUS_OK;
     status = sqlite_run(s, SQL_REMOVE, 1, &id, error);
@@ -202,7 +205,9 @@ static Status name_others(SqliteStorage *s, StorageError *error) {
     if (!any) break;
     snprintf(name, sizeof name, "session %" PRIu64, session);
     SessionInfo info = {.id = session, .name = text_of(name), .version = 1};
-    if (!read_kept(s, session, &other)) status = keep_session(s, info, error);
+    bool known = false;
+    if (status == STATUS_OK) status = read_kept(s, session, &other, &known, error);
+    if (status == STATUS_OK && !known) status = keep_session(s, info, error);
   }
   return status;
 }
@@ -237,18 +242,17 @@ static sqlite3_stmt *prepare_page(Damaged *d, const char *format, uint32_t page)
   return statement;
 }
 
-/* How many cells SQLite finds on the page, of the 681 that fit at most; 0: it is no leaf of a table, or its head is
-   damaged. */
-static int64_t count_cells(Damaged *d, uint32_t page) {
-  sqlite3_stmt *statement = prepare_page(d, "SELECT count(*) FROM (SELECT 1 FROM page%" PRIu32 " LIMIT 681)", page);
-  bool found = statement != NULL && d->s->lib->step(statement) == SQLITE_ROW;
-  int64_t count = found ? d->s->lib->column_int64(statement, 0) : 0;
-  d->s->lib->finalize(statement);
-  return count;
+/* Reads one number; 0 where there is none. */
+static Status read_number(const Damaged *d, sqlite3_stmt *statement, int64_t *number) {
+  const SqliteLibrary *lib = d->s->lib;
+  bool found = statement != NULL && lib->step(statement) == SQLITE_ROW;
+  *number = found ? lib->column_int64(statement, 0) : 0;
+  return statement == NULL ? status_of(lib->extended_errcode(d->db)) : status_of(lib->finalize(statement));
 }
 
-/* Makes the page the root of a table. */
-static void declare_page(Damaged *d, uint32_t page) {
+/* Makes the page the root of a table. *cells: how many SQLite finds there, of the 681 that fit at most; 0: it is no
+   leaf of a table, or its head is damaged. */
+static Status declare_page(Damaged *d, uint32_t page, int64_t *cells) {
   const SqliteLibrary *lib = d->s->lib;
   static const char format[] =
     "CREATE TABLE page%" PRIu32 "(id INTEGER PRIMARY KEY, name, " SESSION_COLUMNS(SQLITE_COLUMN) "sum)";
@@ -256,25 +260,28 @@ static void declare_page(Damaged *d, uint32_t page) {
   if (page % TABLES_MAX == 0) lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 0, 1);      /* ends them */
   snprintf(sql, sizeof sql, format, page);
   lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 1, (int)page);
-  lib->exec(d->db, sql, NULL, NULL, NULL);
+  Status status = status_of(lib->exec(d->db, sql, NULL, NULL, NULL));
   lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 0, 0);
+  if (status != STATUS_OK) return status;
+  return read_number(d, prepare_page(d, "SELECT count(*) FROM (SELECT 1 FROM page%" PRIu32 " LIMIT 681)", page), cells);
 }
 
 /* Takes the cells of a page, one after the other; one that cannot be read is left out. */
 static Status scan_page(Damaged *d, uint32_t page, StorageError *error) {
   const SqliteLibrary *lib = d->s->lib;
-  Status status = STATUS_OK;
-  declare_page(d, page);
-  int64_t count = count_cells(d, page);
-  if (count == 0) return STATUS_OK;
+  int64_t count;
+  Status status = declare_page(d, page, &count);
+  if (status != STATUS_OK || count == 0) return status;
   sqlite3_stmt *cells = prepare_page(d, "SELECT * FROM page%" PRIu32 " LIMIT -1 OFFSET ?1", page);
-  for (int64_t at = 0; at < count && cells != NULL && status == STATUS_OK; at++) {
+  if (cells == NULL) return status_of(lib->extended_errcode(d->db));
+  for (int64_t at = 0; at < count && status == STATUS_OK; at++) {
     lib->bind_int64(cells, 1, at);
     for (; status == STATUS_OK && at < count && lib->step(cells) == SQLITE_ROW; at++) {
       count_values(d, cells);
       status = keep_cell(d->s, cells, error);
     }
-    lib->reset(cells);
+    int code = lib->reset(cells);
+    if (status == STATUS_OK) status = status_of(code);
     bool is_enough = d->read > d->read_most;
     if (is_enough) lib->limit(d->db, SQLITE_LIMIT_LENGTH, STORE_PAGE);      /* longer values are errors from here on */
   }
@@ -283,13 +290,10 @@ static Status scan_page(Damaged *d, uint32_t page, StorageError *error) {
 }
 
 static Status scan(Damaged *d, StorageError *error) {
-  const SqliteLibrary *lib = d->s->lib;
   sqlite3_stmt *statement = NULL;
-  Status status = STATUS_OK;
-  lib->prepare_v3(d->db, "PRAGMA page_count", -1, 0, &statement, NULL);
-  bool known = statement != NULL && lib->step(statement) == SQLITE_ROW;
-  int64_t pages = known ? lib->column_int64(statement, 0) : 0;
-  lib->finalize(statement);
+  int64_t pages;
+  d->s->lib->prepare_v3(d->db, "PRAGMA page_count", -1, 0, &statement, NULL);
+  Status status = read_number(d, statement, &pages);
   d->read_most = (uint64_t)pages * STORE_PAGE * READS + READ_LEAST;
   for (int64_t page = 2; page <= pages && status == STATUS_OK; page++) status = scan_page(d, (uint32_t)page, error);
   return status;

@@ -3,6 +3,7 @@
 --
 -- FILES=n is the number of damaged files; SEED repeats a run.
 
+local memory = require "sqlite_memory"      -- before SQLite is used
 local kit = require "storage_kit"
 local salvage = require "ebb.session.salvage"
 
@@ -154,6 +155,27 @@ for n = 1, FILES do
     end
   end
 end
+
+---- Memory that is lacking ----
+
+local at, failed = 1, 0
+repeat
+  memory.fail(at)
+  local done, lists, problem = pcall(salvaged, bytes)
+  local hits = memory.struck()
+  memory.fail()
+  if not done then lists, problem = nil, lists end
+  if not lists then
+    failed = failed + 1
+    expect(problem.code == "memory" or problem.code == "io", "allocation %d: %s", at, problem.message)
+  else
+    for name, texts in pairs(right) do
+      expect(table.concat(lists[name] or {}) == table.concat(texts), "allocation %d: %s lacks messages", at, name)
+    end
+  end
+  at = at + 1 + at // 100
+until hits == 0
+print(("swept: salvage with %d failed allocations"):format(failed))
 print("SEED=" .. kit.seed)
 print(("swept: %d damaged files: %d messages salvaged, %d of them certain, %d sessions whole"):format(FILES, found,
   required, whole))
