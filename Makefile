@@ -79,7 +79,7 @@ objects    = $(patsubst %.c,$(B)/%.o,$(foreach layer,$(1),$(sort $(wildcard runt
 CORE       = $(filter-out $(LOADER),$(call objects,$(LAYERS)))
 # Sessions on disk, and libraries loaded on first use: of the command and of the module for stock Lua, not of libebb.
 LOADER     = $(B)/runtime/os/posix/shared_library.o
-BIND_STORE = $(patsubst %,$(B)/runtime/bind/%.o,storage storage_forget storage_handle storage_read storage_tail)
+BIND_STORE = $(patsubst %,$(B)/runtime/bind/%.o,storage storage_handle storage_read storage_tail)
 STORAGE    = $(call objects,storage) $(BIND_STORE) $(LOADER) $(SQLITE_INSIDE)
 BINDING    = $(filter-out $(BIND_STORE),$(call objects,sandbox bind))
 API        = $(filter-out %/stdio.o,$(call objects,api))

@@ -43,14 +43,13 @@ local C_RANK = ranks {
 local PRIVATE = ranks { [[
   os/posix/file_calls tokens/merge/bpe tokens/merge/count_cache tokens/merge/merge_in_order
   tokens/merge/merge_lockstep tokens/merge/premerge tokens/pretoken/nfc tokens/pretoken/pretoken_rules
-  tokens/pretoken/pretoken_wide tokens/pretoken/pretoken_window tokens/vocab/tokenizer_json_parts
+  tokens/pretoken/pretoken_window tokens/vocab/tokenizer_json_parts
   tokens/vocab/vocab_builder tokens/vocab/vocab_merge tokens/vocab/vocab_place tokens/vocab/vocab_trie
   core/conversation_data core/merge_memory core/draft/draft_data core/draft/draft_thinking core/draft/evict_oldest
   core/history/batch core/history/checkpoint core/list/sequence_node core/message/arena core/message/message_data
   core/message/store_data dialect/check/check_codes dialect/repair/repair_anthropic_turns document/convert_list
-  document/detect document/document_apart document/document_loader document/document_warnings document/request_cost
-  document/request_messages document/salvage state/state_parts state/state_writer storage/postgres_data
-  storage/sqlite_data
+  document/detect document/document_loader document/request_cost document/salvage state/state_parts state/state_writer
+  storage/postgres_data storage/sqlite_data
 ]] }
 local SEES_LUA = { bind = true, sandbox = true, api = true, host = true }
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }

@@ -31,7 +31,6 @@
 #include "bind/ledger.h"
 #include "bind/load.h"
 #include "bind/open.h"
-#include "bind/reference.h"
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/vocab.h"

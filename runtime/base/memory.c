@@ -1,5 +1,5 @@
 /*
-** Memory: checked sizes over the host's allocator.
+** Memory: checked sizes over the host's allocator; and the codes of statuses, such as its failure.
 */
 #include "base/memory.h"
 
@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/status.h"
 
 static void *system_allocate(void *user, void *block, size_t old_size, size_t new_size) {
   (void)user;
@@ -57,4 +59,28 @@ void memory_free_string(const Memory *memory, char *string) {
 
 void memory_free(const Memory *memory, void *block, size_t size) {
   if (block != NULL) memory->allocate(memory->user, block, size, 0);
+}
+
+/* ---- statuses: the codes that users see ---- */
+
+const char *status_code(Status status) {
+  switch (status) {
+    case STATUS_OK: return "ok";
+    case STATUS_MEMORY: return "memory";
+    case STATUS_RANGE: return "out_of_range";
+    case STATUS_ARGUMENT: return "argument";
+    case STATUS_LIMIT: return "limit";
+    case STATUS_SYNTAX: return "syntax";
+    case STATUS_ENCODING: return "encoding";
+    case STATUS_SHAPE: return "shape";
+    case STATUS_ROLE: return "role";
+    case STATUS_DUPLICATE: return "duplicate";
+    case STATUS_GUARDED: return "guarded";
+    case STATUS_ABSENT: return "absent";
+    case STATUS_IO: return "io";
+    case STATUS_FORBIDDEN: return "forbidden";
+    case STATUS_CONFLICT: return "conflict";
+    case STATUS_HOST: return "host";
+  }
+  return "unknown";   /* not a Status; no default above, so that compilers report a missing case */
 }

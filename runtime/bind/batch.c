@@ -10,7 +10,6 @@
 #include "bind/json.h"
 #include "bind/list.h"
 #include "bind/open.h"
-#include "bind/reference.h"
 #include "bind/selection.h"
 #include "bind/type.h"
 #include "core/list/sequence_diff.h"

@@ -15,7 +15,6 @@
 #include "bind/list.h"
 #include "bind/message.h"
 #include "bind/open.h"
-#include "bind/reference.h"
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"

@@ -12,7 +12,6 @@
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/open.h"
-#include "bind/reference.h"
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/vocab.h"

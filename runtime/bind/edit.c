@@ -8,7 +8,6 @@
 #include "bind/list.h"
 #include "bind/message.h"
 #include "bind/open.h"
-#include "bind/reference.h"
 #include "bind/source.h"
 #include "bind/type.h"
 #include "bind/view.h"

@@ -1,5 +1,5 @@
 /*
-** Handles of conversations, batches and drafts, and the callbacks of a conversation.
+** Handles of conversations, batches, drafts, messages and units, and the callbacks of a conversation.
 **
 ** User values of a conversation: 1 the caller's functions {counter, clock, on_limit}, 2 the
 ** Callbacks, both shared by forks; 3 the library's state of this conversation, or nil. Of a
@@ -12,7 +12,27 @@
 #include "core/draft/draft.h"
 #include "document/document.h"
 
-extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT;
+extern const BindType BIND_CONVERSATION, BIND_BATCH, BIND_DRAFT, BIND_MESSAGE, BIND_UNIT;
+
+/* ---- userdata that name a message or unit: a seq, and as first user value the owner, in whose list it is ---- */
+
+typedef struct MessageHandle {
+  MessageId id;
+  uint32_t hint;             /* its position when the handle was pushed */
+} MessageHandle;
+
+typedef struct UnitHandle {
+  MessageId first;
+} UnitHandle;
+
+/* Pushes a message of the owner at stack index `owner`; `hint`: its position, if known. */
+void  bind_push_message(lua_State *L, int owner, MessageId id, uint32_t hint);
+void  bind_set_message(lua_State *L, int index, MessageId id);   /* sets the id of a pushed message */
+MessageId bind_check_message(lua_State *L, int index);           /* the id of the message at index; raises */
+/* Pushes the unit of the owner at `owner` whose first message is `first`. */
+void  bind_push_unit(lua_State *L, int owner, MessageId first);
+
+/* ---- conversations, batches and drafts ---- */
 
 /* Where the callbacks of a conversation run, and their time; shared by its forks. */
 typedef struct Callbacks {

@@ -9,7 +9,6 @@
 #include "bind/json.h"
 #include "bind/ledger.h"
 #include "bind/open.h"
-#include "bind/reference.h"
 #include "bind/type.h"
 #include "core/explain.h"
 

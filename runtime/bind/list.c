@@ -7,7 +7,7 @@
 #include "bind/argument.h"
 #include "bind/list.h"
 #include "bind/message.h"
-#include "bind/reference.h"
+#include "bind/handle.h"
 #include "bind/selection.h"
 #include "bind/type.h"
 #include "bind/view.h"

@@ -25,7 +25,6 @@
 #include "bind/json.h"
 #include "bind/key_order.h"
 #include "bind/marshal.h"
-#include "bind/reference.h"
 #include "bind/type.h"
 #include "sandbox/guard.h"
 #include "sandbox/sandbox.h"

@@ -9,7 +9,7 @@
 #include "bind/json.h"
 #include "bind/message.h"
 #include "bind/open.h"
-#include "bind/reference.h"
+#include "bind/handle.h"
 #include "bind/type.h"
 #include "bind/view.h"
 #include "bind/window.h"

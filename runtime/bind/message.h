@@ -4,7 +4,7 @@
 #ifndef EBB_BIND_MESSAGE_H
 #define EBB_BIND_MESSAGE_H
 
-#include "bind/reference.h"
+#include "bind/handle.h"
 #include "bind/view.h"
 
 /* The message at index: a Message of the view's owner, or a position of its list, from 1 to the

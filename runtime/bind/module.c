@@ -8,7 +8,6 @@
 #include "bind/ledger.h"
 #include "bind/list.h"
 #include "bind/open.h"
-#include "bind/reference.h"
 #include "bind/selection.h"
 #include "bind/type.h"
 #include "bind/unit.h"
@@ -97,7 +96,6 @@ int luaopen_ebb_core(lua_State *L) {
   bind_open_number(L);
   bind_open_canonical(L);
   bind_open_keywords(L);
-  bind_open_root(L);
   bind_open_folder(L);
   bind_open_vocab(L);
   lua_setfield(L, -2, "vocab");

@@ -32,8 +32,7 @@ void  bind_open_printable(lua_State *L);
 void  bind_open_number(lua_State *L);
 void  bind_open_canonical(lua_State *L);
 void  bind_open_keywords(lua_State *L);
-void  bind_open_root(lua_State *L);          /* for trusted code only */
-void  bind_open_folder(lua_State *L);
+void  bind_open_folder(lua_State *L);        /* for trusted code only */
 
 /* ---- each pushes a table of functions; its owner is the module ---- */
 

@@ -9,7 +9,7 @@
 #include "bind/open.h"
 #include "bind/type.h"
 #include "bind/view.h"
-#include "core/list/common_prefix.h"
+#include "core/list/sequence_diff.h"
 #include "core/draft/cut_plan.h"
 #include "os/os.h"
 #include "sandbox/guard.h"

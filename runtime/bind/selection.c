@@ -11,7 +11,7 @@
 #include "bind/argument.h"
 #include "bind/error.h"
 #include "bind/open.h"
-#include "bind/reference.h"
+#include "bind/handle.h"
 #include "bind/selection.h"
 #include "bind/type.h"
 #include "bind/view.h"

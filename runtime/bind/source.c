@@ -10,7 +10,6 @@
 #include "bind/error.h"
 #include "bind/handle.h"
 #include "bind/json.h"
-#include "bind/reference.h"
 #include "bind/source.h"
 #include "bind/type.h"
 

@@ -22,7 +22,7 @@ void  bind_push_session_info(lua_State *L, const SessionInfo *info);
 /* Sets all but the name in the table on top; in one that has these fields it allocates nothing. */
 void  bind_set_session_numbers(lua_State *L, const SessionInfo *info);
 
-/* storage_forget.c */
+/* Functions for Lua: messages that a branch forgot, and forgetting them in another session. */
 int bind_forgotten(lua_State *L);
 int bind_forget_again(lua_State *L);
 

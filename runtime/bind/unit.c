@@ -7,7 +7,7 @@
 */
 #include "bind/argument.h"
 #include "bind/open.h"
-#include "bind/reference.h"
+#include "bind/handle.h"
 #include "bind/type.h"
 #include "bind/unit.h"
 #include "bind/view.h"

@@ -4,7 +4,7 @@
 #ifndef EBB_BIND_UNIT_H
 #define EBB_BIND_UNIT_H
 
-#include "bind/reference.h"
+#include "bind/handle.h"
 #include "bind/view.h"
 
 extern const BindType BIND_TURN;

@@ -20,7 +20,6 @@
 #include "bind/handle.h"
 #include "bind/list.h"
 #include "bind/open.h"
-#include "bind/reference.h"
 #include "bind/type.h"
 #include "bind/unit.h"
 #include "bind/view.h"

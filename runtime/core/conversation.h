@@ -36,7 +36,7 @@ Status   conversation_new(const ConversationConfig *config, Conversation **conve
 Status   conversation_fork(Conversation *conversation, Conversation **fork);
 /* Exchanges what a conversation has for what its unedited fork has: an undo of all edits since the fork, except
    redactions, whose bytes both share. Branches of the conversation from before the fork can be merged as before.
-   Cannot fail; the fork can only be freed then. (exchange.c) */
+   Cannot fail; the fork can only be freed then. (forget.c) */
 void     conversation_exchange(Conversation *conversation, Conversation *fork);
 void     conversation_free(Conversation *conversation);     /* NULL is allowed */
 

@@ -1,5 +1,5 @@
 /*
-** The fields of a conversation, for conversation.c, recount.c, compact.c, exchange.c, forget.c, merge_branch.c
+** The fields of a conversation, for conversation.c, recount.c, compact.c, forget.c, merge_branch.c
 ** and merge_memory.c only.
 */
 #ifndef EBB_CORE_CONVERSATION_DATA_H

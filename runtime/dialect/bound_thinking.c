@@ -1,7 +1,7 @@
 #include "dialect/bound_thinking.h"
 
 #include "base/minmax.h"
-#include "core/list/common_prefix.h"
+#include "core/list/sequence_diff.h"
 
 /* The first position of `now` that differs from `sent`, of whose messages `length` count; UINT32_MAX if `now` only
    goes on. */

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "dialect/dialect_members.h"
-#include "document/request_messages.h"
+#include "document/convert_list.h"
 
 typedef struct OwnText {
   size_t at, size;           /* in OwnForm.bytes */

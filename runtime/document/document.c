@@ -5,7 +5,6 @@
 
 #include "base/minmax.h"
 #include "document/detect.h"
-#include "document/document_apart.h"
 #include "document/document_loader.h"
 #include "dialect/dialect_members.h"
 #include "json/json_fields.h"

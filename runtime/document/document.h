@@ -28,7 +28,6 @@
 #include "core/operation.h"
 #include "json/source_position.h"
 #include "dialect/dialect.h"
-#include "document/document_warnings.h"
 #include "dialect/read/reader.h"
 #include "document/request_cost.h"
 
@@ -57,6 +56,38 @@ typedef struct Document {
 
 /* A document for writing a conversation that was not read from a file. */
 Document document_new(DocumentShape shape);
+
+/* ---- warnings: oddities of a file that were kept, and what a lenient reading mended or skipped ---- */
+
+/* Except for the first, these are errors unless the reading is lenient. */
+typedef enum DocumentOddity {
+  ODD_PART,                  /* a content part of unknown type: kept */
+  ODD_RECORD,                /* not a message: skipped */
+  ODD_TEXT,                  /* invalid UTF-8 or a lone surrogate: replaced by U+FFFD */
+  ODD_KEY,                   /* a duplicate key: the last one is kept */
+  ODD_ID,                    /* a duplicate id: kept */
+  ODD_MARK,                  /* byte order marks behind the first: left out */
+  ODD_DIGEST                 /* the digest of a saved conversation differs: read without it */
+} DocumentOddity;
+
+typedef struct DocumentWarning {
+  DocumentOddity what;
+  SourcePosition place;
+  Text kind;                 /* the type of the part, the key, or the id */
+  Status status;             /* of a record: its error */
+  const char *expected;      /* of a record: what was expected; static */
+} DocumentWarning;
+
+typedef struct DocumentWarnings {
+  Memory memory;
+  DocumentWarning *list;
+  uint32_t count, room;
+} DocumentWarnings;
+
+/* Adds a warning. STATUS_MEMORY. */
+Status document_warn(DocumentWarnings *warnings, DocumentWarning warning);
+
+/* ---- reading ---- */
 
 /* A file that is read while it is parsed. */
 typedef struct DocumentComing {

@@ -1,6 +1,6 @@
 /*
 ** The state of a reading of a document, and what its steps share: where a byte stands in the file, warnings, ids.
-** Internal to document.c and document_apart.c.
+** Internal to document.c and document_loader.c.
 */
 #ifndef EBB_DOCUMENT_DOCUMENT_LOADER_H
 #define EBB_DOCUMENT_DOCUMENT_LOADER_H
@@ -51,5 +51,9 @@ bool   document_shape_id(Text raw, const MessageShape *shape, Text *id);      /*
 bool   document_check_parts(DocumentLoader *loader, Text raw, const MessageShape *shape);
 /* Appends all messages of a source. STATUS_MEMORY and those of the source. */
 Status document_append_from(DocumentLoader *loader, MessageSource *source);
+
+/* Appends the loader's `messages` to a list that has none in the text: those of another conversation, or other texts.
+   Status of the reader; STATUS_DUPLICATE. */
+Status document_load_apart(DocumentLoader *loader);
 
 #endif

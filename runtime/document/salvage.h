@@ -18,7 +18,7 @@
 #ifndef EBB_DOCUMENT_SALVAGE_H
 #define EBB_DOCUMENT_SALVAGE_H
 
-#include "document/document_warnings.h"
+#include "document/document.h"
 #include "dialect/read/reader.h"
 
 typedef struct SalvageSegment {

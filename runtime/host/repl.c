@@ -12,7 +12,7 @@
 **     SIGINT    the line is thrown away        SIGWINCH   it is drawn anew
 **     SIGCONT   the terminal may have been given back in another mode
 */
-#define _DEFAULT_SOURCE 1
+#define _GNU_SOURCE 1   /* wcwidth */
 #include <errno.h>
 #include <histedit.h>
 #include <locale.h>
@@ -26,6 +26,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "host/host.h"
 #include "os/os.h"
@@ -279,5 +280,37 @@ int host_editor(lua_State *L) {
   set_up(editor);
   open_history(editor);
   signal(SIGINT, SIG_IGN);   /* between a line and its script there is nothing to stop */
+  return 1;
+}
+
+/* ---- cells: how wide a terminal draws a character ----
+**
+** libc has Unicode's table behind wcwidth, and keeps it up to date, but answers
+** by the locale of the process, which is "C". So a UTF-8 locale of its own is
+** opened for the question. */
+
+/* The cells of a code point by the C library's tables for UTF-8; -1 if it is not printable, or if the system has no
+   UTF-8 locale. The locale is opened once and kept. */
+static int width_in_utf8(lua_Integer point) {
+  static locale_t locale;
+  static bool opened;
+  if (!opened) {
+    opened = true;
+    locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (locale == (locale_t)0) locale = newlocale(LC_CTYPE_MASK, "en_US.UTF-8", (locale_t)0);
+  }
+  if (locale == (locale_t)0) return -1;
+  locale_t before = uselocale(locale);
+  int width = wcwidth((wchar_t)point);
+  uselocale(before);
+  return width;
+}
+
+/* What libc does not know counts 2: a row may end too early, but never wraps. */
+int host_cells(lua_State *L) {
+  lua_Integer point = luaL_checkinteger(L, 1);
+  luaL_argcheck(L, point >= 0 && point <= 0x10FFFF, 1, "a code point is expected");
+  int width = width_in_utf8(point);
+  lua_pushinteger(L, width < 0 ? 2 : width);
   return 1;
 }

@@ -2,7 +2,7 @@
 ** The sandbox's allocator: what a script's memory costs, and what it tells of the script.
 **
 ** Single instructions may be dear: `a < b` on two strings with half a million NULs
-** takes 3 ms in Lua's own comparison (dense_text.c allows no more), `s | 1` parses
+** takes 3 ms in Lua's own comparison (text_cost.c allows no more), `s | 1` parses
 ** all of s. Nothing charges for those. So the allocator knows the longest living
 ** string, and the hook comes the sooner the longer it is: what lies between two
 ** hooks costs 50 ms at most, whatever the instructions are. To know the strings
@@ -18,9 +18,59 @@
 ** keys, and by the half of it that is there already.
 */
 #include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "sandbox/sandbox_state.h"
+
+/* ---- the reserve ----
+**
+** A few KB that are kept for calling finalizers when memory fails.
+**
+** Lua calls a finalizer once. If there is no memory for the call itself (a frame, a
+** larger stack), the object goes without it, and what the finalizer would have
+** released is lost. Such blocks come from here then:
+**
+**     | frame | stack      |                free |
+**     0                    used            RESERVE_BYTES
+**
+** Blocks are handed out one after the other; when the last of them has come back,
+** the whole reserve is free again. */
+
+bool reserve_open(Reserve *reserve, const Memory *memory) {
+  *reserve = (Reserve){.bytes = memory_new(memory, RESERVE_BYTES)};
+  return reserve->bytes != NULL;
+}
+
+void reserve_close(Reserve *reserve, const Memory *memory) {
+  assert(reserve->blocks == 0);
+  memory_free(memory, reserve->bytes, RESERVE_BYTES);
+  reserve->bytes = NULL;
+}
+
+void *reserve_take(Reserve *reserve, size_t size) {
+  assert(reserve->used <= RESERVE_BYTES);
+  if (size > RESERVE_BYTES) return NULL;
+  size = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+  if (size > RESERVE_BYTES - reserve->used) return NULL;
+  void *block = reserve->bytes + reserve->used;
+  reserve->used += size;
+  reserve->blocks++;
+  return block;
+}
+
+bool reserve_owns(const Reserve *reserve, const void *block) {
+  return (uintptr_t)block - (uintptr_t)reserve->bytes < RESERVE_BYTES;
+}
+
+void reserve_give_back(Reserve *reserve, const void *block) {
+  assert(reserve_owns(reserve, block) && reserve->blocks > 0);
+  (void)block;
+  if (--reserve->blocks == 0) reserve->used = 0;
+}
+
+/* ---- blocks ---- */
 
 #define STRING_BIG     ((size_t)8192)
 #define STRING_WORK    (5 << 20)      /* bytes of comparison between two hooks: 10 ns each at worst */

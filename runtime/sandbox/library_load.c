@@ -1,5 +1,5 @@
 /*
-** load and require: text only, capped (parse_cost.c), from the host's loader only.
+** load and require: text only, capped (text_cost.c), from the host's loader only.
 */
 #include <string.h>
 

@@ -72,7 +72,7 @@ static int compare_references(const Key *a, const Key *b) {
   return (a->of.created > b->of.created) - (a->of.created < b->of.created);
 }
 
-/* As lua_next(L, 1), without the collector's word for modes (metatable.c). */
+/* As lua_next(L, 1), without the collector's word for modes (library_kit.c). */
 static bool next_field(lua_State *L, const Sandbox *sandbox) {
   if (!lua_next(L, 1)) return false;
   if (!sandbox->has_modes || lua_type(L, -2) != LUA_TSTRING || lua_tostring(L, -2) != sandbox->mode_word) return true;

@@ -26,9 +26,9 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <setjmp.h>
 
 #include "os/os.h"
-#include "sandbox/reserve.h"
 #include "sandbox/guard.h"
 #include "sandbox/match.h"
 #include "sandbox/owner.h"
@@ -111,7 +111,21 @@ static inline uint64_t limits_time(const SandboxLimits *limits) {
   return limits->microseconds != 0 ? limits->microseconds : limits->fuel / UNIT_PER_US;
 }
 
-typedef struct Landing Landing;
+/* Where a stopped script comes down (landing.c). */
+typedef struct Landing {
+  jmp_buf place;
+  struct Landing *outer;
+  int barred;                /* as in Sandbox, before */
+} Landing;
+
+/* A few KB that are kept for calling finalizers when memory fails (guard_memory.c). */
+enum { RESERVE_BYTES = 8192 };
+
+typedef struct Reserve {
+  char *bytes;               /* RESERVE_BYTES of them; NULL: not opened */
+  size_t used;               /* up to here they were handed out */
+  size_t blocks;             /* that have not come back */
+} Reserve;
 
 /* What stands before big blocks (guard_memory.c). */
 typedef struct BlockHead {
@@ -179,7 +193,7 @@ struct Sandbox {
 
   MatchSets sets;            /* of %a, %d ... */
   MatchCache cache;
-  const char *mode_word;     /* the collector's string for modes (metatable.c) */
+  const char *mode_word;     /* the collector's string for modes (library_kit.c) */
   bool has_modes;            /* a script has set one */
   size_t printed;            /* bytes, by this call or the tasks since one was started; > PRINT_MAX: no more */
   uint64_t turns;            /* calls, steps and functions of the host's that were run: each may change any table */
@@ -245,6 +259,14 @@ void  guard_look_now(lua_State *L);
 
 /* ---- guard_memory.c ---- */
 
+/* Open and close the reserve. False: no memory. No block may be out at the end. */
+bool  reserve_open(Reserve *reserve, const Memory *memory);
+void  reserve_close(Reserve *reserve, const Memory *memory);
+/* NULL: what is left is too small. Aligned as malloc's blocks are. */
+void *reserve_take(Reserve *reserve, size_t size);
+bool  reserve_owns(const Reserve *reserve, const void *block);
+void  reserve_give_back(Reserve *reserve, const void *block);
+
 /* Begins a cell of `count` instructions in thread L, with the guard's hook, unless such a cell runs there: what the one
    before had not charged is not charged. Safe within the allocator: only numbers change. */
 void  guard_begin_cell(Sandbox *sandbox, lua_State *L, lua_Hook hook, int count);
@@ -279,7 +301,7 @@ GuardLayout guard_measure_layout(lua_State *L);
 /* True if the costs and limits of this layer are meant for such a Lua. */
 bool  guard_knows_layout(const GuardLayout *layout);
 
-/* ---- dense_text.c ---- */
+/* ---- text_cost.c: texts with many NULs ---- */
 
 #define STRING_HEADER ((size_t)24)   /* bytes of Lua's own before those of a text (guard_measure_layout) */
 
@@ -296,8 +318,6 @@ void dense_refuse(Sandbox *sandbox, lua_State *L);
 
 /* lua_resume of a thread that may be stopped within; sandbox->current is set. LANDING_STOPPED: it was. */
 int  landing_resume(Sandbox *sandbox, lua_State *thread, lua_State *from, int arguments, int *results);
-/* Jumps to the innermost landing. The script was killed. */
-void landing_jump(Sandbox *sandbox);
 
 /* ---- the libraries: each is opened into the table on top ---- */
 
@@ -357,7 +377,7 @@ void library_string_meta(lua_State *L);      /* pushes the metatable of strings;
 void library_table(lua_State *L);
 void library_sort(lua_State *L);
 
-/* ---- metatable.c ---- */
+/* ---- library_kit.c ---- */
 
 /* Takes "__mode" from the collector, before a script has run. Raises. */
 void mode_open(lua_State *L);
@@ -369,7 +389,7 @@ void mode_set(lua_State *L, const char *mode);
 /* As luaL_loadbufferx with mode "t", with caps; pushes the chunk or a message. */
 int  load_text(lua_State *L, const char *text, size_t size, const char *name, const char *mode);
 
-/* ---- parse_cost.c ---- */
+/* ---- text_cost.c: sources ---- */
 
 #define PARSE_JUMPS_MAX 5000                /* 35 ms */
 #define PARSE_LOOKS_MAX (UINT64_C(50) << 20)   /* 1 ns each */

@@ -6,7 +6,7 @@
 ** Counting takes the pretokens of a run batch by batch:
 **
 **     pretokens   "The" " lazy" " dog" " misunderestimated" "." ...
-**       | the cache has the counts of earlier ones (count_cache.h, cache_probe.c)
+**       | the cache has the counts of earlier ones (count_cache.h)
 **       v
 **     unknown     " dog" " misunderestimated"
 **       | the vocabulary is probed by size, each list without branches (vocab_probe.c)
@@ -29,7 +29,7 @@
 #include "tokens/merge/pretoken_batch.h"
 #include "tokens/pretoken/regex_cut.h"
 #include "tokens/pretoken/text_form.h"
-#include "tokens/vocab/vocab_atoms.h"
+#include "tokens/vocab/vocab_image.h"
 
 enum {
   SCRATCH_KEPT = 1 << 20,    /* the largest block, in bytes, that stays for the next decoded text */

@@ -6,7 +6,7 @@
 #include "conversation_kit.h"
 
 #include "core/explain.h"
-#include "core/list/common_prefix.h"
+#include "core/list/sequence_diff.h"
 
 static Conversation *make(Fail *fail) {
   Conversation *chat = chat_of(fail, "s4 u4 a4(x) t4(x) u8 a4 u4");

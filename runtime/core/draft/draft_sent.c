@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/minmax.h"
-#include "core/list/common_prefix.h"
+#include "core/list/sequence_diff.h"
 #include "core/draft/draft_data.h"
 
 /* The first thought behind the first message in which the list differs from the draft's first one. */

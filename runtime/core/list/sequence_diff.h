@@ -24,4 +24,12 @@ typedef struct SequenceDiff {
 Status sequence_diff(const Sequence *before, const Sequence *after, SequenceDiff *diff);
 void   sequence_diff_free(SequenceDiff *diff);
 
+/* ---- equal messages at the start of two lists: a provider's prompt cache that holds the first serves them ---- */
+
+/* Counts the messages at the start that are equal in both lists, byte by byte. Skips
+   nodes that both lists share: O(log n) for each difference; O(n) for equal messages
+   with different ids. STATUS_MEMORY. */
+Status common_prefix_count(const Memory *memory, const Store *store, const Sequence *a, const Sequence *b,
+                           uint32_t *messages);
+
 #endif

@@ -1,5 +1,5 @@
 /*
-** Sequence: queries, each along one path from the root.
+** Sequence: sums, and queries, each along one path from the root.
 */
 #include "core/list/sequence_node.h"
 
@@ -7,6 +7,31 @@
 
 #include "base/bitset.h"
 #include "base/map.h"
+
+/* ---- sums ---- */
+
+const Sum SUM_ZERO = {.earliest = INT64_MAX, .latest = INT64_MIN};
+
+static uint64_t total(const uint32_t parts[ROLE_COUNT]) {
+  uint64_t all = 0;
+  for (int role = 0; role < ROLE_COUNT; role++) all += parts[role];
+  return all;
+}
+
+uint64_t sum_measure(const Sum *sum, Measure measure) {
+  switch (measure) {
+  case MEASURE_COUNT: return total(sum->count) + sum->windows;
+  case MEASURE_TOKENS: return total(sum->tokens);
+  case MEASURE_TURNS: return sum->turns;
+  case MEASURE_WINDOWS: return sum->windows;
+  default: break;
+  }
+  assert(measure < MEASURE_ROLE_TOKENS + ROLE_COUNT);
+  return measure < MEASURE_ROLE_TOKENS ? sum->count[measure - MEASURE_ROLE_COUNT]
+                                       : sum->tokens[measure - MEASURE_ROLE_TOKENS];
+}
+
+/* ---- queries ---- */
 
 uint32_t sequence_count(const Sequence *s) { return edge_count(&s->root); }
 

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "tokens/vocab/vocab_atoms.h"
+#include "tokens/vocab/vocab_image.h"
 
 typedef const unsigned char *Bytes;
 

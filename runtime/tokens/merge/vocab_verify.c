@@ -7,7 +7,7 @@
 #include "codec/base64.h"
 #include "codec/sha256.h"
 #include "tokens/merge/bpe.h"
-#include "tokens/vocab/vocab_atoms.h"
+#include "tokens/vocab/vocab_image.h"
 
 /* True if the halves of a merged token are earlier tokens, their bytes are its bytes, and the
    tables of pairs have it. */

@@ -5,7 +5,7 @@
 **
 ** A pattern is a regular expression of the vocabulary's makers. The common ones have
 ** hand-written scanners, which use the class of each character (class.h), and cut 64
-** bytes at a time if the processor can (pretoken_wide.h).
+** bytes at a time if the processor can (pretoken.c).
 **
 ** One in five pretokens of code is a single byte. These are tokens of every vocabulary,
 ** so they are only counted, not listed.

@@ -1,6 +1,6 @@
 /*
 ** Pretoken rules: cut any text by the patterns, one pretoken at a time. The wide path
-** (pretoken_wide.h) gives the same pretokens.
+** (pretoken.c) gives the same pretokens.
 */
 #ifndef EBB_TOKENS_PRETOKEN_RULES_H
 #define EBB_TOKENS_PRETOKEN_RULES_H

@@ -34,7 +34,7 @@
 **     cuts     a bit per two bytes between which no token merges
 **
 ** Atoms (vocab_build.h), sorted by their bytes, are matched with each place of a text that
-** has the first byte of one (vocab_atoms.h).
+** has the first byte of one (vocab_atom_at).
 **
 ** A trie step takes a *unit*: a complete character of two or three bytes, else one byte.
 ** Tokens may end inside a character, so a node tells if it has edges of single bytes that
@@ -288,5 +288,24 @@ static inline size_t vocab_token_bytes(const Vocab *v, uint32_t number, const ch
   *bytes = v->bytes + offset;
   return (size_t)size;
 }
+
+/* ---- atoms ----
+**
+** Texts that are one token wherever they occur (vocab_build.h), such as
+** "<think>", found in a text before it is cut.
+**
+** They are sorted by their bytes. Those that start as the text does are a range of them,
+** which every further byte makes smaller; the longest that fits is taken. */
+
+/* True if an atom may start with this byte. */
+static inline bool vocab_starts_atom(const Vocab *v, unsigned char byte) {
+  return v->atom_starts != NULL && v->atom_starts[byte] < v->atom_starts[byte + 1];
+}
+
+/* The size of the longest atom at `at` < end, and the number of its token; 0: none. */
+size_t vocab_atom_at(const Vocab *v, const char *at, const char *end, uint32_t *number);
+
+/* The start of the first atom from `at` on, or `end`. */
+const char *vocab_atom_next(const Vocab *v, const char *at, const char *end);
 
 #endif
