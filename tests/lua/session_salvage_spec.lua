@@ -233,6 +233,22 @@ local function winding_pages(pages)
   return table.concat(lines)
 end
 
+--- Inner pages on 12 levels, each of which leads 301 times to the page after it; the last one is a leaf.
+local function winding_levels()
+  local pages = { ("\0"):rep(PAGE) }
+  for number = 2, 13 do
+    local places, cells, child = {}, {}, string.pack(">I4", number + 1)
+    for i = 1, 300 do
+      places[i] = string.pack(">I2", 1000 + 6 * i)
+      cells[i] = child .. string.char(i % 128) .. "\0"
+    end
+    local head = "\5" .. string.pack(">I2I2I2", 0, 300, 1000) .. "\0" .. child .. table.concat(places)
+    pages[number] = page(head .. ("\0"):rep(1006 - #head) .. table.concat(cells))
+  end
+  pages[14] = leaf(cell(7, "\0\1\1", "\0\0\0") .. ("\0"):rep(23), 1):sub(1, PAGE)
+  return table.concat(pages)
+end
+
 local HUGE = ("\xff"):rep(9)      -- as a type: a blob of 2^63 - 7 bytes
 
 --- Each shows what a size may do that the file says, and has no session.
@@ -243,6 +259,7 @@ local CRAFTED = {
   { "a payload of 2 GiB", page(cell(0x7fffffff, "\0\6" .. varint(12 + 2 * (0x7fffffff - 20)))) },
   { "a chain into itself", page(cell(8000, "\0\6" .. varint(12 + 2 * 7984)) .. ("\0\0\0\1"):rep(900)) },
   { "a head that ends behind the page", ("\0"):rep(PAGE - 6) .. "\x69\1\63\0\xff\xff" },
+  { "inner pages that lead to one leaf over and over", winding_levels() },
   { "a page that is cut off in a head", page "" .. cell(105, "\0" .. HUGE):sub(1, 7) },
 }
 
