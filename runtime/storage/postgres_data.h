@@ -72,7 +72,7 @@ const PostgresLibrary *postgres_library(const char **why);
 /* ---- the database ---- */
 
 #define POSTGRES_SCHEMA 1
-#define POSTGRES_VALUES_MAX 9
+#define POSTGRES_VALUES_MAX 12
 
 /* The values of a statement, $1 and on. */
 typedef struct PostgresValues {

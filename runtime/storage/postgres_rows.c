@@ -10,7 +10,7 @@
 
 /* ---- reading ---- */
 
-/* What the rows of a query are given to. */
+/* A sink for the rows of a query. */
 typedef struct RowsTaken {
   PostgresStorage *p;
   StateRowSink sink;

@@ -53,7 +53,7 @@ static const char *const SQL[SQL_STATEMENTS] = {
   [SQL_READ] = "SELECT id, sum, body FROM row WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
   [SQL_OPERATION] = "SELECT version, sum FROM operation WHERE session = ?1 AND id = ?2",
   [SQL_ADVANCE] = "UPDATE session SET " SESSION_FIGURES(NEW_FIGURE) "version = version + 1, changed = ?3, "
-                  "row_count = row_count + ?8, row_sum = row_sum + ?9 WHERE id = ?1 AND version = ?2",
+                  "row_count = row_count + ?, row_sum = row_sum + ? WHERE id = ?1 AND version = ?2",
   [SQL_PUT] = "INSERT OR REPLACE INTO row(id, sum, body) VALUES (?1, ?2, ?3)",
   [SQL_NOTE] = "INSERT INTO operation(session, id, version, sum) VALUES (?1, ?2, ?3, ?4)",
   [SQL_FORGET_NOTES] = "DELETE FROM operation WHERE session = ?1 AND version < ?2",

@@ -157,7 +157,7 @@ static Status advance(SqliteStorage *s, StorageError *error) {
 #define FIGURE_VALUE(member, number) (int64_t)commit->member,
   int64_t values[] = {(int64_t)commit->session, (int64_t)commit->expected, commit->now, SESSION_FIGURES(FIGURE_VALUE)
                       (int64_t)s->added.count, (int64_t)s->added.sum};
-  Status status = sqlite_run(s, SQL_ADVANCE, 9, values, error);
+  Status status = sqlite_run(s, SQL_ADVANCE, (int)(sizeof values / sizeof *values), values, error);
   return status == STATUS_OK ? sqlite_seal(s, commit->session, error) : status;
 }
 

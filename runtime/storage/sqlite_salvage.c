@@ -16,7 +16,6 @@
 */
 #include "storage/sqlite_data.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +44,7 @@ static const unsigned char FIRST_PAGE[STORE_PAGE] = {
   [47] = 4, [59] = 1, [100] = 13, [105] = STORE_PAGE >> 8,
 };
 
-/* What follows the file that SQLite's methods opened, in the same block. */
+/* The methods of a file, in the same block after the file that SQLite opened. */
 typedef struct DamagedFile {
   sqlite3_io_methods methods;      /* the first member: the file points to it */
   const sqlite3_io_methods *system;
@@ -76,7 +75,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
   return SQLITE_OK;
 }
 
-/* Ebb's databases have a log: a journal next to one is not its own, and SQLite would not read before it is undone. */
+/* Ebb's databases have a log: a journal next to one is not its own, and SQLite would want to undo it before it reads. */
 static int find_file(sqlite3_vfs *vfs, const char *name, int flags, int *exists) {
   const Damaged *d = vfs->pAppData;
   static const char journal[] = "-journal";
@@ -252,7 +251,7 @@ static Status read_number(const Damaged *d, sqlite3_stmt *statement, int64_t *nu
 
 /* Makes the page the root of a table. *cells: how many SQLite finds there, of the 681 that fit at most; 0: it is no
    leaf of a table, or its head is damaged. */
-static Status declare_page(Damaged *d, uint32_t page, int64_t *cells) {
+static Status declare_page(Damaged *d, uint32_t page, int64_t *cells, StorageError *error) {
   const SqliteLibrary *lib = d->s->lib;
   static const char format[] =
     "CREATE TABLE page%" PRIu32 "(id INTEGER PRIMARY KEY, name, " SESSION_COLUMNS(SQLITE_COLUMN) "sum)";
@@ -260,9 +259,13 @@ static Status declare_page(Damaged *d, uint32_t page, int64_t *cells) {
   if (page % TABLES_MAX == 0) lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 0, 1);      /* ends them */
   snprintf(sql, sizeof sql, format, page);
   lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 1, (int)page);
-  Status status = status_of(lib->exec(d->db, sql, NULL, NULL, NULL));
+  int code = lib->exec(d->db, sql, NULL, NULL, NULL);
   lib->test_control(SQLITE_TESTCTRL_IMPOSTER, d->db, "main", 0, 0);
-  if (status != STATUS_OK) return status;
+  if ((code & 0xff) == SQLITE_READONLY) {
+    return storage_fail(error, STATUS_IO, "%s: this SQLite cannot salvage: it is built with SQLITE_UNTESTABLE",
+                        d->s->path);
+  }
+  if (status_of(code) != STATUS_OK) return STATUS_MEMORY;
   return read_number(d, prepare_page(d, "SELECT count(*) FROM (SELECT 1 FROM page%" PRIu32 " LIMIT 681)", page), cells);
 }
 
@@ -270,7 +273,7 @@ static Status declare_page(Damaged *d, uint32_t page, int64_t *cells) {
 static Status scan_page(Damaged *d, uint32_t page, StorageError *error) {
   const SqliteLibrary *lib = d->s->lib;
   int64_t count;
-  Status status = declare_page(d, page, &count);
+  Status status = declare_page(d, page, &count, error);
   if (status != STATUS_OK || count == 0) return status;
   sqlite3_stmt *cells = prepare_page(d, "SELECT * FROM page%" PRIu32 " LIMIT -1 OFFSET ?1", page);
   if (cells == NULL) return status_of(lib->extended_errcode(d->db));
