@@ -75,7 +75,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
   return SQLITE_OK;
 }
 
-/* Ebb's databases have a log: a journal next to one is not its own, and SQLite would want to undo it before it reads. */
+/* Databases of Ebb have a log: a journal next to one is not its own, and SQLite would undo it before it reads. */
 static int find_file(sqlite3_vfs *vfs, const char *name, int flags, int *exists) {
   const Damaged *d = vfs->pAppData;
   static const char journal[] = "-journal";
