@@ -334,7 +334,7 @@ static Status fill(SqliteStorage *s, StorageError *error) {
 }
 
 static Status open_salvage(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
-  SqliteStorage *s;
+  SqliteStorage *s = NULL;
   Status status = sqlite_new(place, config, &STORAGE_SALVAGE, &s, error);
   if (status != STATUS_OK) return status;
   status = fill(s, error);

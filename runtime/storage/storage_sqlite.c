@@ -188,7 +188,7 @@ Status sqlite_new(const char *place, const StorageConfig *config, const StorageD
 }
 
 static Status open_sqlite(const char *place, const StorageConfig *config, Storage **storage, StorageError *error) {
-  SqliteStorage *s;
+  SqliteStorage *s = NULL;
   Status status = sqlite_new(place, config, &STORAGE_SQLITE, &s, error);
   if (status != STATUS_OK) return status;
   status = open_file(s, config, error);
