@@ -234,6 +234,7 @@ static bool put_until(StateLoader *l, const BatchRead *read, PutWalk *walk, Sequ
   return sequence_count(*list) == length || state_fail_json(l, &walk->json, "as many messages as the batch has");
 }
 
+/* The description lies in l->scratch if it has escapes: nothing may decode a text until the history has copied it. */
 static bool read_description(StateLoader *l, BatchRead *read) {
   Json json;
   json_open_value(&json, &read->values[BATCH_DESCRIPTION]);
@@ -288,10 +289,10 @@ static bool add_batch(StateLoader *l, BatchRead *read) {
   if (sequence_count(read->batch.list) > read->born) {
     return state_fail_json(l, &walk.json, "a batch that keeps no more than it was born with");
   }
-  if (!put_until(l, read, &walk, &read->batch.list, read->born) || !read_description(l, read)) return false;
+  if (!put_until(l, read, &walk, &read->batch.list, read->born)) return false;
   const JsonValue *ledger = &read->values[BATCH_LEDGER];
   if (ledger->bytes != NULL && !state_read_ledger(l, ledger, &read->batch.ledger)) return false;
-  if (!read_memory(l, read)) return false;
+  if (!read_memory(l, read) || !read_description(l, read)) return false;
   Status status = history_add(l->history, &read->batch);
   if (status != STATUS_OK) return state_fail_memory(l);
   read->batch.list = NULL;

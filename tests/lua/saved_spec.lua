@@ -187,6 +187,30 @@ describe("a saved conversation", function()
     assert.equal(text, copy:json())
   end)
 
+  it("keeps descriptions, names and reasons that need escapes, in batches with a ledger, too", function()
+    for _, words in ipairs {
+      "line\nnext", 'a "quoted" one', "back\\slash", "nul\0in", "整理\n旧消息", ("long\n"):rep(800),
+    } do
+      local chat = ebb.conversation { clock = clock, encoding = "cjk" }
+      for _, content in ipairs { "one", "two", "x" } do chat:append { role = "user", content = content } end
+      chat:filter { function(message) return message.content ~= "one" end, description = words }
+      chat:truncate { keep_last = 1, description = words }
+      chat:trim { budget = 1000, policy = function(draft)
+        draft:note(words:sub(1, 40))
+        draft:insert(1, { role = "user", content = "y" }, words:sub(1, 40))
+      end }
+      chat:checkpoint((words:sub(1, 20):gsub("%c", "-")))
+      local text = chat:write "ebb"
+
+      local again = assert(ebb.parse(text, { clock = clock }))
+
+      assert.same(chat:batches(), again:batches())
+      assert.equal(words, again:batches()[2].description)
+      assert.same(chat:ledger():json(), again:ledger():json())
+      assert.equal(text, again:write "ebb")
+    end
+  end)
+
   it("may be forked, and so is the fork", function()
     local copy = assert(ebb.parse(text_of(rich())))
     local fork = copy:fork()
