@@ -45,20 +45,12 @@ local function without_messages(options)
   return rest, options.messages
 end
 
---- True if one of some messages describes tools to the model already, under the heading of the options or that of the
---- design documents. Messages as raw JSON are read.
-local function describe_tools(messages, heading)
-  for _, message in ipairs(messages.role and { messages } or messages) do
-    if getmetatable(message) == "json.raw" then message = core.json.decode(message[1]) end
-    if type(message) == "table" and message.role == "system" then
-      local content = message.content
-      local text = type(content) == "table" and type(content[1]) == "table" and content[1].text or content
-      for _, beginning in ipairs { heading or "Available tools:", "可用工具:" } do
-        if type(text) == "string" and text:sub(1, #beginning) == beginning then return true end
-      end
-    end
-  end
-  return false
+--- True if messages describe their tools already, as the core sees it once it has them. Those that it refuses are
+--- refused by the caller, too, with their place.
+local function has_tools(messages, options)
+  local probe = core.conversation({ tools = options.tools, tools_heading = options.tools_heading,
+    role_map = options.role_map, max_message = options.max_message }, true)
+  return pcall(probe.append, probe, messages) and core.has_tools(probe)
 end
 
 --- A new conversation, with the messages of `options.messages` in it.
@@ -67,11 +59,11 @@ end
 function ebb.conversation(options)
   local rest, messages = without_messages(options)
   local core_options, model = models.resolve(rest, "conversation")
-  local is_described = messages and rest.tools and describe_tools(messages, rest.tools_heading)
-  local chat = core.conversation(core_options, is_described)
+  local has_messages = messages and (messages.role or next(messages) ~= nil)
+  local chat = core.conversation(core_options, has_messages and rest.tools and has_tools(messages, core_options))
   models.assign(chat, model, rest and rest.model)
   models.keep_options(chat, rest)
-  if messages and (messages.role or next(messages) ~= nil) then chat:append(messages) end
+  if has_messages then chat:append(messages) end
   return chat
 end
 

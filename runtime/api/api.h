@@ -306,7 +306,7 @@ typedef struct Asking {
 /* Calls the function; it returns a function, which runs within the limits and whose result goes to
    `out`, as that of api_call_held. */
 ebb_status api_ask(ebb_runtime *runtime, const Asking *asking, const Sink *out);
-/* The same for functions that write their answer: *answer gets the runtime's first one. */
+/* Calls a function as api_ask does; *answer gets the text that it writes, in the runtime's first answer buffer. */
 ebb_status api_ask_text(ebb_runtime *runtime, const Asking *asking, ebb_text *answer);
 /* A whole public call of a function without arguments, which writes its answer. */
 ebb_status api_list(ebb_runtime *runtime, const char *function, ebb_text *json);

@@ -246,7 +246,7 @@ ebb_status api_note(ebb_chat *chat) {
 
 /* ---- answers ---- */
 
-/* What a callback reads must not touch what its call is answering. */
+/* Reads within a callback answer in buffers of their own: those of the call around it stay. */
 static Buffer *answers(ebb_runtime *runtime) { return runtime->reading ? runtime->read_answers : runtime->answers; }
 
 /* Buffers are empty from the first on. A host may have given this call what the last one handed

@@ -194,6 +194,12 @@ static int l_state(lua_State *L) {
   return 1;
 }
 
+/* has_tools(conversation) -> true if a message describes its tools */
+static int l_has_tools(lua_State *L) {
+  lua_pushboolean(L, conversation_has_tools(bind_check_conversation(L, 1)->conversation));
+  return 1;
+}
+
 /* body_model(conversation) -> the model that a loaded body names | nil */
 static int l_body_model(lua_State *L) {
   ConversationHandle *handle = bind_check_conversation(L, 1);
@@ -231,6 +237,7 @@ void bind_open_conversation(lua_State *L) {
     {"owner", l_owner, "list", CHARGE_STEP},
     {"state", l_state, "conversation", CHARGE_STEP},
     {"body_model", l_body_model, "conversation", CHARGE_STEP},
+    {"has_tools", l_has_tools, "conversation", CHARGE_LIST},
     BIND_END,
   };
   static const BindMethod methods[] = {

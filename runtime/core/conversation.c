@@ -511,6 +511,10 @@ static bool has_tools(const Conversation *conversation, const Sequence *list) {
   return false;
 }
 
+bool conversation_has_tools(const Conversation *conversation) {
+  return conversation->tools.bytes != NULL && has_tools(conversation, conversation_list(conversation));
+}
+
 Status conversation_put_tools(Conversation *conversation, Sequence **list) {
   const ToolDescription *tools = &conversation->tools;
   if (tools->bytes == NULL || has_tools(conversation, *list)) return STATUS_OK;

@@ -134,6 +134,8 @@ Status   conversation_set_tools(Conversation *conversation, Text heading, Text r
 
 /* Appends the tool description to the current list unless that has one. STATUS_MEMORY, STATUS_LIMIT, STATUS_HOST. */
 Status   conversation_describe_tools(Conversation *conversation);
+/* True if a message of the current list describes the tools that were set. O(system messages). */
+bool     conversation_has_tools(const Conversation *conversation);
 
 /* A source of new messages: `next` returns them one by one, valid until its next call,
    and sets *more = false at the end. Any status but OK stops the operation, which then

@@ -135,7 +135,7 @@ local function dialect_of(context)
 end
 
 --- The dialect in which the request is sent.
-local function target_of(context)
+local function find_target(context)
   local target = context.run and context.run.target
   return target and target.dialect or context.capabilities.dialect or "openai"
 end
@@ -177,7 +177,7 @@ return {
     for i, message in ipairs(context.messages) do
       if assets.has(message) then
         run = run or { context = context, config = config, dialect = dialect_of(context), count = {}, total = 0,
-          target = target_of(context) }
+          target = find_target(context) }
         result = result or table.move(context.messages, 1, #context.messages, 1, {})
         result[i] = resolved(run, message)
       end

@@ -45,7 +45,7 @@ local CALL_PARTS = { tool_use = true, tool_result = true, tool_call = true, func
   function_response = true }
 local REASONING_PARTS = { reasoning = true, thinking = true, redacted_thinking = true }
 
---- True if a field's value means that there is none. Recorded answers have `refusal: null, annotations: []`.
+--- True if a field holds nothing: null or an empty list, as in a recorded `refusal: null, annotations: []`.
 local function is_nothing(value)
   return value == nil or value == null or type(value) == "table" and next(value) == nil
 end

@@ -26,7 +26,7 @@ end
 
 ---- As text ----
 
-local function counts_of(differences)
+local function count_kinds(differences)
   local counts = { removed = 0, added = 0, changed = 0 }
   for _, entry in ipairs(differences) do
     counts[entry.kind] = counts[entry.kind] + 1
@@ -36,7 +36,7 @@ end
 
 local function as_text(args, differences)
   if #differences == 0 then return "" end
-  local counts, page = counts_of(differences), terminal.results(args.output)
+  local counts, page = count_kinds(differences), terminal.results(args.output)
   local line = "%d only in %s, %d only in %s, %d changed"
   line = line:format(counts.removed, args.a, counts.added, args.b, counts.changed)
   return differences_view.lines(differences, page) .. "\n" .. terminal.fill(page, line)

@@ -38,7 +38,7 @@ local function list_own(registry, loading)
 end
 
 --- Returns the members of such a macro that the list shows, or the name and the problem of a file that has no macro.
-local function listing_of(own)
+local function describe_own(own)
   local macro = own.macro
   if not macro then return { name = own.file.name, problem = own.problem.message, file = own.file.path } end
   return { name = macro.name, summary = macro.summary, parameters = macro.parameters, stability = macro.stability,
@@ -86,7 +86,7 @@ function command.run(args)
   local loading = options.loading(args)
   local registry = options.macro_registry(args, loading)
   local listings = macros.list(registry)
-  for _, own in ipairs(list_own(registry, loading)) do listings[#listings + 1] = listing_of(own) end
+  for _, own in ipairs(list_own(registry, loading)) do listings[#listings + 1] = describe_own(own) end
   local macro = args.macro and find(args.macro:match "^{{(.-)}}$" or args.macro, listings)
   local page = terminal.results(args.output)
   if args.json then return terminal.result(json_text.format(macro or listings), args.output) end

@@ -48,25 +48,26 @@ local function check_index(value, place)
   return refuse("shape", place .. ": expected the number of a batch, from 0")
 end
 
---- The messages of a list as JSON; `raw` is the list's.
-local function texts_of(raw, place)
+--- Splits a list of messages, `raw`, into the JSON of each.
+local function read_texts(raw, place)
   if type(raw) ~= "string" or not raw:find "^%[" then refuse("shape", place .. ": expected a list of messages") end
   local texts = {}
   for i, element in ipairs(fields.elements(raw)) do texts[i] = element.raw end
   return texts
 end
 
---- The bytes of a member of an object, or nil.
-local function raw_member(raw, name)
-  local member = core.json.decode(raw, { raw = { [name] = true } })[name]
-  return member and member[1]
+--- Returns the bytes of the lists of messages and of snapshots in an object; nil for one that it lacks.
+local function read_lists(raw)
+  local members = core.json.decode(raw, { raw = { messages = true, batchSnapshots = true } })
+  local messages, list = members.messages, members.batchSnapshots
+  return messages and messages[1], list and list[1]
 end
 
 local function read_snapshot(element, place, report)
   local value = element.value
   if not fields.is_object(value) then refuse("shape", place .. ": expected an object") end
   report_others(value, KNOWN_OF_SNAPSHOT, place .. ".", report)
-  local texts = texts_of(raw_member(element.raw, "messages"), place .. ".messages")
+  local texts = read_texts(read_lists(element.raw), place .. ".messages")
   local count = fields.integer(value, "messageCount")
   if count and count ~= #texts then
     report:add("wrong count", ("%s.messageCount is %d, it has %d"):format(place, count, #texts))
@@ -85,12 +86,13 @@ local function read_states(source)
     refuse("shape", "1:1: expected an object with lists of messages and batchSnapshots")
   end
   report_others(value, KNOWN, "", source.report)
-  for i, element in ipairs(fields.elements(raw_member(source.text, "batchSnapshots"))) do
+  local messages, list = read_lists(source.text)
+  for i, element in ipairs(fields.elements(list)) do
     states[i] = read_snapshot(element, ("batchSnapshots[%d]"):format(i - 1), source.report)
   end
   states[#states + 1] = {
     index = check_index(value.currentBatchIndex, "currentBatchIndex"),
-    texts = texts_of(raw_member(source.text, "messages"), "messages"), place = "messages",
+    texts = read_texts(messages, "messages"), place = "messages",
   }
   return states
 end
