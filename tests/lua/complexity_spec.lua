@@ -353,6 +353,11 @@ local FUNCTIONS = {
     end
   end,
   ["ebb.conversation"] = function() ebb.conversation() end,
+  ["ebb.has_tools"] = function(n)
+    local list = {}
+    for i = 1, n // 4 do list[i] = { role = "system", content = "s" } end
+    assert(#ebb.conversation { tools = { { name = "f", description = "d" } }, messages = list } == n // 4 + 1)
+  end,
   ["core.base64.encode"] = function(n) core.base64.encode(text_of(n)) end,
   ["core.base64.decode"] = function(n) core.base64.decode(core.base64.encode(text_of(n))) end,
   ["core.data_uri"] = function(n) core.data_uri("data:text/plain;base64," .. core.base64.encode(text_of(n))) end,
